@@ -1,0 +1,1 @@
+//! The exchange record, its line formats, and the filter language over its fields.

@@ -1,0 +1,1 @@
+//! Routes, decisions, cache, flights, upstreams: the shield.

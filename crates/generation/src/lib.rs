@@ -1,0 +1,1 @@
+//! Watch, validate, swap whole, keep the last good, know its age.

@@ -1,0 +1,1 @@
+//! A durable line log used as a queue: append, sync, rotate, tail, resume.

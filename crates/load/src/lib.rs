@@ -1,0 +1,1 @@
+//! One load generator: open loop and closed loop, for the laboratory and the benchmarks.

@@ -1,0 +1,1 @@
+//! Counters, timers, gauges, sets, mergeable sketches, snapshots.

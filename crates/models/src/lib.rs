@@ -1,0 +1,1 @@
+//! Pure model evaluation: linear models over resident items.

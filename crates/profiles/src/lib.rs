@@ -1,0 +1,1 @@
+//! Build, validate and look up profile generations.

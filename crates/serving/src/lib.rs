@@ -1,0 +1,1 @@
+//! Model APIs: features, ranking, queues.

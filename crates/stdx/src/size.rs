@@ -1,0 +1,79 @@
+//! Byte sizes as people write them in a configuration: `20GB`, `64KiB`, `512`.
+//!
+//! Decimal units are powers of 1000, binary ones (`KiB`) powers of 1024.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ByteSize(pub u64);
+
+const UNITS: [(&str, u64); 9] = [
+    ("KIB", 1 << 10),
+    ("MIB", 1 << 20),
+    ("GIB", 1 << 30),
+    ("TIB", 1 << 40),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("B", 1),
+];
+
+/// The text is not a byte size.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a byte size; write a number with B, KB, MB, GB, TB, KiB, MiB, GiB or TiB")]
+pub struct SizeError(String);
+
+impl FromStr for ByteSize {
+    type Err = SizeError;
+
+    fn from_str(text: &str) -> Result<Self, SizeError> {
+        let wrong = || SizeError(text.to_owned());
+        let upper = text.trim().to_ascii_uppercase();
+        let (digits, unit) = UNITS
+            .iter()
+            .find_map(|(name, unit)| upper.strip_suffix(name).map(|rest| (rest, *unit)))
+            .unwrap_or((&upper, 1));
+        let number: f64 = digits.trim().parse().map_err(|_| wrong())?;
+        let bytes = number * unit as f64;
+        if !(0.0..=9e18).contains(&bytes) {
+            return Err(wrong());
+        }
+        Ok(Self(bytes as u64))
+    }
+}
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DECIMAL: [(&str, u64); 4] =
+            [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000)];
+        match DECIMAL.iter().find(|(_, unit)| self.0 >= *unit) {
+            Some((name, unit)) if self.0 % unit == 0 => write!(f, "{}{name}", self.0 / unit),
+            Some((name, unit)) => write!(f, "{:.1}{name}", self.0 as f64 / *unit as f64),
+            None => write!(f, "{}B", self.0),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ByteSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Size;
+        impl Visitor<'_> for Size {
+            type Value = ByteSize;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a byte size such as \"64MB\"")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ByteSize, E> {
+                text.parse().map_err(E::custom)
+            }
+            fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<ByteSize, E> {
+                u64::try_from(bytes).map(ByteSize).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Size)
+    }
+}

@@ -1,0 +1,1 @@
+//! Development fixtures: loopback origins, real servers on free ports, temporary folders.

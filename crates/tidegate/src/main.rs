@@ -1,0 +1,3 @@
+//! The command line: parse, load the configuration, run the command.
+
+fn main() {}

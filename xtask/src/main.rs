@@ -1,0 +1,3 @@
+//! Every line of CI as a command anyone can run.
+
+fn main() {}
