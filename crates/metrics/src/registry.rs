@@ -1,0 +1,190 @@
+//! Names, labels and handles; the Prometheus text of all of them.
+//!
+//! Invariant: a name has one kind and one help text. Asking twice for the same name and labels
+//! gives the same cell, so a role may be rebuilt (a new configuration) without losing its counts.
+//! Format: Prometheus text exposition 0.0.4.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::timer::{Timer, TimerSnapshot};
+
+/// Label names and values, in the order in which they are shown.
+pub type Labels<'a> = &'a [(&'a str, &'a str)];
+
+/// Bounds of the histogram buckets that a timer shows, in microseconds.
+const BOUNDS_US: [u64; 14] = [
+    50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 500_000, 1_000_000,
+    10_000_000,
+];
+
+/// A number that only grows.
+#[derive(Debug, Clone, Default)]
+pub struct Counter(Arc<AtomicU64>);
+
+impl Counter {
+    /// Adds `n`.
+    pub fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// The number as it stands.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A number that goes up and down.
+#[derive(Debug, Clone, Default)]
+pub struct Gauge(Arc<AtomicI64>);
+
+impl Gauge {
+    /// Sets the number.
+    pub fn set(&self, value: i64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Adds `n`, which may be negative.
+    pub fn add(&self, n: i64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// The number as it stands.
+    pub fn get(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Debug)]
+enum Family {
+    Counters(BTreeMap<String, Counter>),
+    Gauges(BTreeMap<String, Gauge>),
+    Timers(BTreeMap<String, Timer>),
+}
+
+/// All metrics of a process.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    families: Arc<Mutex<BTreeMap<String, (String, Family)>>>,
+}
+
+impl Registry {
+    /// Returns the counter `name` with `labels`; makes it when it is new.
+    ///
+    /// # Panics
+    /// When the name is taken by a metric of another kind: a bug of ours.
+    pub fn counter(&self, name: &str, help: &str, labels: Labels<'_>) -> Counter {
+        let mut families = self.families.lock();
+        let fresh = || (help.to_owned(), Family::Counters(BTreeMap::new()));
+        match &mut families.entry(name.to_owned()).or_insert_with(fresh).1 {
+            Family::Counters(cells) => cells.entry(label_text(labels)).or_default().clone(),
+            _ => panic!("metric `{name}` has two kinds"),
+        }
+    }
+
+    /// Returns the gauge `name` with `labels`; makes it when it is new.
+    ///
+    /// # Panics
+    /// When the name is taken by a metric of another kind: a bug of ours.
+    pub fn gauge(&self, name: &str, help: &str, labels: Labels<'_>) -> Gauge {
+        let mut families = self.families.lock();
+        let fresh = || (help.to_owned(), Family::Gauges(BTreeMap::new()));
+        match &mut families.entry(name.to_owned()).or_insert_with(fresh).1 {
+            Family::Gauges(cells) => cells.entry(label_text(labels)).or_default().clone(),
+            _ => panic!("metric `{name}` has two kinds"),
+        }
+    }
+
+    /// Returns the timer `name` with `labels`; makes it when it is new.
+    ///
+    /// # Panics
+    /// When the name is taken by a metric of another kind: a bug of ours.
+    pub fn timer(&self, name: &str, help: &str, labels: Labels<'_>) -> Timer {
+        let mut families = self.families.lock();
+        let fresh = || (help.to_owned(), Family::Timers(BTreeMap::new()));
+        match &mut families.entry(name.to_owned()).or_insert_with(fresh).1 {
+            Family::Timers(cells) => cells.entry(label_text(labels)).or_default().clone(),
+            _ => panic!("metric `{name}` has two kinds"),
+        }
+    }
+
+    /// The sum of all counters called `name` whose labels contain `filter` (all when empty).
+    pub fn sum(&self, name: &str, filter: Labels<'_>) -> u64 {
+        let wanted: Vec<String> = filter.iter().map(|pair| label_text(&[*pair])).collect();
+        match self.families.lock().get(name) {
+            Some((_, Family::Counters(cells))) => cells
+                .iter()
+                .filter(|(labels, _)| wanted.iter().all(|w| labels.contains(w.as_str())))
+                .map(|(_, counter)| counter.get())
+                .sum(),
+            _ => 0,
+        }
+    }
+
+    /// All timers called `name` merged into one histogram.
+    pub fn merged(&self, name: &str) -> TimerSnapshot {
+        let mut merged = TimerSnapshot::default();
+        if let Some((_, Family::Timers(cells))) = self.families.lock().get(name) {
+            cells.values().for_each(|timer| merged.merge(&timer.snapshot()));
+        }
+        merged
+    }
+
+    /// Writes every metric in Prometheus' text format.
+    pub fn prometheus(&self) -> String {
+        let mut text = String::new();
+        for (name, (help, family)) in self.families.lock().iter() {
+            let kind = match family {
+                Family::Counters(_) => "counter",
+                Family::Gauges(_) => "gauge",
+                Family::Timers(_) => "histogram",
+            };
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            match family {
+                Family::Counters(cells) => {
+                    cells.iter().for_each(|(l, c)| sample(&mut text, name, l, &c.get()));
+                }
+                Family::Gauges(cells) => {
+                    cells.iter().for_each(|(l, g)| sample(&mut text, name, l, &g.get()));
+                }
+                Family::Timers(cells) => {
+                    cells.iter().for_each(|(l, t)| histogram(&mut text, name, l, &t.snapshot()));
+                }
+            }
+        }
+        text
+    }
+}
+
+fn sample(text: &mut String, name: &str, labels: &str, value: &dyn std::fmt::Display) {
+    let _ = match labels {
+        "" => writeln!(text, "{name} {value}"),
+        _ => writeln!(text, "{name}{{{labels}}} {value}"),
+    };
+}
+
+fn histogram(text: &mut String, name: &str, labels: &str, timer: &TimerSnapshot) {
+    let comma = if labels.is_empty() { "" } else { "," };
+    for bound in BOUNDS_US {
+        let count = timer.count_up_to(Duration::from_micros(bound));
+        let le = bound as f64 / 1e6;
+        let _ = writeln!(text, "{name}_bucket{{{labels}{comma}le=\"{le}\"}} {count}");
+    }
+    let count = timer.count();
+    let _ = writeln!(text, "{name}_bucket{{{labels}{comma}le=\"+Inf\"}} {count}");
+    sample(text, &format!("{name}_sum"), labels, &timer.sum().as_secs_f64());
+    sample(text, &format!("{name}_count"), labels, &count);
+}
+
+fn label_text(labels: Labels<'_>) -> String {
+    let escape =
+        |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let pairs: Vec<String> =
+        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
+    pairs.join(",")
+}
