@@ -1,0 +1,180 @@
+//! The admin endpoint: pages and actions that the roles hang up, behind one gate.
+//!
+//! Invariant: reachable from loopback only, unless a token is configured and sent; the `Host` must
+//! be a loopback name or address then, which defeats DNS rebinding; requests that a foreign web
+//! page makes (`Origin`, `Sec-Fetch-Site`) are refused; every action that changes something is
+//! audited before it runs.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+
+use crate::http::{Answer, Head, Incoming, Payload, Reply, Sent};
+
+/// Longest body of an action.
+const ACTION_BYTES_MAX: u64 = 1 << 20;
+
+/// What a page or action answers.
+#[derive(Debug)]
+pub struct Page {
+    /// The status.
+    pub status: u16,
+    /// Its media type.
+    pub content_type: &'static str,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Page {
+    /// A page with status 200.
+    pub fn ok(content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Self { status: 200, content_type, body: body.into() }
+    }
+
+    /// A page of JSON with a status of its own.
+    pub fn json(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, content_type: "application/json", body: body.into() }
+    }
+}
+
+/// An admin request as a page or action sees it.
+#[derive(Debug)]
+pub struct Visit<'a> {
+    /// The path.
+    pub path: &'a str,
+    /// The query, raw; empty when there is none.
+    pub query: &'a str,
+    /// The body of an action.
+    pub body: &'a [u8],
+}
+
+type Handler = Rc<dyn Fn(&Visit<'_>) -> Page>;
+
+struct Door {
+    method: &'static str,
+    path: &'static str,
+    handler: Handler,
+}
+
+/// Is told of an action: the client's address, method and target, and the body.
+type Audit = Box<dyn Fn(&str, &str, &[u8])>;
+
+/// The admin endpoint of a process.
+#[derive(Default)]
+pub struct Admin {
+    token: Option<String>,
+    doors: Vec<Door>,
+    audit: Option<Audit>,
+}
+
+impl Admin {
+    /// An endpoint without pages; a `token` lets clients other than loopback in.
+    pub fn new(token: Option<String>) -> Self {
+        Self { token, ..Self::default() }
+    }
+
+    /// Hangs up a page, read by GET.
+    pub fn page(&mut self, path: &'static str, handler: impl Fn(&Visit<'_>) -> Page + 'static) {
+        self.doors.push(Door { method: "GET", path, handler: Rc::new(handler) });
+    }
+
+    /// Hangs up an action, run by POST, PUT or DELETE and audited.
+    pub fn action(
+        &mut self,
+        method: &'static str,
+        path: &'static str,
+        handler: impl Fn(&Visit<'_>) -> Page + 'static,
+    ) {
+        self.doors.push(Door { method, path, handler: Rc::new(handler) });
+    }
+
+    /// Names who is told of every action before it runs.
+    pub fn audit(&mut self, audit: impl Fn(&str, &str, &[u8]) + 'static) {
+        self.audit = Some(Box::new(audit));
+    }
+
+    fn gate(&self, head: &Head<'_>) -> Result<(), (u16, &'static str)> {
+        let bearer = head.get("authorization").and_then(|value| value.strip_prefix(b"Bearer "));
+        match (&self.token, bearer) {
+            (Some(token), Some(sent)) if same(token.as_bytes(), sent) => return Ok(()),
+            (Some(_), _) => return Err((401, "send the admin token as `Authorization: Bearer …`")),
+            (None, _) => {}
+        }
+        if !head.peer().ip().to_canonical().is_loopback() {
+            return Err((403, "the admin endpoint without a token answers loopback only"));
+        }
+        if !is_loopback_name(head.host()) {
+            return Err((403, "the Host is not a loopback name"));
+        }
+        let site = head.get("sec-fetch-site").unwrap_or(b"none");
+        let foreign = !matches!(site, b"none" | b"same-origin");
+        let origin = head.get("origin").is_some_and(|origin| {
+            !origin.strip_prefix(b"http://").is_some_and(|host| host == head.host().as_bytes())
+        });
+        if foreign || origin {
+            return Err((403, "requests from other origins are refused"));
+        }
+        Ok(())
+    }
+
+    async fn open(&self, head: &Head<'_>, body: &mut Incoming<'_>) -> Result<Page, (u16, String)> {
+        self.gate(head).map_err(|(status, why)| (status, why.to_owned()))?;
+        let mut here = self.doors.iter().filter(|door| door.path == head.path()).peekable();
+        if here.peek().is_none() {
+            let paths: Vec<&str> = self.doors.iter().map(|door| door.path).collect();
+            return Err((404, format!("no such page; there are {}", paths.join(" "))));
+        }
+        let method = if head.method() == "HEAD" { "GET" } else { head.method() };
+        let Some(door) = here.find(|door| door.method == method) else {
+            return Err((405, format!("`{}` does not take {method}", head.path())));
+        };
+        let body = body.whole(ACTION_BYTES_MAX).await;
+        let body = body.map_err(|error| (error.status(), error.to_string()))?;
+        if door.method != "GET"
+            && let Some(audit) = &self.audit
+        {
+            let what = format!("{method} {}", head.path_and_query());
+            audit(&head.peer().ip().to_string(), &what, &body);
+        }
+        let query = head.query().unwrap_or("");
+        Ok((door.handler)(&Visit { path: head.path(), query, body: &body }))
+    }
+}
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.doors.iter().map(|door| (door.method, door.path))).finish()
+    }
+}
+
+impl Answer for Admin {
+    type Trace = ();
+
+    async fn answer(&self, head: &Head<'_>, body: &mut Incoming<'_>, reply: &mut Reply) {
+        match self.open(head, body).await {
+            Ok(page) => {
+                reply.begin(page.status);
+                reply.field("content-type", page.content_type.as_bytes());
+                reply.field("cache-control", b"no-store");
+                reply.payload(Payload::Whole(Bytes::from(page.body)));
+            }
+            Err((status, why)) => reply.error(status, &why),
+        }
+    }
+
+    fn sent(&self, _: &Head<'_>, (): (), _: &Sent) {}
+}
+
+/// Compares without telling by its time how much was right.
+fn same(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
+fn is_loopback_name(host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => host.split(':').next().unwrap_or(""),
+    };
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}

@@ -1,0 +1,222 @@
+//! Reads a TOML document so that every error comes out at once, each with line and key.
+//!
+//! serde stops at the first error of a table. So a table that does not fit is read again without
+//! the key that was at fault, until what is left fits; sections declare every key optional and
+//! check what is required in a second stage (`Config` as written → `Plan` as meant).
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// One error in a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Line, from 1; 0 when the key is missing altogether.
+    pub line: usize,
+    /// Dotted key, such as `route[2].cache.ttl`.
+    pub key: String,
+    /// What is wrong, and what would be right.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.line, self.key.as_str()) {
+            (0, "") => f.write_str(&self.message),
+            (0, key) => write!(f, "`{key}`: {}", self.message),
+            (line, "") => write!(f, "line {line}: {}", self.message),
+            (line, key) => write!(f, "line {line}: `{key}`: {}", self.message),
+        }
+    }
+}
+
+/// A parsed document, and the errors found in it so far.
+#[derive(Debug)]
+pub struct Document<'t> {
+    text: &'t str,
+    root: DeTable<'t>,
+    problems: Vec<Problem>,
+}
+
+impl<'t> Document<'t> {
+    /// Parses `text`; syntax errors are remembered like all others.
+    pub fn parse(text: &'t str) -> Self {
+        let (root, errors) = DeTable::parse_recoverable(text);
+        let mut document = Self { text, root: root.into_inner(), problems: Vec::new() };
+        for error in errors {
+            let line = error.span().map_or(0, |span| document.line_at(span.start));
+            document.push(line, String::new(), error.message());
+        }
+        document
+    }
+
+    /// Reports every key at the top that is not in `known`.
+    pub fn known_sections(&mut self, known: &[&str]) {
+        let unknown: Vec<(usize, String)> = self
+            .root
+            .keys()
+            .filter(|key| !known.contains(&key.get_ref().as_ref()))
+            .map(|key| (key.span().start, key.get_ref().to_string()))
+            .collect();
+        for (at, key) in unknown {
+            let line = self.line_at(at);
+            let message = match nearest(&key, known) {
+                Some(near) => format!("unknown section; did you mean `{near}`?"),
+                None => format!("unknown section; there are {}", known.join(", ")),
+            };
+            self.push(line, key, message);
+        }
+    }
+
+    /// Reads the section `[name]`, or a single key at the top; the default when it is absent.
+    pub fn section<T: DeserializeOwned + Default>(&mut self, name: &str) -> T {
+        let Some(value) = self.root.get(name).cloned() else { return T::default() };
+        self.read(name, value)
+    }
+
+    /// Reads the sections `[[name]]`.
+    pub fn sections<T: DeserializeOwned + Default>(&mut self, name: &str) -> Vec<T> {
+        let Some(value) = self.root.get(name).cloned() else { return Vec::new() };
+        let line = self.line_at(value.span().start);
+        let DeValue::Array(items) = value.into_inner() else {
+            self.push(line, name.to_owned(), format!("write `[[{name}]]`: there may be several"));
+            return Vec::new();
+        };
+        let numbered = items.into_iter().enumerate();
+        numbered.map(|(index, item)| self.read(&format!("{name}[{index}]"), item)).collect()
+    }
+
+    /// Reports an error at a dotted key such as `route[2].cache.ttl`.
+    pub fn wrong(&mut self, key: &str, message: impl Into<String>) {
+        let line = self.line_of(key);
+        self.push(line, key.to_owned(), message);
+    }
+
+    /// The errors found, in the order of their lines.
+    pub fn into_problems(mut self) -> Vec<Problem> {
+        self.problems.sort_by_key(|problem| problem.line);
+        self.problems.dedup();
+        self.problems
+    }
+
+    /// Reads one table, leaving out what does not fit.
+    fn read<T: DeserializeOwned + Default>(&mut self, key: &str, value: Spanned<DeValue<'t>>) -> T {
+        let mut value = value;
+        loop {
+            let error = match T::deserialize(toml::de::ValueDeserializer::from(value.clone())) {
+                Ok(read) => return read,
+                Err(error) => error,
+            };
+            let Some(span) = error.span() else {
+                self.wrong(key, error.message());
+                return T::default();
+            };
+            let line = self.line_at(span.start);
+            let removed = remove_at(&mut value, span.start);
+            let full = removed.as_ref().map_or(key.to_owned(), |inner| format!("{key}{inner}"));
+            self.push(line, full, tidy_message(error.message()));
+            if removed.is_none() {
+                return T::default();
+            }
+        }
+    }
+
+    fn push(&mut self, line: usize, key: String, message: impl Into<String>) {
+        self.problems.push(Problem { line, key, message: message.into() });
+    }
+
+    fn line_at(&self, at: usize) -> usize {
+        1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count()
+    }
+
+    /// The line of a dotted key, or of the nearest table around it.
+    fn line_of(&self, key: &str) -> usize {
+        let mut parts = key.split('.');
+        let Some((first, index)) = parts.next().map(split_index) else { return 0 };
+        let Some((name, value)) = self.root.get_key_value(first) else { return 0 };
+        let mut at = name.span().start;
+        let mut value = value;
+        if let (Some(index), DeValue::Array(items)) = (index, value.get_ref())
+            && let Some(item) = items.get(index)
+        {
+            at = item.span().start;
+            value = item;
+        }
+        for part in parts {
+            let (part, _) = split_index(part);
+            let DeValue::Table(table) = value.get_ref() else { break };
+            let Some((name, inner)) = table.get_key_value(part) else { break };
+            at = name.span().start;
+            value = inner;
+        }
+        self.line_at(at)
+    }
+}
+
+fn split_index(part: &str) -> (&str, Option<usize>) {
+    match part.split_once('[') {
+        Some((name, index)) => (name, index.trim_end_matches(']').parse().ok()),
+        None => (part, None),
+    }
+}
+
+/// Removes the key whose name or value covers the position `at`; returns its dotted path.
+fn remove_at(value: &mut Spanned<DeValue<'_>>, at: usize) -> Option<String> {
+    match value.get_mut() {
+        DeValue::Table(table) => {
+            let found = table.iter_mut().find_map(|(name, inner)| {
+                let covers = name.span().contains(&at) || inner.span().contains(&at);
+                covers.then(|| (name.get_ref().to_string(), remove_at(inner, at)))
+            });
+            let (name, deeper) = found?;
+            match deeper {
+                Some(path) => Some(format!(".{name}{path}")),
+                None => {
+                    table.remove(name.as_str());
+                    Some(format!(".{name}"))
+                }
+            }
+        }
+        DeValue::Array(items) => {
+            let index = items.iter().position(|item| item.span().contains(&at))?;
+            if let Some(deeper) = items.get_mut(index).and_then(|item| remove_at(item, at)) {
+                return Some(format!("[{index}]{deeper}"));
+            }
+            let kept = items.iter().enumerate().filter(|(i, _)| *i != index);
+            *items = kept.map(|(_, item)| item.clone()).collect();
+            Some(format!("[{index}]"))
+        }
+        _ => None,
+    }
+}
+
+fn tidy_message(message: &str) -> String {
+    message.replace("unknown field", "unknown key").replace("expected one of", "there are")
+}
+
+/// The known name that differs least, when it differs by a slip of the hand only.
+pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let best = known.iter().map(|k| (distance(name, k), *k)).min()?;
+    (best.0 <= 2 && best.0 < name.len()).then_some(best.1)
+}
+
+/// Levenshtein distance.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! The body of a request, read as it arrives.
+//!
+//! Invariant: reads exactly the bytes that the framing promises, never those of the next request.
+//! What the role does not read is drained up to a bound, or the connection closes.
+
+use bytes::Bytes;
+
+use super::buffers::{self, Buffers};
+use super::chunked::{Decoder, Step};
+use super::head::BodyLength;
+use super::io::{Live, Stage};
+
+/// Unread body that is drained to keep a connection; beyond it, closing is cheaper.
+const DRAIN_BYTES_MAX: u64 = 256 * 1024;
+
+/// Why a body could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum BodyError {
+    /// Longer than the caller allows: 413.
+    #[error("the request body is longer than {0} bytes")]
+    TooLong(u64),
+    /// Not the framing that the head promised: 400.
+    #[error("the request body is not framed as announced")]
+    Malformed,
+    /// The client went away or was too slow.
+    #[error("the client closed the connection within the request body")]
+    Closed,
+}
+
+impl BodyError {
+    /// The status to answer with.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::TooLong(_) => 413,
+            Self::Malformed | Self::Closed => 400,
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Rest {
+    Exact(u64),
+    Chunked(Decoder),
+    Done,
+    Broken,
+}
+
+/// A request body that has not been read yet.
+#[derive(Debug)]
+pub struct Incoming<'c> {
+    live: &'c Live,
+    inbox: Option<Box<Buffers>>,
+    rest: Rest,
+    read_bytes: u64,
+    /// The client waits for `100 Continue` before it sends the body.
+    awaited: bool,
+    tick: u32,
+}
+
+impl<'c> Incoming<'c> {
+    pub(super) fn new(
+        live: &'c Live,
+        inbox: Option<Box<Buffers>>,
+        length: BodyLength,
+        awaited: bool,
+        tick: u32,
+    ) -> Self {
+        let rest = match length {
+            BodyLength::None => Rest::Done,
+            BodyLength::Exact(bytes) => Rest::Exact(bytes),
+            BodyLength::Chunked => Rest::Chunked(Decoder::new()),
+        };
+        Self { live, inbox, rest, read_bytes: 0, awaited, tick }
+    }
+
+    /// Bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.read_bytes
+    }
+
+    /// Returns the next piece; `None` at the end of the body.
+    ///
+    /// # Errors
+    /// When the framing is broken or the client goes away.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
+        loop {
+            match self.ready_piece() {
+                Ok(Some(piece)) => return Ok(Some(piece)),
+                Ok(None) if matches!(self.rest, Rest::Done) => return Ok(None),
+                Ok(None) => {}
+                Err(error) => {
+                    self.rest = Rest::Broken;
+                    return Err(error);
+                }
+            }
+            if self.awaited {
+                self.awaited = false;
+                let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
+                self.live.write_all(go_on, b"").await.map_err(|_| BodyError::Closed)?;
+            }
+            self.live.stage.set(Stage::Receiving);
+            self.live.since.set(self.tick);
+            let filled = self.live.fill(&mut self.inbox).await;
+            self.live.stage.set(Stage::Answering);
+            if filled.unwrap_or(0) == 0 {
+                self.rest = Rest::Broken;
+                return Err(BodyError::Closed);
+            }
+        }
+    }
+
+    /// Returns the whole body.
+    ///
+    /// # Errors
+    /// When it is longer than `bytes_max`, or as for [`Self::chunk`].
+    pub async fn whole(&mut self, bytes_max: u64) -> Result<Vec<u8>, BodyError> {
+        if matches!(self.rest, Rest::Exact(bytes) if bytes > bytes_max) {
+            return Err(BodyError::TooLong(bytes_max));
+        }
+        let mut whole = Vec::new();
+        while let Some(piece) = self.chunk().await? {
+            if (whole.len() + piece.len()) as u64 > bytes_max {
+                return Err(BodyError::TooLong(bytes_max));
+            }
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole)
+    }
+
+    /// Whether the whole body has been read.
+    pub fn is_done(&self) -> bool {
+        matches!(self.rest, Rest::Done)
+    }
+
+    /// Reads and forgets what is left; `None` when the connection cannot be used any more.
+    pub(super) async fn drain(mut self) -> Option<Option<Box<Buffers>>> {
+        if self.awaited && !self.is_done() {
+            return None;
+        }
+        if matches!(self.rest, Rest::Exact(bytes) if bytes > DRAIN_BYTES_MAX) {
+            return None;
+        }
+        let limit = self.read_bytes + DRAIN_BYTES_MAX;
+        while !self.is_done() {
+            self.chunk().await.ok()?;
+            if self.read_bytes > limit {
+                return None;
+            }
+        }
+        Some(self.inbox.take())
+    }
+
+    /// Takes a piece out of the bytes received so far.
+    fn ready_piece(&mut self) -> Result<Option<Bytes>, BodyError> {
+        let received = self.inbox.as_deref().map_or(&[][..], |inbox| &inbox.inbox[..inbox.filled]);
+        let (skip, data) = match &mut self.rest {
+            Rest::Done => return Ok(None),
+            Rest::Broken => return Err(BodyError::Closed),
+            Rest::Exact(left) => {
+                let data = usize::try_from(*left).unwrap_or(usize::MAX).min(received.len());
+                *left -= data as u64;
+                if *left == 0 {
+                    self.rest = Rest::Done;
+                }
+                (0, data)
+            }
+            Rest::Chunked(decoder) => match decoder.step(received) {
+                Step::Data { skip, data } => (skip, data),
+                Step::More { skip } => (skip, 0),
+                Step::Done { skip } => {
+                    self.rest = Rest::Done;
+                    (skip, 0)
+                }
+                Step::Malformed => return Err(BodyError::Malformed),
+            },
+        };
+        let piece = Bytes::copy_from_slice(&received[skip..skip + data]);
+        self.consume(skip + data);
+        self.read_bytes += data as u64;
+        Ok((data > 0).then_some(piece))
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        if let Some(inbox) = self.inbox.as_deref_mut() {
+            inbox.inbox.copy_within(bytes..inbox.filled, 0);
+            inbox.filled -= bytes;
+        }
+    }
+}
+
+impl Drop for Incoming<'_> {
+    fn drop(&mut self) {
+        if let Some(inbox) = self.inbox.take() {
+            buffers::give(inbox);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Buffers lent to connections while they have something to read or say.
+//!
+//! Invariant: an idle connection holds none, so ten thousand of them cost no buffer memory.
+//! Bound: a thread keeps at most `SPARE_MAX` for reuse; what grew beyond the usual size is freed.
+
+use std::cell::RefCell;
+
+use super::head::Field;
+
+/// Bytes read at once, and the usual size of a head with its body.
+pub(super) const INBOX_BYTES: usize = 16 * 1024;
+const OUT_BYTES: usize = 8 * 1024;
+const OUT_BYTES_KEPT: usize = 64 * 1024;
+const SPARE_MAX: usize = 1024;
+
+/// What one connection needs to read a request and write its reply.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    /// Received bytes; valid up to `filled`.
+    pub inbox: Vec<u8>,
+    pub filled: usize,
+    pub fields: Vec<Field>,
+    pub out: Vec<u8>,
+}
+
+thread_local! {
+    // Boxed on purpose: a lent buffer moves between connection and pool as one pointer.
+    #[expect(clippy::vec_box, reason = "moving 96 bytes per request costs more than the box")]
+    static SPARE: RefCell<Vec<Box<Buffers>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Takes a buffer from this thread's pool; makes one when the pool is empty.
+pub(super) fn take() -> Box<Buffers> {
+    SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(|| {
+        Box::new(Buffers {
+            inbox: vec![0; INBOX_BYTES],
+            filled: 0,
+            fields: Vec::with_capacity(32),
+            out: Vec::with_capacity(OUT_BYTES),
+        })
+    })
+}
+
+/// Gives a buffer back.
+pub(super) fn give(mut buffers: Box<Buffers>) {
+    if buffers.inbox.len() > INBOX_BYTES || buffers.out.capacity() > OUT_BYTES_KEPT {
+        return;
+    }
+    buffers.filled = 0;
+    buffers.out.clear();
+    SPARE.with_borrow_mut(|spare| {
+        if spare.len() < SPARE_MAX {
+            spare.push(buffers);
+        }
+    });
+}

@@ -1,0 +1,339 @@
+//! The life of a connection: read a head, have it answered, write, again.
+//!
+//! Invariant: one request at a time; the next head is looked at only after the reply is written
+//! and the body of the last request is read to its end. What cannot be framed beyond doubt is
+//! answered once and the connection closes.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use tokio::net::TcpStream;
+
+use super::body::Incoming;
+use super::buffers::{self, Buffers};
+use super::head::{self, Head, Malformed};
+use super::io::{Live, Stage};
+use super::reply::{Framing, Payload, Reply};
+use crate::listen::Limits;
+
+/// Bodies up to this length are copied behind the head and go out in one write.
+const ONE_WRITE_BYTES_MAX: usize = 32 * 1024;
+/// Bytes read from a client that was refused before the socket is closed on it.
+const LINGER_BYTES_MAX: usize = 256 * 1024;
+
+/// Answers requests; what a role implements.
+#[expect(async_fn_in_trait, reason = "a connection stays on the thread that accepted it")]
+pub trait Answer {
+    /// What the role remembers of a request until its reply is sent.
+    type Trace;
+
+    /// Makes the reply to one request.
+    async fn answer(
+        &self,
+        head: &Head<'_>,
+        body: &mut Incoming<'_>,
+        reply: &mut Reply,
+    ) -> Self::Trace;
+
+    /// Is told what became of the reply.
+    fn sent(&self, head: &Head<'_>, trace: Self::Trace, sent: &Sent);
+}
+
+/// What became of a reply.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent {
+    /// The status that was sent.
+    pub status: u16,
+    /// Bytes of the request's body that were read.
+    pub bytes_in: u64,
+    /// Bytes of the reply's body that were written.
+    pub bytes_out: u64,
+    /// False when the client went away or the body broke off.
+    pub complete: bool,
+}
+
+/// The connections of one core.
+#[derive(Debug)]
+pub struct Connections {
+    limits: Limits,
+    live: RefCell<HashMap<u64, Rc<Live>>>,
+    next: Cell<u64>,
+    /// Seconds since start; advanced by [`Self::sweep`].
+    tick: Cell<u32>,
+    draining: Cell<bool>,
+}
+
+impl Connections {
+    /// No connections yet.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            live: RefCell::default(),
+            next: Cell::new(0),
+            tick: Cell::new(0),
+            draining: Cell::new(false),
+        }
+    }
+
+    /// Number of open connections.
+    pub fn count(&self) -> usize {
+        self.live.borrow().len()
+    }
+
+    /// Advances the tick by a second and ends connections that exceed their limits.
+    pub fn sweep(&self) {
+        let tick = self.tick.get() + 1;
+        self.tick.set(tick);
+        for live in self.live.borrow().values() {
+            let seconds = tick.saturating_sub(live.since.get());
+            let limit = match live.stage.get() {
+                Stage::Idle if self.draining.get() => 0,
+                Stage::Idle => self.limits.idle.as_secs(),
+                Stage::Receiving => self.limits.receive.as_secs(),
+                Stage::Sending => self.limits.send.as_secs(),
+                Stage::Answering => u64::MAX,
+            };
+            if u64::from(seconds) > limit || (limit == 0 && self.draining.get()) {
+                live.shut();
+            }
+        }
+    }
+
+    /// Ends idle connections at once, and the others after the reply they are making.
+    pub fn drain(&self) {
+        self.draining.set(true);
+        for live in self.live.borrow().values() {
+            if live.stage.get() == Stage::Idle {
+                live.shut();
+            }
+        }
+    }
+
+    fn enter(&self, live: Rc<Live>) -> u64 {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        self.live.borrow_mut().insert(number, live);
+        number
+    }
+}
+
+/// Serves a connection until either side ends it.
+pub async fn serve<S: Answer>(
+    role: &S,
+    stream: TcpStream,
+    peer: SocketAddr,
+    connections: &Connections,
+) {
+    let tick = Cell::new(connections.tick.get());
+    let live = Rc::new(Live { stream, peer, stage: Cell::new(Stage::Idle), since: tick });
+    let number = connections.enter(Rc::clone(&live));
+    let _left = Left { connections, number };
+    let mut inbox = None;
+    while serve_one(role, &live, &mut inbox, connections).await.is_some() {
+        live.stage.set(Stage::Idle);
+        live.since.set(connections.tick.get());
+        if connections.draining.get() {
+            break;
+        }
+    }
+    if let Some(unused) = inbox.take() {
+        buffers::give(unused);
+    }
+}
+
+/// Serves one request; `None` when the connection is to be closed.
+async fn serve_one<S: Answer>(
+    role: &S,
+    live: &Live,
+    inbox: &mut Option<Box<Buffers>>,
+    connections: &Connections,
+) -> Option<()> {
+    let (mut lent, line) = match receive_head(live, inbox, connections).await? {
+        Ok(received) => received,
+        Err(malformed) => {
+            refuse(live, malformed).await;
+            return None;
+        }
+    };
+    let fields = std::mem::take(&mut lent.fields);
+    let mut reply = Reply::new(std::mem::take(&mut lent.out));
+    let head = Head::new(&lent.inbox[..line.length], &line, &fields, live.peer);
+    let rest = split_rest(&lent, line.length);
+    let awaited = !head.is_http_10() && head.has_token("expect", "100-continue");
+    let mut body = Incoming::new(live, rest, line.body, awaited, connections.tick.get());
+
+    live.stage.set(Stage::Answering);
+    let trace = role.answer(&head, &mut body, &mut reply).await;
+
+    live.stage.set(Stage::Sending);
+    live.since.set(connections.tick.get());
+    let keep = head.keeps_alive() && !connections.draining.get();
+    let framing = reply.seal(head.method() == "HEAD", head.is_http_10(), keep);
+    let status = reply.status();
+    let (bytes_out, complete) = send(live, &mut reply, framing, connections).await;
+    let bytes_in = body.bytes_read();
+    role.sent(&head, trace, &Sent { status, bytes_in, bytes_out, complete });
+
+    let close = reply.close || !complete;
+    lent.out = reply.out;
+    lent.fields = fields;
+    buffers::give(lent);
+    if close {
+        if complete && !body.is_done() {
+            linger(live).await;
+        }
+        return None;
+    }
+    match body.drain().await {
+        Some(rest) => *inbox = rest,
+        None => {
+            linger(live).await;
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Reads until a head is complete; `None` at the end of the connection.
+async fn receive_head(
+    live: &Live,
+    inbox: &mut Option<Box<Buffers>>,
+    connections: &Connections,
+) -> Option<Result<(Box<Buffers>, head::Line), Malformed>> {
+    loop {
+        if let Some(lent) = inbox.as_deref_mut() {
+            let start = lent.inbox[..lent.filled].iter().position(|b| !matches!(b, b'\r' | b'\n'));
+            consume(lent, start.unwrap_or(lent.filled));
+            match head::parse(&lent.inbox[..lent.filled], &mut lent.fields) {
+                Ok(Some(line)) => return inbox.take().map(|lent| Ok((lent, line))),
+                Ok(None) if lent.filled >= connections.limits.head_bytes_max => {
+                    return Some(Err(Malformed::TooManyFields));
+                }
+                Ok(None) => {}
+                Err(malformed) => return Some(Err(malformed)),
+            }
+            if lent.filled > 0 && live.stage.replace(Stage::Receiving) == Stage::Idle {
+                live.since.set(connections.tick.get());
+            }
+        }
+        if live.fill(inbox).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
+
+/// Moves what was received behind the head into a buffer of its own.
+fn split_rest(lent: &Buffers, head_bytes: usize) -> Option<Box<Buffers>> {
+    let rest = &lent.inbox[head_bytes..lent.filled];
+    if rest.is_empty() {
+        return None;
+    }
+    let mut buffers = buffers::take();
+    if rest.len() > buffers.inbox.len() {
+        buffers.inbox.resize(rest.len(), 0);
+    }
+    buffers.inbox[..rest.len()].copy_from_slice(rest);
+    buffers.filled = rest.len();
+    Some(buffers)
+}
+
+fn consume(lent: &mut Buffers, bytes: usize) {
+    if bytes > 0 {
+        lent.inbox.copy_within(bytes..lent.filled, 0);
+        lent.filled -= bytes;
+    }
+}
+
+/// Writes head and body; returns the body's bytes and whether all of it was written.
+async fn send(
+    live: &Live,
+    reply: &mut Reply,
+    framing: Framing,
+    connections: &Connections,
+) -> (u64, bool) {
+    match std::mem::replace(&mut reply.payload, Payload::Empty) {
+        Payload::Empty | Payload::Withheld(_) => (0, live.write_all(&reply.out, b"").await.is_ok()),
+        Payload::Whole(bytes) if bytes.len() <= ONE_WRITE_BYTES_MAX => {
+            reply.out.extend_from_slice(&bytes);
+            (bytes.len() as u64, live.write_all(&reply.out, b"").await.is_ok())
+        }
+        Payload::Whole(bytes) => {
+            (bytes.len() as u64, live.write_all(&reply.out, &bytes).await.is_ok())
+        }
+        Payload::Stream(length, mut source) => {
+            if live.write_all(&reply.out, b"").await.is_err() {
+                return (0, false);
+            }
+            let mut sent = 0;
+            while let Some(piece) = poll_fn(|cx| source.poll_piece(cx)).await {
+                let Ok(piece) = piece else { return (sent, false) };
+                live.since.set(connections.tick.get());
+                if send_piece(live, &piece, framing).await.is_err() {
+                    return (sent, false);
+                }
+                sent += piece.len() as u64;
+            }
+            let ended =
+                framing != Framing::Chunked || live.write_all(b"0\r\n\r\n", b"").await.is_ok();
+            (sent, ended && length.is_none_or(|length| length == sent))
+        }
+    }
+}
+
+async fn send_piece(live: &Live, piece: &[u8], framing: Framing) -> std::io::Result<()> {
+    if framing != Framing::Chunked {
+        return live.write_all(piece, b"").await;
+    }
+    if piece.is_empty() {
+        return Ok(());
+    }
+    let size = format!("{:x}\r\n", piece.len());
+    live.write_all(size.as_bytes(), piece).await?;
+    live.write_all(b"\r\n", b"").await
+}
+
+/// Answers a head that cannot be understood, and says why.
+async fn refuse(live: &Live, malformed: Malformed) {
+    let mut reply = Reply::new(Vec::new());
+    reply.error(malformed.status(), &malformed.to_string());
+    reply.seal(false, false, false);
+    if let Payload::Whole(body) = &reply.payload {
+        live.stage.set(Stage::Sending);
+        if live.write_all(&reply.out, body).await.is_ok() {
+            linger(live).await;
+        }
+    }
+}
+
+/// Lets the client read the last reply: closing on unread bytes would reset the connection.
+async fn linger(live: &Live) {
+    live.shut_write();
+    live.stage.set(Stage::Sending);
+    let mut left = LINGER_BYTES_MAX;
+    let mut slot = None;
+    while let Ok(bytes) = live.fill(&mut slot).await {
+        if bytes == 0 || bytes >= left {
+            break;
+        }
+        left -= bytes;
+        if let Some(mut lent) = slot.take() {
+            lent.filled = 0;
+            buffers::give(lent);
+        }
+    }
+}
+
+/// Takes a connection off the list, however it ended.
+struct Left<'c> {
+    connections: &'c Connections,
+    number: u64,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        self.connections.live.borrow_mut().remove(&self.number);
+    }
+}

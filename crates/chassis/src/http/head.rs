@@ -1,0 +1,298 @@
+//! A request head, parsed in place, and how its body is framed.
+//!
+//! Invariant: a `Head` exists only for a request whose framing is beyond doubt: one `Host`, no
+//! `Content-Length` beside `Transfer-Encoding`, no coding but `chunked`. Everything doubtful is
+//! refused, so no two servers in a row can disagree about where a request ends.
+//! Sources: RFC 9112 §2–6.
+
+use std::net::SocketAddr;
+
+/// Fields in one head; more are refused with 431.
+const FIELDS_MAX: usize = 96;
+
+/// Where a field's name and value lie in the head's bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Field {
+    name: (u32, u16),
+    value: (u32, u32),
+}
+
+/// The request line's parts, as positions in the head's bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    method: (u32, u16),
+    target: (u32, u32),
+    minor: u8,
+    pub(super) body: BodyLength,
+    /// Bytes of the head, its empty line included.
+    pub(super) length: usize,
+}
+
+/// How the length of a request's body is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyLength {
+    /// No body.
+    None,
+    /// `Content-Length` bytes.
+    Exact(u64),
+    /// Chunks, until the empty one.
+    Chunked,
+}
+
+/// Why a head is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// Not HTTP, or a field that no parser should guess at: 400.
+    #[error("malformed request: {0}")]
+    Bad(&'static str),
+    /// Too many fields: 431.
+    #[error("too many header fields")]
+    TooManyFields,
+    /// A version other than 1.0 and 1.1: 505.
+    #[error("unsupported HTTP version")]
+    Version,
+    /// A transfer coding other than `chunked`: 501.
+    #[error("unsupported transfer coding")]
+    Coding,
+}
+
+impl Malformed {
+    /// The status to answer with.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Bad(_) => 400,
+            Self::TooManyFields => 431,
+            Self::Version => 505,
+            Self::Coding => 501,
+        }
+    }
+}
+
+/// A request head; borrows the connection's buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'b> {
+    bytes: &'b [u8],
+    line: &'b Line,
+    fields: &'b [Field],
+    peer: SocketAddr,
+}
+
+impl<'b> Head<'b> {
+    pub(super) fn new(
+        bytes: &'b [u8],
+        line: &'b Line,
+        fields: &'b [Field],
+        peer: SocketAddr,
+    ) -> Self {
+        Self { bytes, line, fields, peer }
+    }
+
+    /// The method, as sent.
+    pub fn method(&self) -> &'b str {
+        let (start, length) = self.line.method;
+        self.text(start, length.into())
+    }
+
+    /// The request target, as sent.
+    pub fn target(&self) -> &'b str {
+        let (start, length) = self.line.target;
+        self.text(start, length)
+    }
+
+    /// Path and query: the target without scheme and authority.
+    pub fn path_and_query(&self) -> &'b str {
+        match self.authority_end() {
+            None => self.target(),
+            Some(end) if end == self.target().len() => "/",
+            Some(end) => &self.target()[end..],
+        }
+    }
+
+    /// The path, percent-encoded as sent.
+    pub fn path(&self) -> &'b str {
+        let target = self.path_and_query();
+        target.split_once('?').map_or(target, |(path, _)| path)
+    }
+
+    /// The query without its `?`.
+    pub fn query(&self) -> Option<&'b str> {
+        self.path_and_query().split_once('?').map(|(_, query)| query)
+    }
+
+    /// The host that is asked, with its port when one was sent; empty under HTTP/1.0 without.
+    pub fn host(&self) -> &'b str {
+        if let Some(end) = self.authority_end() {
+            let target = self.target();
+            let start = target.find("//").map_or(0, |at| at + 2);
+            return &target[start..end];
+        }
+        self.get("host").and_then(|host| std::str::from_utf8(host).ok()).unwrap_or("")
+    }
+
+    /// True under HTTP/1.0.
+    pub fn is_http_10(&self) -> bool {
+        self.line.minor == 0
+    }
+
+    /// How the body is framed.
+    pub fn body_length(&self) -> BodyLength {
+        self.line.body
+    }
+
+    /// The client's address.
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// The first value of the field `name` (lower case).
+    pub fn get(&self, name: &str) -> Option<&'b [u8]> {
+        self.all(name).next()
+    }
+
+    /// Every value of the field `name` (lower case), in the order sent.
+    pub fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'b [u8]> + use<'b, 'n> {
+        let (bytes, fields) = (self.bytes, self.fields);
+        fields.iter().filter_map(move |field| {
+            let (start, length) = field.name;
+            if usize::from(length) != name.len() {
+                return None;
+            }
+            let sent = &bytes[start as usize..start as usize + name.len()];
+            sent.eq_ignore_ascii_case(name.as_bytes()).then(|| value(bytes, field))
+        })
+    }
+
+    /// Every field, name as sent, in the order sent.
+    pub fn fields(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + use<'b> {
+        let (bytes, fields) = (self.bytes, self.fields);
+        fields.iter().map(move |field| {
+            let (start, length) = field.name;
+            let name = &bytes[start as usize..start as usize + usize::from(length)];
+            (std::str::from_utf8(name).unwrap_or(""), value(bytes, field))
+        })
+    }
+
+    /// Whether a comma-separated field holds `token`, whatever its case.
+    pub fn has_token(&self, name: &str, token: &str) -> bool {
+        self.all(name).any(|value| {
+            value
+                .split(|b| *b == b',')
+                .any(|t| t.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
+        })
+    }
+
+    /// Whether the connection may carry another request after this one (RFC 9112 §9.3).
+    pub fn keeps_alive(&self) -> bool {
+        if self.is_http_10() {
+            return self.has_token("connection", "keep-alive");
+        }
+        !self.has_token("connection", "close")
+    }
+
+    fn text(&self, start: u32, length: u32) -> &'b str {
+        let bytes = &self.bytes[start as usize..(start + length) as usize];
+        std::str::from_utf8(bytes).unwrap_or("")
+    }
+
+    /// End of the authority in an absolute-form target.
+    fn authority_end(&self) -> Option<usize> {
+        let target = self.target();
+        if target.starts_with('/') {
+            return None;
+        }
+        let start = target.find("://")? + 3;
+        Some(target[start..].find(['/', '?']).map_or(target.len(), |at| start + at))
+    }
+}
+
+fn value<'b>(bytes: &'b [u8], field: &Field) -> &'b [u8] {
+    let (start, length) = field.value;
+    &bytes[start as usize..(start + length) as usize]
+}
+
+/// Parses a head at the start of `bytes`; `None` when it is not complete.
+///
+/// # Errors
+/// What must not be guessed at; the connection answers with [`Malformed::status`] and closes.
+pub(super) fn parse(bytes: &[u8], fields: &mut Vec<Field>) -> Result<Option<Line>, Malformed> {
+    let mut storage = [httparse::EMPTY_HEADER; FIELDS_MAX];
+    let mut request = httparse::Request::new(&mut storage);
+    let length = match request.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(Malformed::TooManyFields),
+        Err(httparse::Error::Version) => return Err(Malformed::Version),
+        Err(_) => return Err(Malformed::Bad("not an HTTP/1.1 request head")),
+    };
+    let base = bytes.as_ptr() as usize;
+    let at = |part: &[u8]| (part.as_ptr() as usize - base) as u32;
+    let method = request.method.unwrap_or("");
+    let target = request.path.unwrap_or("");
+    let minor = request.version.unwrap_or(1);
+    fields.clear();
+    for header in request.headers.iter() {
+        let name = header.name.as_bytes();
+        let length = u16::try_from(name.len()).map_err(|_| Malformed::TooManyFields)?;
+        fields.push(Field {
+            name: (at(name), length),
+            value: (at(header.value), header.value.len() as u32),
+        });
+    }
+    if !(target.starts_with('/') || target == "*" || target.contains("://")) {
+        return Err(Malformed::Bad("the request target is not a path"));
+    }
+    let body = framing(request.headers, minor)?;
+    let method = (at(method.as_bytes()), method.len() as u16);
+    let target = (at(target.as_bytes()), target.len() as u32);
+    Ok(Some(Line { method, target, minor, body, length }))
+}
+
+/// Decides how the body is framed, or refuses (RFC 9112 §6.3, and §3.2 for `Host`).
+fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Malformed> {
+    let (mut hosts, mut length, mut chunked) = (0, None, false);
+    for field in fields {
+        match field.name.len() {
+            4 if field.name.eq_ignore_ascii_case("host") => {
+                hosts += 1;
+                if !host_is_plain(field.value) {
+                    return Err(Malformed::Bad("the Host field holds no host"));
+                }
+            }
+            14 if field.name.eq_ignore_ascii_case("content-length") => {
+                let bytes = decimal(field.value)?;
+                if length.is_some_and(|before| before != bytes) {
+                    return Err(Malformed::Bad("two different Content-Length fields"));
+                }
+                length = Some(bytes);
+            }
+            17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
+                if chunked || minor == 0 || !field.value.eq_ignore_ascii_case(b"chunked") {
+                    return Err(Malformed::Coding);
+                }
+                chunked = true;
+            }
+            _ => {}
+        }
+    }
+    if hosts > 1 || (hosts == 0 && minor == 1) {
+        return Err(Malformed::Bad("exactly one Host field is needed"));
+    }
+    match (chunked, length) {
+        (true, Some(_)) => Err(Malformed::Bad("Content-Length beside Transfer-Encoding")),
+        (true, None) => Ok(BodyLength::Chunked),
+        (false, Some(0) | None) => Ok(BodyLength::None),
+        (false, Some(bytes)) => Ok(BodyLength::Exact(bytes)),
+    }
+}
+
+fn decimal(text: &[u8]) -> Result<u64, Malformed> {
+    let wrong = Malformed::Bad("Content-Length is not a number");
+    if text.is_empty() || text.len() > 18 || !text.iter().all(u8::is_ascii_digit) {
+        return Err(wrong);
+    }
+    Ok(text.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
+fn host_is_plain(host: &[u8]) -> bool {
+    host.iter().all(|b| b.is_ascii_alphanumeric() || b".-_:[]%~!$&'()*+;=".contains(b))
+}

@@ -1,0 +1,135 @@
+//! One accepted socket: reads that borrow a buffer only when bytes are there, complete writes,
+//! and the stage that the sweeper compares with the time limits.
+//!
+//! Time limits cost nothing per request: a stage is a cell holding the core's tick, and one task a
+//! core looks at all sockets once a second (`Connections::sweep`).
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::io::{self, IoSlice, Read};
+use std::net::SocketAddr;
+use std::task::{Context, Poll, ready};
+
+use socket2::SockRef;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+use super::buffers::{self, Buffers};
+
+/// What a connection is doing, as far as time limits are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Between requests.
+    Idle,
+    /// A head or body is arriving.
+    Receiving,
+    /// The answer is being made; its limits are the role's.
+    Answering,
+    /// The reply waits for the client to read.
+    Sending,
+}
+
+/// One accepted socket.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub stream: TcpStream,
+    pub peer: SocketAddr,
+    pub stage: Cell<Stage>,
+    /// Tick at which the stage began or last made progress.
+    pub since: Cell<u32>,
+}
+
+impl Live {
+    /// Waits for bytes and appends them to the lent buffer, which is given back while nothing is
+    /// there to hold; returns 0 at the end of the stream.
+    pub async fn fill(&self, slot: &mut Option<Box<Buffers>>) -> io::Result<usize> {
+        poll_fn(|cx| self.poll_fill(cx, slot)).await
+    }
+
+    fn poll_fill(
+        &self,
+        cx: &mut Context<'_>,
+        slot: &mut Option<Box<Buffers>>,
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.stream.poll_read_ready(cx))?;
+            let lent = slot.get_or_insert_with(buffers::take);
+            if lent.filled == lent.inbox.len() {
+                let larger = lent.inbox.len() * 2;
+                lent.inbox.resize(larger, 0);
+            }
+            let received = receive(&self.stream, &mut lent.inbox[lent.filled..])?;
+            match received {
+                Some(bytes) => {
+                    lent.filled += bytes;
+                    return Poll::Ready(Ok(bytes));
+                }
+                None if lent.filled == 0 => {
+                    if let Some(unused) = slot.take() {
+                        buffers::give(unused);
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Writes all of `first` and then all of `second`.
+    pub async fn write_all(&self, first: &[u8], second: &[u8]) -> io::Result<()> {
+        let total = first.len() + second.len();
+        let mut done = 0;
+        while done < total {
+            let written = if done < first.len() && !second.is_empty() {
+                let slices = [IoSlice::new(&first[done..]), IoSlice::new(second)];
+                self.stream.try_write_vectored(&slices)
+            } else if done < first.len() {
+                self.stream.try_write(&first[done..])
+            } else {
+                self.stream.try_write(&second[done - first.len()..])
+            };
+            match written {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => done += bytes,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.stream.writable().await?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the socket in both directions; a task that waits on it wakes up.
+    pub fn shut(&self) {
+        // A socket that is gone already needs no shutting.
+        let _ = SockRef::from(&self.stream).shutdown(std::net::Shutdown::Both);
+    }
+
+    /// Ends our direction only, so that the client can read what was said.
+    pub fn shut_write(&self) {
+        let _ = SockRef::from(&self.stream).shutdown(std::net::Shutdown::Write);
+    }
+}
+
+/// Receives what is there; `None` when nothing is.
+///
+/// A read that does not fill the space has emptied the socket (epoll is edge-triggered), so the
+/// readiness is cleared at once: that saves the second, failing read of every request.
+fn receive(stream: &TcpStream, space: &mut [u8]) -> io::Result<Option<usize>> {
+    let mut received = None;
+    let attempt = stream.try_io(Interest::READABLE, || {
+        let bytes = (&*SockRef::from(stream)).read(space)?;
+        received = Some(bytes);
+        if bytes > 0 && bytes < space.len() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(())
+    });
+    match attempt {
+        Ok(()) => Ok(received),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(received),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,259 @@
+//! A reply under construction: head bytes written in place, framing added once at the end.
+//!
+//! Invariant: the framing fields (`Content-Length`, `Transfer-Encoding`, `Connection`, `Date`) are
+//! written here and nowhere else, so a reply cannot contradict its own body.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::task::{Context, Poll};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+
+/// A body that arrives in pieces.
+pub trait Source {
+    /// Polls for the next piece; `None` at the end.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>>;
+}
+
+/// What follows the head.
+pub enum Payload {
+    /// Nothing: `Content-Length: 0`, or no length where the status forbids one.
+    Empty,
+    /// Nothing, though a GET would bring this many bytes (answers to HEAD).
+    Withheld(Option<u64>),
+    /// All of it.
+    Whole(Bytes),
+    /// Pieces, of this total length when it is known.
+    Stream(Option<u64>, Box<dyn Source>),
+}
+
+impl std::fmt::Debug for Payload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Empty => f.write_str("Empty"),
+            Self::Withheld(length) => write!(f, "Withheld({length:?})"),
+            Self::Whole(bytes) => write!(f, "Whole({} bytes)", bytes.len()),
+            Self::Stream(length, _) => write!(f, "Stream({length:?})"),
+        }
+    }
+}
+
+/// A reply under construction.
+#[derive(Debug)]
+pub struct Reply {
+    pub(super) out: Vec<u8>,
+    pub(super) payload: Payload,
+    status: u16,
+    dated: bool,
+    pub(super) close: bool,
+}
+
+impl Reply {
+    pub(super) fn new(out: Vec<u8>) -> Self {
+        Self { out, payload: Payload::Empty, status: 0, dated: false, close: false }
+    }
+
+    /// Begins the reply anew with `status`; what was written before is forgotten.
+    pub fn begin(&mut self, status: u16) {
+        self.out.clear();
+        self.payload = Payload::Empty;
+        self.dated = false;
+        self.status = status;
+        if status == 200 {
+            self.out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+            return;
+        }
+        self.out.extend_from_slice(b"HTTP/1.1 ");
+        self.out.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
+        self.out.push(b' ');
+        self.out.extend_from_slice(reason(status).as_bytes());
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// The status; 0 before [`Self::begin`].
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Adds a field. The value must hold no line break; one that does is left out.
+    pub fn field(&mut self, name: &str, value: &[u8]) {
+        if value.iter().any(|b| matches!(b, b'\r' | b'\n' | 0)) {
+            return;
+        }
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b": ");
+        self.out.extend_from_slice(value);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// Adds fields that were rendered before, each line ended by CRLF; `dated` when they hold a
+    /// `Date`.
+    pub fn block(&mut self, fields: &[u8], dated: bool) {
+        self.out.extend_from_slice(fields);
+        self.dated |= dated;
+    }
+
+    /// The head's bytes, to append a rendered field to; every line must end with CRLF.
+    pub fn head_bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// Sets what follows the head.
+    pub fn payload(&mut self, payload: Payload) {
+        self.payload = payload;
+    }
+
+    /// Answers `{"error": …}` with `status`.
+    pub fn error(&mut self, status: u16, message: &str) {
+        self.begin(status);
+        self.field("content-type", b"application/json");
+        let mut body = String::with_capacity(message.len() + 16);
+        body.push_str("{\"error\":\"");
+        for c in message.chars() {
+            match c {
+                '"' | '\\' => body.extend(['\\', c]),
+                c if c.is_control() => body.push(' '),
+                c => body.push(c),
+            }
+        }
+        body.push_str("\"}\n");
+        self.payload(Payload::Whole(Bytes::from(body)));
+    }
+
+    /// Closes the connection after this reply.
+    pub fn close(&mut self) {
+        self.close = true;
+    }
+
+    /// Length of the body to be sent, when it is known.
+    pub fn length(&self) -> Option<u64> {
+        match &self.payload {
+            Payload::Empty => Some(0),
+            Payload::Withheld(length) => *length,
+            Payload::Whole(bytes) => Some(bytes.len() as u64),
+            Payload::Stream(length, _) => *length,
+        }
+    }
+
+    /// Writes the framing fields and the empty line; returns how the body is sent.
+    pub(super) fn seal(&mut self, head_only: bool, http_10: bool, keep: bool) -> Framing {
+        if self.status == 0 {
+            self.error(500, "no answer was made");
+        }
+        if head_only {
+            self.payload = Payload::Withheld(self.length());
+        }
+        let bodiless = matches!(self.status, 100..200 | 204 | 304);
+        let mut framing = Framing::Length;
+        if bodiless {
+            self.payload = Payload::Withheld(None);
+        } else if let Some(length) = self.length() {
+            self.out.extend_from_slice(b"content-length: ");
+            self.out.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+            self.out.extend_from_slice(b"\r\n");
+        } else if !head_only && http_10 {
+            framing = Framing::Close;
+        } else if !head_only {
+            self.out.extend_from_slice(b"transfer-encoding: chunked\r\n");
+            framing = Framing::Chunked;
+        }
+        if !self.dated {
+            push_date(&mut self.out);
+        }
+        self.close |= !keep || framing == Framing::Close;
+        match (self.close, http_10) {
+            (true, _) => self.out.extend_from_slice(b"connection: close\r\n"),
+            (false, true) => self.out.extend_from_slice(b"connection: keep-alive\r\n"),
+            (false, false) => {}
+        }
+        self.out.extend_from_slice(b"\r\n");
+        framing
+    }
+}
+
+/// How a body's end is told to the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    Length,
+    Chunked,
+    Close,
+}
+
+thread_local! {
+    static DATE_SECOND: Cell<u64> = const { Cell::new(0) };
+    static DATE_LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Appends a `Date` line; it is rendered once a second.
+fn push_date(out: &mut Vec<u8>) {
+    let now = SystemTime::now();
+    let second = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    DATE_LINE.with_borrow_mut(|line| {
+        if DATE_SECOND.replace(second) != second || line.is_empty() {
+            line.clear();
+            line.extend_from_slice(
+                format!("date: {}\r\n", httpdate::fmt_http_date(now)).as_bytes(),
+            );
+        }
+        out.extend_from_slice(line);
+    });
+}
+
+/// The usual reason phrase of a status; empty for one without.
+// tidy: table
+pub fn reason(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        101 => "Switching Protocols",
+        103 => "Early Hints",
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        203 => "Non-Authoritative Information",
+        204 => "No Content",
+        205 => "Reset Content",
+        206 => "Partial Content",
+        300 => "Multiple Choices",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        402 => "Payment Required",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        409 => "Conflict",
+        410 => "Gone",
+        411 => "Length Required",
+        412 => "Precondition Failed",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        416 => "Range Not Satisfiable",
+        417 => "Expectation Failed",
+        418 => "I'm a teapot",
+        421 => "Misdirected Request",
+        422 => "Unprocessable Content",
+        425 => "Too Early",
+        426 => "Upgrade Required",
+        428 => "Precondition Required",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        505 => "HTTP Version Not Supported",
+        507 => "Insufficient Storage",
+        _ => "",
+    }
+}

@@ -1,0 +1,139 @@
+//! Listening sockets: one per core on the same port (`SO_REUSEPORT`), and the accept loop.
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::TcpListener;
+
+use crate::drain::Draining;
+use crate::http::{self, Answer, Connections};
+
+const BACKLOG: i32 = 4096;
+/// Pause after a failed accept (out of descriptors, say), so that the core is not spent on it.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Bounds of a connection.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Open connections a core; more are closed at once.
+    pub connections_max: usize,
+    /// Bytes of a request head; more are refused with 431.
+    pub head_bytes_max: usize,
+    /// Time between requests.
+    pub idle: Duration,
+    /// Time for a head, or for the next piece of a body, to arrive.
+    pub receive: Duration,
+    /// Time that a client may not read its reply.
+    pub send: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections_max: 50_000,
+            head_bytes_max: 64 * 1024,
+            idle: Duration::from_secs(75),
+            receive: Duration::from_secs(20),
+            send: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A bound socket that a core has not begun to accept on.
+#[derive(Debug)]
+pub struct Listener {
+    socket: std::net::TcpListener,
+}
+
+/// Binds `count` sockets to one address; a port of 0 is chosen once and shared.
+///
+/// # Errors
+/// When the address is taken or not ours.
+pub fn bind(address: SocketAddr, count: usize) -> io::Result<Vec<Listener>> {
+    let first = bind_one(address)?;
+    let shared = first.local_addr()?;
+    let mut listeners = vec![Listener { socket: first }];
+    for _ in 1..count {
+        listeners.push(Listener { socket: bind_one(shared)? });
+    }
+    Ok(listeners)
+}
+
+fn bind_one(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+impl Listener {
+    /// The bound address, its port chosen.
+    ///
+    /// # Errors
+    /// When the socket is gone.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Accepts and serves until `draining` says stop, then lets connections finish.
+    ///
+    /// Must run within a `LocalSet`: connections stay on the thread that accepted them.
+    ///
+    /// # Errors
+    /// When the socket cannot be watched.
+    pub async fn serve<S: Answer + 'static>(
+        self,
+        role: Rc<S>,
+        limits: Limits,
+        draining: Draining,
+    ) -> io::Result<()> {
+        let listener = TcpListener::from_std(self.socket)?;
+        let connections_max = limits.connections_max;
+        let connections = Rc::new(Connections::new(limits));
+        let sweeper = tokio::task::spawn_local(sweep(Rc::clone(&connections)));
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = draining.begun() => break,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok(_) if connections.count() >= connections_max => {}
+                Ok((stream, peer)) => {
+                    // Replies are whole writes; waiting for more (Nagle) would only delay them.
+                    let _ = stream.set_nodelay(true);
+                    let (role, connections) = (Rc::clone(&role), Rc::clone(&connections));
+                    tokio::task::spawn_local(async move {
+                        http::serve(&*role, stream, peer, &connections).await;
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "accept failed");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        }
+        drop(listener);
+        connections.drain();
+        while connections.count() > 0 && !draining.is_over() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        sweeper.abort();
+        Ok(())
+    }
+}
+
+async fn sweep(connections: Rc<Connections>) {
+    let mut second = tokio::time::interval(Duration::from_secs(1));
+    second.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        second.tick().await;
+        connections.sweep();
+    }
+}
