@@ -1,3 +1,48 @@
-//! Every line of CI as a command anyone can run.
+//! Every line of CI as a command anyone can run: `cargo xtask tidy | ci | setup | bench`.
+//!
+//! Refuses: knowing anything about the product beyond its names and its tests.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
-fn main() {}
+mod finding;
+mod graph;
+mod lexer;
+mod ratchet;
+mod source;
+mod tidy;
+mod tree;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+    tidy [--ratchet]      hold the house rules; --ratchet lowers the limits to what is measured
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match dispatch(&words) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprint!("{USAGE}");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Returns whether there is such a command.
+fn dispatch(words: &[&str]) -> Result<bool> {
+    match words {
+        ["tidy"] => tidy::run(false)?,
+        ["tidy", "--ratchet"] => tidy::run(true)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}

@@ -1,0 +1,109 @@
+//! Names and words that we do not use, each with its replacement.
+//!
+//! Code is searched with comments and literals blanked, so a ban never hits a text about it.
+
+use crate::finding::Finding;
+use crate::source::{Source, words};
+
+const FILES: [(&str, &str); 5] = [
+    ("utils.rs", "name it after what it owns"),
+    ("common.rs", "name it after what it owns"),
+    ("types.rs", "put each type beside the code that keeps its invariant"),
+    ("helpers.rs", "put each function beside its caller, or name the idea they share"),
+    ("manager.rs", "say what it does: pool, supervisor, registry"),
+];
+
+/// Where a ban holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Where {
+    /// Everywhere but in these files or folders.
+    AllBut(&'static [&'static str]),
+    ProductCode,
+    Tests,
+}
+
+struct Ban {
+    what: &'static str,
+    holds: Where,
+    mend: &'static str,
+}
+
+const fn ban(what: &'static str, holds: Where, mend: &'static str) -> Ban {
+    Ban { what, holds, mend }
+}
+
+const EVERYWHERE: Where = Where::AllBut(&[]);
+const TERMINAL: Where = Where::AllBut(&["crates/tidegate/", "xtask/", "bench/", "crates/testkit/"]);
+const ENVIRONMENT: Where = Where::AllBut(&["crates/tidegate/src/environment.rs"]);
+
+const CODE: [Ban; 16] = [
+    ban(".unwrap()", Where::ProductCode, "`?`, or `expect(\"the invariant that makes it safe\")`"),
+    ban("env::var(", ENVIRONMENT, "pass it in; the environment is read in environment.rs"),
+    ban("env::var_os(", ENVIRONMENT, "pass it in; the environment is read in environment.rs"),
+    ban("env::vars(", ENVIRONMENT, "pass it in; the environment is read in environment.rs"),
+    ban("println!", TERMINAL, "take a writer, or `tracing`"),
+    ban("eprintln!", TERMINAL, "`tracing`"),
+    ban("print!", TERMINAL, "take a writer"),
+    ban("eprint!", TERMINAL, "`tracing`"),
+    ban("#[ignore", EVERYWHERE, "make it pass, or delete it"),
+    ban("#[should_panic", EVERYWHERE, "return a `Result` and assert on it"),
+    ban("#[allow(", EVERYWHERE, "`#[expect(lint, reason = \"…\")]`"),
+    ban("#![allow(", EVERYWHERE, "`#![expect(lint, reason = \"…\")]`"),
+    ban("thread::sleep", Where::Tests, "wait for the event: a gate, a channel, a `ManualClock`"),
+    ban("time::sleep", Where::Tests, "wait for the event: a gate, a channel, a `ManualClock`"),
+    ban("todo!", EVERYWHERE, "write it, or leave it out"),
+    ban("fn test_", Where::Tests, "name the claim: `recovers_after_torn_tail_record`"),
+];
+
+const COMMENTS: [(&str, &str); 3] = [
+    ("TODO", "do it, or open an issue and leave no mark"),
+    ("FIXME", "mend it, or open an issue and leave no mark"),
+    ("XXX", "say what is the matter, or mend it"),
+];
+
+pub fn check(sources: &[Source]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for source in sources {
+        let name = source.path.rsplit('/').next().unwrap_or("");
+        for (_, mend) in FILES.iter().filter(|(file, _)| *file == name) {
+            let what = format!("`{name}` says nothing");
+            findings.push(Finding::at(&source.path, 0, what, *mend));
+        }
+        for index in 0..source.lines.len() {
+            findings.extend(check_line(source, index));
+        }
+    }
+    findings
+}
+
+fn check_line(source: &Source, index: usize) -> Vec<Finding> {
+    let code = &source.code[index];
+    let comment = &source.comments[index];
+    let mut findings = Vec::new();
+    for ban in CODE.iter().filter(|ban| has(code, ban.what) && holds(ban.holds, source, index)) {
+        findings.push(Finding::at(&source.path, index, format!("`{}`", ban.what), ban.mend));
+    }
+    for (word, mend) in COMMENTS.iter().filter(|(word, _)| !words(comment, word).is_empty()) {
+        findings.push(Finding::at(&source.path, index, format!("`{word}`"), *mend));
+    }
+    findings
+}
+
+/// Returns whether the line has `what`, not as the tail of a longer name.
+fn has(line: &str, what: &str) -> bool {
+    let opens_word = what.starts_with(crate::source::is_word);
+    line.match_indices(what).any(|(at, _)| {
+        !opens_word || !line[..at].chars().next_back().is_some_and(crate::source::is_word)
+    })
+}
+
+fn holds(place: Where, source: &Source, index: usize) -> bool {
+    match place {
+        Where::AllBut(paths) => !paths.iter().any(|path| source.path.starts_with(path)),
+        Where::ProductCode => !source.is_test(index),
+        Where::Tests => source.is_test(index),
+    }
+}
+
+#[cfg(test)]
+mod tests;
