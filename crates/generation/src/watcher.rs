@@ -1,0 +1,121 @@
+//! Two threads that keep a set of watched files fresh: one polls, one runs the full checks.
+//!
+//! Two, because a full check of a large file takes seconds, and a new file must be seen within
+//! one. Invariant: when `stop` or drop returns, both threads have ended.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::load::Stop;
+
+/// How often each file is looked at.
+pub const POLL_EVERY: Duration = Duration::from_millis(200);
+
+/// Something to be looked at again and again.
+pub trait Poll: Send + Sync {
+    /// Looks once; returns within about a second.
+    fn poll(&self);
+
+    /// Does the slow part that a poll has left behind, if any; returns soon once `stop` is asked.
+    fn verify(&self, stop: &Stop);
+}
+
+/// The system gave no thread.
+#[derive(Debug, thiserror::Error)]
+#[error("start the thread `{name}`")]
+pub struct WatcherError {
+    name: &'static str,
+    source: std::io::Error,
+}
+
+/// The running threads; dropping it stops them.
+#[derive(Debug)]
+pub struct Watcher {
+    stop: Stop,
+    bell: Arc<Bell>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Bell {
+    rung: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Watcher {
+    /// Starts looking at `watched`, each every [`POLL_EVERY`].
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(watched: Vec<Arc<dyn Poll>>) -> Result<Self, WatcherError> {
+        let mut watcher =
+            Self { stop: Stop::default(), bell: Arc::default(), threads: Vec::with_capacity(2) };
+        let to_verify = watched.clone();
+        watcher.spawn("generation-poll", move |_| watched.iter().for_each(|it| it.poll()))?;
+        watcher.spawn("generation-verify", move |stop| {
+            to_verify.iter().for_each(|it| it.verify(stop));
+        })?;
+        Ok(watcher)
+    }
+
+    /// Stops both threads and waits for them.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn spawn(
+        &mut self,
+        name: &'static str,
+        work: impl Fn(&Stop) + Send + 'static,
+    ) -> Result<(), WatcherError> {
+        let (stop, bell) = (self.stop.clone(), self.bell.clone());
+        let rounds = move || {
+            while !stop.asked() {
+                work(&stop);
+                bell.wait(POLL_EVERY);
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(rounds)
+            .map_err(|source| WatcherError { name, source })?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.stop.ask();
+        self.bell.ring();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a watching thread had panicked");
+            }
+        }
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Bell {
+    fn wait(&self, at_most: Duration) {
+        let mut rung = self.rung.lock();
+        if !*rung {
+            self.changed.wait_for(&mut rung, at_most);
+        }
+    }
+
+    fn ring(&self) {
+        *self.rung.lock() = true;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests;
