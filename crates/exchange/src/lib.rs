@@ -1,1 +1,30 @@
 //! The exchange record, its line formats, and the filter language over its fields.
+//!
+//! An exchange is one HTTP request with its response, decision and timings.
+//! The gateway fills an [`ExchangeRef`] and writes it as one line; every reader decodes an
+//! [`Exchange`] from that line and asks it for fields by [`FieldName`].
+//! Refuses: I/O, clocks, and any knowledge of where lines are kept.
+
+mod combined;
+mod exchange;
+mod field;
+mod filter;
+mod ip;
+mod line;
+mod ltsv;
+mod outcome;
+mod phase;
+mod query;
+mod text;
+mod time;
+
+pub use combined::decode as decode_combined;
+pub use exchange::{Exchange, ExchangeRef, Impression, ImpressionRef};
+pub use field::{FieldName, Fields, UnknownField, Value};
+pub use filter::{Filter, FilterError};
+pub use ip::truncate_ip;
+pub use line::{DecodeCause, DecodeError, decode, encode, encode_brief};
+pub use ltsv::decode as decode_ltsv;
+pub use outcome::{CacheResult, Decision};
+pub use phase::Phase;
+pub use query::query_value;

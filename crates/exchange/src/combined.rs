@@ -1,0 +1,233 @@
+//! Reads the `combined` access log format of nginx and Apache, and the older `common` one.
+//!
+//! `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
+//! "$http_referer" "$http_user_agent"` (nginx.org, ngx_http_log_module); `common` ends after the
+//! bytes. Quoted parts use nginx's `\xXX` escapes or Apache's `\"` and `\\`; `-` means absent.
+//! The format has no request id, so the id is 0; what follows the last known part is ignored.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+
+use crate::exchange::Exchange;
+use crate::line::{DecodeCause, DecodeError};
+use crate::time::{number, unix_seconds};
+
+/// Reads one line, with or without its line feed.
+///
+/// # Errors
+/// The first place that is not as the format wants it.
+pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut reader = Reader { line, at: 0 };
+    let mut exchange = Exchange::default();
+    let address = reader.word("the client's address")?;
+    exchange.client_ip = std::str::from_utf8(address).ok().and_then(|text| text.parse().ok());
+    reader.word("the identity")?;
+    let user = reader.up_to(b" [", "the time in brackets")?;
+    exchange.user = present(unescaped(user));
+    let start = reader.at;
+    let time = reader.up_to(b"] \"", "the request in quotes")?;
+    exchange.time_us = parse_time(time).ok_or(DecodeError {
+        offset: start,
+        cause: DecodeCause::Expected("a time like 21/Nov/2026:03:54:12 +0000"),
+    })?;
+    let request = reader.quoted()?;
+    fill_request(request, &mut exchange);
+    reader.space("the status")?;
+    exchange.status = reader.number("a status")?;
+    let bytes = reader.word_or_end();
+    exchange.bytes_out = parse(bytes).unwrap_or(0);
+    if reader.next_is_quote() {
+        exchange.referer = present(reader.quoted()?);
+    }
+    reader.at += usize::from(reader.line.get(reader.at) == Some(&b' '));
+    if reader.next_is_quote() {
+        exchange.user_agent = present(reader.quoted()?);
+    }
+    Ok(exchange)
+}
+
+/// Fills method, path, query and version from a request line; one that is none becomes the path.
+pub fn fill_request<'a>(request: Cow<'a, [u8]>, exchange: &mut Exchange<'a>) {
+    let (method, target, version) = match &request {
+        Cow::Borrowed(text) => {
+            let (method, target, version) = split_request(text);
+            (Cow::Borrowed(method), Cow::Borrowed(target), Cow::Borrowed(version))
+        }
+        Cow::Owned(text) => {
+            let (method, target, version) = split_request(text);
+            (Cow::Owned(method.into()), Cow::Owned(target.into()), Cow::Owned(version.into()))
+        }
+    };
+    exchange.method = lossy(method);
+    exchange.version = lossy(version);
+    fill_target(target, exchange);
+}
+
+/// Fills path and query from a request target.
+pub fn fill_target<'a>(target: Cow<'a, [u8]>, exchange: &mut Exchange<'a>) {
+    let Some(mark) = memchr(b'?', &target) else {
+        exchange.path = target;
+        return;
+    };
+    match target {
+        Cow::Borrowed(target) => {
+            exchange.path = Cow::Borrowed(&target[..mark]);
+            exchange.query = Some(Cow::Borrowed(&target[mark + 1..]));
+        }
+        Cow::Owned(mut path) => {
+            let query = path.split_off(mark + 1);
+            path.truncate(mark);
+            exchange.path = Cow::Owned(path);
+            exchange.query = Some(Cow::Owned(query));
+        }
+    }
+}
+
+/// Reads `21/Nov/2026:03:54:12 +0100` as microseconds since the Unix epoch.
+pub fn parse_time(text: &[u8]) -> Option<u64> {
+    const MONTHS: [&[u8; 3]; 12] = [
+        b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov",
+        b"Dec",
+    ];
+    if text.len() != 26 || text[20] != b' ' {
+        return None;
+    }
+    let month = MONTHS.iter().position(|name| **name == text[3..6])? as u32 + 1;
+    let date = (number(&text[7..11])?, month, number(&text[0..2])?);
+    let clock = (number(&text[12..14])?, number(&text[15..17])?, number(&text[18..20])?);
+    let east = i64::from(number(&text[22..24])? * 3600 + number(&text[24..26])? * 60);
+    let east = match text[21] {
+        b'+' => east,
+        b'-' => -east,
+        _ => return None,
+    };
+    u64::try_from(unix_seconds(date, clock)? - east).ok()?.checked_mul(1_000_000)
+}
+
+/// Returns text, or nothing for `-` and for the empty text.
+pub fn present(text: Cow<'_, [u8]>) -> Option<Cow<'_, [u8]>> {
+    (!text.is_empty() && *text != *b"-").then_some(text)
+}
+
+/// Undoes `\xXX`, `\"` and `\\`; any other backslash stands for itself.
+pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
+    if memchr(b'\\', text).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&first, tail)) = rest.split_first() {
+        let (byte, taken) = match (first, tail) {
+            (b'\\', [b'x', high, low, ..]) => match (hex(*high), hex(*low)) {
+                (Some(high), Some(low)) => (high << 4 | low, 4),
+                _ => (first, 1),
+            },
+            (b'\\', [escaped @ (b'"' | b'\\'), ..]) => (*escaped, 2),
+            _ => (first, 1),
+        };
+        out.push(byte);
+        rest = &rest[taken..];
+    }
+    Cow::Owned(out)
+}
+
+/// Reads a whole number.
+pub fn parse<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Turns bytes into text, with U+FFFD for what is not UTF-8.
+pub fn lossy(text: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => String::from_utf8_lossy(text),
+        Cow::Owned(text) => Cow::Owned(String::from_utf8_lossy(&text).into_owned()),
+    }
+}
+
+fn split_request(text: &[u8]) -> (&[u8], &[u8], &[u8]) {
+    let Some(first) = memchr(b' ', text) else { return (b"", text, b"") };
+    let (method, rest) = (&text[..first], &text[first + 1..]);
+    match memchr::memmem::rfind(rest, b" HTTP/") {
+        Some(last) => (method, &rest[..last], &rest[last + 6..]),
+        None => (method, rest, b""),
+    }
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+struct Reader<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn word(&mut self, what: &'static str) -> Result<&'a [u8], DecodeError> {
+        let start = self.at;
+        let word = self.up_to(b" ", what)?;
+        if word.is_empty() { Err(self.error_at(start, what)) } else { Ok(word) }
+    }
+
+    fn up_to(&mut self, end: &[u8], what: &'static str) -> Result<&'a [u8], DecodeError> {
+        let rest = &self.line[self.at..];
+        let length = memchr::memmem::find(rest, end).ok_or_else(|| self.error_at(self.at, what))?;
+        self.at += length + end.len();
+        Ok(&rest[..length])
+    }
+
+    /// Takes a quoted part; `up_to` has taken the first opening quote, `next_is_quote` the others.
+    fn quoted(&mut self) -> Result<Cow<'a, [u8]>, DecodeError> {
+        let rest = &self.line[self.at..];
+        let mut at = 0;
+        loop {
+            let Some(found) = memchr2(b'"', b'\\', rest.get(at..).unwrap_or_default()) else {
+                return Err(DecodeError { offset: self.line.len(), cause: DecodeCause::Torn });
+            };
+            at += found;
+            if rest[at] == b'"' {
+                break;
+            }
+            at += 2;
+        }
+        self.at += at + 1;
+        Ok(unescaped(&rest[..at]))
+    }
+
+    fn next_is_quote(&mut self) -> bool {
+        let found = self.line.get(self.at) == Some(&b'"');
+        self.at += usize::from(found);
+        found
+    }
+
+    fn space(&mut self, what: &'static str) -> Result<(), DecodeError> {
+        if self.line.get(self.at) != Some(&b' ') {
+            return Err(self.error_at(self.at, what));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    fn number<T: std::str::FromStr>(&mut self, what: &'static str) -> Result<T, DecodeError> {
+        let start = self.at;
+        parse(self.word_or_end()).ok_or_else(|| self.error_at(start, what))
+    }
+
+    fn word_or_end(&mut self) -> &'a [u8] {
+        let rest = &self.line[self.at..];
+        let length = memchr(b' ', rest).unwrap_or(rest.len());
+        self.at = (self.at + length + 1).min(self.line.len());
+        &rest[..length]
+    }
+
+    fn error_at(&self, offset: usize, what: &'static str) -> DecodeError {
+        let torn = offset >= self.line.len();
+        let cause = if torn { DecodeCause::Torn } else { DecodeCause::Expected(what) };
+        DecodeError { offset, cause }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! The exchange record: borrowed as the gateway fills it, decoded as readers get it.
+//!
+//! Text that comes from the client is bytes, because HTTP does not promise UTF-8; text that
+//! Tidegate itself makes up is `str`. Absent means that the request or the record lacks it.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use crate::field::{FieldName, Fields, Value};
+use crate::outcome::{CacheResult, Decision};
+use crate::phase::Phase;
+use crate::query::query_value;
+
+/// One exchange as the gateway knows it when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ExchangeRef<'a> {
+    /// When the request arrived, in microseconds since the Unix epoch.
+    pub time_us: u64,
+    /// The request id, compatible with a W3C trace id.
+    pub id: u128,
+    /// The request method.
+    pub method: &'a str,
+    /// `http` or `https`; empty when unknown.
+    pub scheme: &'a str,
+    /// The requested host with its port if one was given.
+    pub host: Option<&'a [u8]>,
+    /// The raw path, undecoded.
+    pub path: &'a [u8],
+    /// The raw query without its `?`.
+    pub query: Option<&'a [u8]>,
+    /// The HTTP version, such as `1.1`; empty when unknown.
+    pub version: &'a str,
+    /// The response status; 0 when the client left before there was one.
+    pub status: u16,
+    /// Bytes of the request body.
+    pub bytes_in: u64,
+    /// Bytes of the response body.
+    pub bytes_out: u64,
+    /// The client's address, already shortened if the configuration says so.
+    pub client_ip: Option<IpAddr>,
+    /// The user id, already hashed if the configuration says so.
+    pub user: Option<&'a [u8]>,
+    /// The header `User-Agent`.
+    pub user_agent: Option<&'a [u8]>,
+    /// The header `Referer`.
+    pub referer: Option<&'a [u8]>,
+    /// The route that matched.
+    pub route: Option<&'a str>,
+    /// Why the client got this answer.
+    pub decision: Decision,
+    /// What the cache did.
+    pub cache: CacheResult,
+    /// The name of the upstream that was asked.
+    pub upstream: Option<&'a str>,
+    /// The request id of the ranking that a cached answer came from.
+    pub ranked_by: Option<u128>,
+    /// Microseconds spent in each phase, by `Phase::index`; 0 means not entered or under 1 µs.
+    pub phases: [u32; Phase::COUNT],
+    /// Microseconds from the arrival of the head to the last byte handed to the kernel.
+    pub total_us: u64,
+    /// What was shown, when this exchange ran the ranking.
+    pub impression: Option<ImpressionRef<'a>>,
+}
+
+/// The items that a ranked answer showed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ImpressionRef<'a> {
+    /// The name of the model.
+    pub model: &'a str,
+    /// The version of the model.
+    pub version: &'a str,
+    /// The probability with which this order was chosen, in 0..=1.
+    pub propensity: f64,
+    /// The ids of the items, in the order shown.
+    pub items: &'a [&'a str],
+}
+
+/// One exchange as read from a line; borrows from the line whatever was written unescaped.
+///
+/// The fields mean what they mean in [`ExchangeRef`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Exchange<'a> {
+    /// Microseconds since the Unix epoch.
+    pub time_us: u64,
+    /// The request id; 0 when the line format has none.
+    pub id: u128,
+    /// The request method.
+    pub method: Cow<'a, str>,
+    /// `http` or `https`; empty when unknown.
+    pub scheme: Cow<'a, str>,
+    /// The requested host.
+    pub host: Option<Cow<'a, [u8]>>,
+    /// The raw path.
+    pub path: Cow<'a, [u8]>,
+    /// The raw query.
+    pub query: Option<Cow<'a, [u8]>>,
+    /// The HTTP version; empty when unknown.
+    pub version: Cow<'a, str>,
+    /// The response status.
+    pub status: u16,
+    /// Bytes of the request body.
+    pub bytes_in: u64,
+    /// Bytes of the response body.
+    pub bytes_out: u64,
+    /// The client's address.
+    pub client_ip: Option<IpAddr>,
+    /// The user id.
+    pub user: Option<Cow<'a, [u8]>>,
+    /// The header `User-Agent`.
+    pub user_agent: Option<Cow<'a, [u8]>>,
+    /// The header `Referer`.
+    pub referer: Option<Cow<'a, [u8]>>,
+    /// The route that matched.
+    pub route: Option<Cow<'a, str>>,
+    /// Why the client got this answer.
+    pub decision: Decision,
+    /// What the cache did.
+    pub cache: CacheResult,
+    /// The name of the upstream that was asked.
+    pub upstream: Option<Cow<'a, str>>,
+    /// The request id of the ranking that a cached answer came from.
+    pub ranked_by: Option<u128>,
+    /// Microseconds spent in each phase.
+    pub phases: [u32; Phase::COUNT],
+    /// Microseconds in all.
+    pub total_us: u64,
+    /// What was shown.
+    pub impression: Option<Impression<'a>>,
+}
+
+/// The items that a ranked answer showed, as read from a line.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Impression<'a> {
+    /// The name of the model.
+    pub model: Cow<'a, str>,
+    /// The version of the model.
+    pub version: Cow<'a, str>,
+    /// The probability with which this order was chosen, in 0..=1.
+    pub propensity: f64,
+    /// The ids of the items, in the order shown.
+    pub items: Vec<Cow<'a, str>>,
+}
+
+impl<'a> ExchangeRef<'a> {
+    fn value(&self, name: &FieldName) -> Option<Value<'a>> {
+        let some_text = |text: &'a str| (!text.is_empty()).then(|| Value::from(text));
+        match name {
+            FieldName::Time => Some(Value::Integer(self.time_us)),
+            FieldName::Id => (self.id != 0).then(|| Value::from(format!("{:032x}", self.id))),
+            FieldName::Method => some_text(self.method),
+            FieldName::Scheme => some_text(self.scheme),
+            FieldName::Host => self.host.map(Value::from),
+            FieldName::Path => Some(Value::from(self.path)),
+            FieldName::Query => self.query.map(Value::from),
+            FieldName::QueryValue(name) => query_value(self.query?, name).map(Value::Text),
+            FieldName::Version => some_text(self.version),
+            FieldName::Status => Some(Value::Integer(self.status.into())),
+            FieldName::BytesIn => Some(Value::Integer(self.bytes_in)),
+            FieldName::BytesOut => Some(Value::Integer(self.bytes_out)),
+            FieldName::ClientIp => self.client_ip.map(|ip| Value::from(ip.to_string())),
+            FieldName::User => self.user.map(Value::from),
+            FieldName::UserAgent => self.user_agent.map(Value::from),
+            FieldName::Referer => self.referer.map(Value::from),
+            // Only the headers named above are ever recorded.
+            FieldName::Header(_) => None,
+            FieldName::Route => self.route.map(Value::from),
+            FieldName::Decision => Some(Value::from(self.decision.name())),
+            FieldName::Cache => Some(Value::from(self.cache.name())),
+            FieldName::Upstream => self.upstream.map(Value::from),
+            FieldName::RankedBy => self.ranked_by.map(|id| Value::from(format!("{id:032x}"))),
+            FieldName::Phase(phase) => {
+                Some(u64::from(self.phases[phase.index()])).filter(|us| *us > 0).map(Value::Integer)
+            }
+            FieldName::Total => Some(Value::Integer(self.total_us)),
+            FieldName::Model => self.impression.map(|shown| Value::from(shown.model)),
+            FieldName::ModelVersion => self.impression.map(|shown| Value::from(shown.version)),
+            FieldName::Propensity => self.impression.map(|shown| Value::Real(shown.propensity)),
+        }
+    }
+}
+
+impl Fields for ExchangeRef<'_> {
+    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+        self.value(name)
+    }
+}
+
+impl Exchange<'_> {
+    /// The same exchange for field access: without the items shown, which are no field.
+    fn view(&self) -> ExchangeRef<'_> {
+        ExchangeRef {
+            time_us: self.time_us,
+            id: self.id,
+            method: &self.method,
+            scheme: &self.scheme,
+            host: self.host.as_deref(),
+            path: &self.path,
+            query: self.query.as_deref(),
+            version: &self.version,
+            status: self.status,
+            bytes_in: self.bytes_in,
+            bytes_out: self.bytes_out,
+            client_ip: self.client_ip,
+            user: self.user.as_deref(),
+            user_agent: self.user_agent.as_deref(),
+            referer: self.referer.as_deref(),
+            route: self.route.as_deref(),
+            decision: self.decision,
+            cache: self.cache,
+            upstream: self.upstream.as_deref(),
+            ranked_by: self.ranked_by,
+            phases: self.phases,
+            total_us: self.total_us,
+            impression: self.impression.as_ref().map(|shown| ImpressionRef {
+                model: &shown.model,
+                version: &shown.version,
+                propensity: shown.propensity,
+                items: &[],
+            }),
+        }
+    }
+}
+
+impl Fields for Exchange<'_> {
+    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+        self.view().value(name)
+    }
+}

@@ -1,0 +1,275 @@
+//! The fields of an exchange by name: parsed once, then looked up without comparing text.
+//!
+//! | name | value |
+//! |---|---|
+//! | `time` | arrival, microseconds since the Unix epoch |
+//! | `id` `ranked_by` | text of 32 hexadecimal digits |
+//! | `method` `scheme` `host` `path` `query` `version` | text; `path` and `query` raw |
+//! | `query.NAME` | first parameter of that name, decoded |
+//! | `header.NAME` | request header; records have `user-agent`, `referer` and `host` only |
+//! | `status` `bytes_in` `bytes_out` | whole numbers |
+//! | `client_ip` `user` `route` `decision` `cache` `upstream` | text |
+//! | `phase.NAME` `total` | microseconds; a phase under 1 µs is absent |
+//! | `model` `model_version` `propensity` | of the impression |
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::phase::Phase;
+
+/// Something that has fields: a recorded exchange, or a request that is still under way.
+pub trait Fields {
+    /// Returns the value of a field, or nothing when it is absent.
+    fn field(&self, name: &FieldName) -> Option<Value<'_>>;
+}
+
+/// The value of a field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value<'a> {
+    /// Text, not necessarily UTF-8.
+    Text(Cow<'a, [u8]>),
+    /// A count, a status, or microseconds.
+    Integer(u64),
+    /// A real number.
+    Real(f64),
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(text: &'a [u8]) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::from(text.as_bytes())
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text.into_bytes()))
+    }
+}
+
+/// Shows text with U+FFFD for what is not UTF-8.
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(&String::from_utf8_lossy(text)),
+            Self::Integer(number) => number.fmt(f),
+            Self::Real(number) => number.fmt(f),
+        }
+    }
+}
+
+/// The name of a field.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum FieldName {
+    /// `time`
+    Time,
+    /// `id`
+    Id,
+    /// `method`
+    Method,
+    /// `scheme`
+    Scheme,
+    /// `host` or `header.host`
+    Host,
+    /// `path`
+    Path,
+    /// `query`
+    Query,
+    /// `query.NAME`
+    QueryValue(Box<str>),
+    /// `version`
+    Version,
+    /// `status`
+    Status,
+    /// `bytes_in`
+    BytesIn,
+    /// `bytes_out`
+    BytesOut,
+    /// `client_ip`
+    ClientIp,
+    /// `user`
+    User,
+    /// `header.user-agent`
+    UserAgent,
+    /// `header.referer`
+    Referer,
+    /// `header.NAME`, any other header, in lower case
+    Header(Box<str>),
+    /// `route`
+    Route,
+    /// `decision`
+    Decision,
+    /// `cache`
+    Cache,
+    /// `upstream`
+    Upstream,
+    /// `ranked_by`
+    RankedBy,
+    /// `phase.NAME`
+    Phase(Phase),
+    /// `total`
+    Total,
+    /// `model`
+    Model,
+    /// `model_version`
+    ModelVersion,
+    /// `propensity`
+    Propensity,
+}
+
+/// No field has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no field `{name}`{}", hint(near))]
+pub struct UnknownField {
+    /// The name as written.
+    pub name: String,
+    /// Names that look like it, the nearest first.
+    pub near: Vec<&'static str>,
+}
+
+impl FieldName {
+    /// Returns whether the value counts microseconds of a length of time.
+    pub const fn is_duration(&self) -> bool {
+        matches!(self, Self::Phase(_) | Self::Total)
+    }
+}
+
+impl FromStr for FieldName {
+    type Err = UnknownField;
+
+    fn from_str(name: &str) -> Result<Self, UnknownField> {
+        if let Some((_, field)) = PLAIN.iter().find(|(plain, _)| *plain == name) {
+            return Ok(field.clone());
+        }
+        match name.split_once('.') {
+            Some(("query", rest)) if !rest.is_empty() => Ok(Self::QueryValue(rest.into())),
+            Some(("header", rest)) if !rest.is_empty() => Ok(header(rest)),
+            Some(("phase", rest)) => {
+                Phase::from_name(rest).map(Self::Phase).ok_or_else(|| unknown(name))
+            }
+            _ => Err(unknown(name)),
+        }
+    }
+}
+
+impl fmt::Display for FieldName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::QueryValue(name) => write!(f, "query.{name}"),
+            Self::Header(name) => write!(f, "header.{name}"),
+            Self::UserAgent => f.write_str("header.user-agent"),
+            Self::Referer => f.write_str("header.referer"),
+            Self::Phase(phase) => write!(f, "phase.{}", phase.name()),
+            plain => {
+                let found = PLAIN.iter().find(|(_, field)| field == plain);
+                f.write_str(found.expect("every other field is in the table").0)
+            }
+        }
+    }
+}
+
+const PLAIN: [(&str, FieldName); 22] = [
+    ("time", FieldName::Time),
+    ("id", FieldName::Id),
+    ("method", FieldName::Method),
+    ("scheme", FieldName::Scheme),
+    ("host", FieldName::Host),
+    ("path", FieldName::Path),
+    ("query", FieldName::Query),
+    ("version", FieldName::Version),
+    ("status", FieldName::Status),
+    ("bytes_in", FieldName::BytesIn),
+    ("bytes_out", FieldName::BytesOut),
+    ("client_ip", FieldName::ClientIp),
+    ("user", FieldName::User),
+    ("route", FieldName::Route),
+    ("decision", FieldName::Decision),
+    ("cache", FieldName::Cache),
+    ("upstream", FieldName::Upstream),
+    ("ranked_by", FieldName::RankedBy),
+    ("total", FieldName::Total),
+    ("model", FieldName::Model),
+    ("model_version", FieldName::ModelVersion),
+    ("propensity", FieldName::Propensity),
+];
+
+const PREFIXED: [&str; 17] = [
+    "query.NAME",
+    "header.NAME",
+    "header.user-agent",
+    "header.referer",
+    "phase.admit",
+    "phase.route",
+    "phase.decide",
+    "phase.key",
+    "phase.lookup",
+    "phase.wait",
+    "phase.fetch",
+    "phase.features",
+    "phase.score",
+    "phase.store",
+    "phase.respond",
+    "phase.record",
+    "header.host",
+];
+
+fn header(name: &str) -> FieldName {
+    match name.to_ascii_lowercase().as_str() {
+        "user-agent" => FieldName::UserAgent,
+        "referer" => FieldName::Referer,
+        "host" => FieldName::Host,
+        other => FieldName::Header(other.into()),
+    }
+}
+
+fn unknown(name: &str) -> UnknownField {
+    let last = |text: &'static str| text.rsplit('.').next().unwrap_or(text);
+    let all = PLAIN.iter().map(|(plain, _)| *plain).chain(PREFIXED);
+    let mut near: Vec<_> = all
+        .map(|known| {
+            let whole = distance(name.as_bytes(), known.as_bytes());
+            let tail = distance(name.replace('_', "-").as_bytes(), last(known).as_bytes());
+            // A match of the last part only is weaker than one of the whole name.
+            (whole.min(tail + 1), known)
+        })
+        .filter(|(distance, known)| *distance <= 2 && *distance < known.len() / 2)
+        .collect();
+    near.sort();
+    let near = near.into_iter().take(3).map(|(_, known)| known).collect();
+    UnknownField { name: name.to_owned(), near }
+}
+
+/// The edit distance with swaps of neighbours (optimal string alignment; Boytsov 2011, §2.2).
+fn distance(left: &[u8], right: &[u8]) -> usize {
+    let left = &left[..left.len().min(64)];
+    let mut rows: Vec<Vec<usize>> = vec![(0..=right.len()).collect()];
+    for i in 1..=left.len() {
+        let mut row = vec![i];
+        for j in 1..=right.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(left[i - 1] != right[j - 1]);
+            let mut best = replaced.min(row[j - 1] + 1).min(rows[i - 1][j] + 1);
+            if i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[left.len()][right.len()]
+}
+
+fn hint(near: &[&str]) -> String {
+    match near {
+        [] => String::new(),
+        near => format!("; did you mean `{}`?", near.join("`, `")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! Parses tokens into a tree by recursive descent, checking names, types and patterns.
+
+use regex::bytes::RegexBuilder;
+use stdx::{ByteSize, Span};
+
+use super::lexer::{Token, split};
+use super::{FilterError, Literal, Node, Relation};
+use crate::field::FieldName;
+use crate::line::parse_time;
+use crate::outcome::{CacheResult, Decision};
+
+const BYTES_MAX: usize = 4096;
+const DEPTH_MAX: usize = 64;
+const PATTERN_BYTES_MAX: usize = 256 << 10;
+
+pub fn parse(text: &str) -> Result<Node, FilterError> {
+    let column = |offset: usize| text[..offset].chars().count() + 1;
+    let located = |(offset, message)| FilterError { column: column(offset), message };
+    if text.len() > BYTES_MAX {
+        return Err(located((0, format!("the filter is longer than {BYTES_MAX} bytes"))));
+    }
+    let tokens = split(text).map_err(located)?;
+    let mut parser = Parser { tokens, at: 0, depth: 0 };
+    parser.whole().map_err(located)
+}
+
+type Parsed<T> = Result<T, (usize, String)>;
+
+struct Parser<'a> {
+    tokens: Vec<(usize, Token<'a>)>,
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn whole(&mut self) -> Parsed<Node> {
+        let node = self.either()?;
+        match self.peek() {
+            Token::End => Ok(node),
+            _ => Err(self.unexpected("`and`, `or` or the end")),
+        }
+    }
+
+    fn either(&mut self) -> Parsed<Node> {
+        let mut nodes = vec![self.both()?];
+        while self.take_word("or") {
+            nodes.push(self.both()?);
+        }
+        Ok(single_or(nodes, Node::Either))
+    }
+
+    fn both(&mut self) -> Parsed<Node> {
+        let mut nodes = vec![self.unary()?];
+        while self.take_word("and") {
+            nodes.push(self.unary()?);
+        }
+        Ok(single_or(nodes, Node::Both))
+    }
+
+    fn unary(&mut self) -> Parsed<Node> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err((self.offset(), format!("more than {DEPTH_MAX} levels deep")));
+        }
+        let node = if self.take_word("not") {
+            Node::Not(Box::new(self.unary()?))
+        } else if self.take_sign("(") {
+            let node = self.either()?;
+            self.expect_sign(")")?;
+            node
+        } else if self.take_word("true") {
+            Node::Always(true)
+        } else if self.take_word("false") {
+            Node::Always(false)
+        } else {
+            self.comparison()?
+        };
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn comparison(&mut self) -> Parsed<Node> {
+        let offset = self.offset();
+        let name = match self.peek() {
+            Token::Word("and" | "or" | "in") => return Err(self.unexpected("a field name")),
+            Token::Word(name) => *name,
+            _ => return Err(self.unexpected("a field name, `not` or `(`")),
+        };
+        let name: FieldName =
+            name.parse().map_err(|error: crate::UnknownField| (offset, error.to_string()))?;
+        self.at += 1;
+        if self.take_word("in") {
+            return self.list(name);
+        }
+        let Token::Sign(sign) = *self.peek() else { return Ok(Node::Exists(name)) };
+        let relation = match sign {
+            "==" | "!=" => Relation::Equal,
+            "<" => Relation::Less,
+            "<=" => Relation::LessOrEqual,
+            ">" => Relation::More,
+            ">=" => Relation::MoreOrEqual,
+            "~" | "!~" => {
+                self.at += 1;
+                return Ok(negated_if(sign == "!~", self.search(name)?));
+            }
+            _ => return Ok(Node::Exists(name)),
+        };
+        self.at += 1;
+        let literal = self.literal(&name)?;
+        Ok(negated_if(sign == "!=", Node::Compare(name, relation, literal)))
+    }
+
+    fn list(&mut self, name: FieldName) -> Parsed<Node> {
+        self.expect_sign("[")?;
+        let mut literals = vec![self.literal(&name)?];
+        while self.take_sign(",") {
+            literals.push(self.literal(&name)?);
+        }
+        self.expect_sign("]")?;
+        Ok(Node::In(name, literals))
+    }
+
+    fn search(&mut self, name: FieldName) -> Parsed<Node> {
+        let offset = self.offset();
+        let Token::Text(pattern) = self.peek() else {
+            return Err(self.unexpected("a regular expression in quotes"));
+        };
+        let regex = RegexBuilder::new(pattern)
+            .size_limit(PATTERN_BYTES_MAX)
+            .build()
+            .map_err(|error| (offset, regex_message(&error)))?;
+        self.at += 1;
+        Ok(Node::Search(name, regex))
+    }
+
+    fn literal(&mut self, name: &FieldName) -> Parsed<Literal> {
+        let offset = self.offset();
+        let literal = match self.peek() {
+            Token::Text(text) => text_literal(name, text),
+            Token::Number(text) => number_literal(name, text),
+            Token::Word(word) => Err(format!("put text in quotes: '{word}'")),
+            _ => return Err(self.unexpected("text in quotes or a number")),
+        };
+        self.at += 1;
+        literal.map_err(|message| (offset, message))
+    }
+
+    fn peek(&self) -> &Token<'a> {
+        &self.tokens[self.at].1
+    }
+
+    fn offset(&self) -> usize {
+        self.tokens[self.at].0
+    }
+
+    fn take_word(&mut self, word: &str) -> bool {
+        let found = *self.peek() == Token::Word(word);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn take_sign(&mut self, sign: &'static str) -> bool {
+        let found = *self.peek() == Token::Sign(sign);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expect_sign(&mut self, sign: &'static str) -> Parsed<()> {
+        if self.take_sign(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}`"))) }
+    }
+
+    fn unexpected(&self, wanted: &str) -> (usize, String) {
+        let found = match self.peek() {
+            Token::End => "the end".to_owned(),
+            Token::Text(_) => "text".to_owned(),
+            Token::Word(text) | Token::Number(text) => format!("`{text}`"),
+            Token::Sign(sign) => format!("`{sign}`"),
+        };
+        (self.offset(), format!("expected {wanted}, found {found}"))
+    }
+}
+
+fn single_or(mut nodes: Vec<Node>, many: fn(Vec<Node>) -> Node) -> Node {
+    if nodes.len() > 1 { many(nodes) } else { nodes.remove(0) }
+}
+
+fn negated_if(negated: bool, node: Node) -> Node {
+    if negated { Node::Not(Box::new(node)) } else { node }
+}
+
+fn text_literal(name: &FieldName, text: &str) -> Result<Literal, String> {
+    match name {
+        FieldName::Decision if Decision::from_name(text).is_none() => {
+            Err(no_such("decision", text, &Decision::ALL.map(Decision::name)))
+        }
+        FieldName::Cache if CacheResult::from_name(text).is_none() => {
+            Err(no_such("cache result", text, &CacheResult::ALL.map(CacheResult::name)))
+        }
+        FieldName::Time => match parse_time(text.as_bytes()) {
+            Some(micros) => Ok(Literal::Number(micros as f64)),
+            None => Err(format!("`{text}` is no time; write it like 2026-11-21T03:54:12Z")),
+        },
+        FieldName::Status | FieldName::BytesIn | FieldName::BytesOut | FieldName::Propensity => {
+            Err(format!("`{name}` is a number; write it without quotes"))
+        }
+        name if name.is_duration() => Err(needs_unit(name)),
+        _ => Ok(Literal::Text(text.as_bytes().into())),
+    }
+}
+
+fn number_literal(name: &FieldName, text: &str) -> Result<Literal, String> {
+    if *name == FieldName::Time {
+        return Err("write a time in quotes, like '2026-11-21T03:54:12Z'".to_owned());
+    }
+    let plain: Result<f64, _> = text.parse();
+    if name.is_duration() {
+        return match (plain, text.parse::<Span>()) {
+            (Err(_), Ok(Span(length))) => Ok(Literal::Number(length.as_secs_f64() * 1e6)),
+            (Ok(0.0), _) => Ok(Literal::Number(0.0)),
+            _ => Err(needs_unit(name)),
+        };
+    }
+    if let Ok(number) = plain {
+        return Ok(Literal::Number(number));
+    }
+    match text.parse::<ByteSize>() {
+        Ok(ByteSize(bytes)) => Ok(Literal::Number(bytes as f64)),
+        Err(_) if text.parse::<Span>().is_ok() => {
+            Err(format!("`{name}` is no length of time, so `{text}` cannot be compared with it"))
+        }
+        Err(_) => Err(format!("`{text}` is neither a number nor a size; put text in quotes")),
+    }
+}
+
+fn needs_unit(name: &FieldName) -> String {
+    format!("`{name}` is a length of time; write it with a unit, like 20ms")
+}
+
+fn no_such(what: &str, text: &str, names: &[&str]) -> String {
+    format!("no {what} `{text}`; there are `{}`", names.join("`, `"))
+}
+
+fn regex_message(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(_) => "the regular expression is too large".to_owned(),
+        error => {
+            // The engine draws a picture over several lines; its last line says what is wrong.
+            let text = error.to_string();
+            let last = text.lines().last().unwrap_or_default();
+            format!("bad regular expression: {}", last.trim_start_matches("error: "))
+        }
+    }
+}

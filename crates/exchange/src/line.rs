@@ -1,0 +1,39 @@
+//! The journal's line: one exchange as one JSON object.
+//!
+//! Constraints: a line must be readable by `jq`, `grep` and GoAccess, must be written in well
+//! under a microsecond without allocating, and must hold whatever bytes a client sends.
+//!
+//! Layout: one JSON object (RFC 8259) without white space, then a line feed; no line feed inside.
+//! Fields stand in this order, and one that is absent is left out:
+//!
+//! | field | value |
+//! |---|---|
+//! | `time` | RFC 3339, UTC, microseconds: the arrival of the request |
+//! | `id` | request id, 32 lowercase hexadecimal digits |
+//! | `method` `scheme` `host` `path` `query` `version` | as requested; `path` and `query` raw |
+//! | `status` | number; 0 when the client left before there was one |
+//! | `bytes_in` `bytes_out` | bytes of the bodies |
+//! | `client_ip` | text |
+//! | `user` `user_agent` `referer` | text |
+//! | `route` `decision` `cache` `upstream` | names; `cache` is left out when it is `none` |
+//! | `ranked_by` | request id of the ranking behind a cached answer |
+//! | `total_us` | microseconds in all |
+//! | `phases` | object of phase name to microseconds; phases under 1 µs are left out |
+//! | `impression` | `{"model","version","propensity","items":[…]}` |
+//!
+//! A brief line has only `time id method path status bytes_out user route decision cache
+//! ranked_by total_us`.
+//! Text is escaped as `text.rs` says: lossless for arbitrary bytes.
+//! Readers accept the fields in any order and skip unknown ones; a line without `time`, `method`,
+//! `path` or `status` is refused.
+
+mod decode;
+mod encode;
+
+pub use decode::{DecodeCause, DecodeError, decode};
+pub use encode::{encode, encode_brief};
+
+pub(crate) use decode::parse_time;
+
+#[cfg(test)]
+mod tests;

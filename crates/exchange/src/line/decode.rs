@@ -1,0 +1,343 @@
+//! Reads the journal's line; the format stands in `line.rs`.
+//!
+//! Fields come in any order, unknown ones are skipped, and every error names its byte.
+//! Of a field that stands twice the last one wins. Recursion never follows the input.
+
+use std::borrow::Cow;
+
+use crate::exchange::{Exchange, Impression};
+use crate::outcome::{CacheResult, Decision};
+use crate::phase::Phase;
+use crate::{text, time};
+
+/// A line that is no exchange.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("decode line at byte {offset}")]
+pub struct DecodeError {
+    /// The place in the line, in bytes from its start.
+    pub offset: usize,
+    /// What is wrong there.
+    #[source]
+    pub cause: DecodeCause,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeCause {
+    /// The line ends too early, as a torn one does.
+    #[error("the line ends inside a value")]
+    Torn,
+    /// Something else stands where this was expected.
+    #[error("expected {0}")]
+    Expected(&'static str),
+    /// A required field is absent.
+    #[error("field `{0}` is missing")]
+    Missing(&'static str),
+    /// Text that Tidegate itself writes is not UTF-8.
+    #[error("text is not UTF-8")]
+    NotUtf8,
+}
+
+/// Reads one line, with or without its line feed.
+///
+/// # Errors
+/// The first place that is not as the format wants it; the line is to be quarantined.
+pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let mut reader = Reader { line, at: 0 };
+    let mut exchange = Exchange::default();
+    let mut seen = Seen::default();
+    reader.object(|reader, name| read_field(reader, name, &mut exchange, &mut seen))?;
+    reader.white();
+    if reader.at < line.len() {
+        return Err(reader.expected("the end of the line"));
+    }
+    match seen.missing() {
+        Some(name) => Err(reader.error(DecodeCause::Missing(name))),
+        None => Ok(exchange),
+    }
+}
+
+/// Reads an RFC 3339 time as microseconds since the Unix epoch.
+pub fn parse_time(text: &[u8]) -> Option<u64> {
+    time::parse(text)
+}
+
+#[derive(Default)]
+struct Seen {
+    time: bool,
+    method: bool,
+    path: bool,
+    status: bool,
+}
+
+impl Seen {
+    fn missing(&self) -> Option<&'static str> {
+        let required = [
+            ("time", self.time),
+            ("method", self.method),
+            ("path", self.path),
+            ("status", self.status),
+        ];
+        required.into_iter().find(|(_, seen)| !seen).map(|(name, _)| name)
+    }
+}
+
+fn read_field<'a>(
+    reader: &mut Reader<'a>,
+    name: &[u8],
+    exchange: &mut Exchange<'a>,
+    seen: &mut Seen,
+) -> Result<(), DecodeError> {
+    match name {
+        b"time" => {
+            exchange.time_us = reader.parsed("an RFC 3339 time", time::parse)?;
+            seen.time = true;
+        }
+        b"id" => exchange.id = reader.parsed("32 hexadecimal digits", parse_id)?,
+        b"method" => {
+            exchange.method = reader.text()?;
+            seen.method = true;
+        }
+        b"scheme" => exchange.scheme = reader.text()?,
+        b"host" => exchange.host = Some(reader.bytes()?),
+        b"path" => {
+            exchange.path = reader.bytes()?;
+            seen.path = true;
+        }
+        b"query" => exchange.query = Some(reader.bytes()?),
+        b"version" => exchange.version = reader.text()?,
+        b"status" => {
+            exchange.status = reader.number()?;
+            seen.status = true;
+        }
+        b"bytes_in" => exchange.bytes_in = reader.number()?,
+        b"bytes_out" => exchange.bytes_out = reader.number()?,
+        b"client_ip" => exchange.client_ip = Some(reader.parsed("an IP address", parse_str)?),
+        b"user" => exchange.user = Some(reader.bytes()?),
+        b"user_agent" => exchange.user_agent = Some(reader.bytes()?),
+        b"referer" => exchange.referer = Some(reader.bytes()?),
+        b"route" => exchange.route = Some(reader.text()?),
+        b"decision" => exchange.decision = reader.named("a decision", Decision::from_name)?,
+        b"cache" => exchange.cache = reader.named("a cache result", CacheResult::from_name)?,
+        b"upstream" => exchange.upstream = Some(reader.text()?),
+        b"ranked_by" => {
+            exchange.ranked_by = Some(reader.parsed("32 hexadecimal digits", parse_id)?);
+        }
+        b"total_us" => exchange.total_us = reader.number()?,
+        b"phases" => exchange.phases = read_phases(reader)?,
+        b"impression" => exchange.impression = Some(read_impression(reader)?),
+        _ => reader.skip()?,
+    }
+    Ok(())
+}
+
+fn read_phases(reader: &mut Reader<'_>) -> Result<[u32; Phase::COUNT], DecodeError> {
+    let mut phases = [0; Phase::COUNT];
+    reader.object(|reader, name| {
+        let phase = std::str::from_utf8(name).ok().and_then(Phase::from_name);
+        match phase {
+            Some(phase) => phases[phase.index()] = reader.number()?,
+            None => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(phases)
+}
+
+fn read_impression<'a>(reader: &mut Reader<'a>) -> Result<Impression<'a>, DecodeError> {
+    let mut impression = Impression { propensity: f64::NAN, ..Impression::default() };
+    reader.object(|reader, name| {
+        match name {
+            b"model" => impression.model = reader.text()?,
+            b"version" => impression.version = reader.text()?,
+            b"propensity" => impression.propensity = reader.real()?,
+            b"items" => impression.items = reader.texts()?,
+            _ => reader.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(impression)
+}
+
+fn parse_id(text: &[u8]) -> Option<u128> {
+    let all_hex = text.len() == 32 && text.iter().all(u8::is_ascii_hexdigit);
+    all_hex.then(|| u128::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok())?
+}
+
+fn parse_str<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+struct Reader<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn object(
+        &mut self,
+        mut field: impl FnMut(&mut Self, &[u8]) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        self.take(b'{', "an object")?;
+        if self.take_if(b'}') {
+            return Ok(());
+        }
+        loop {
+            let name = self.bytes()?;
+            self.take(b':', "a colon")?;
+            field(self, &name)?;
+            if !self.take_if(b',') {
+                return self.take(b'}', "a comma or the end of the object");
+            }
+        }
+    }
+
+    fn texts(&mut self) -> Result<Vec<Cow<'a, str>>, DecodeError> {
+        let mut texts = Vec::new();
+        self.take(b'[', "an array")?;
+        if self.take_if(b']') {
+            return Ok(texts);
+        }
+        loop {
+            texts.push(self.text()?);
+            if !self.take_if(b',') {
+                self.take(b']', "a comma or the end of the array")?;
+                return Ok(texts);
+            }
+        }
+    }
+
+    fn bytes(&mut self) -> Result<Cow<'a, [u8]>, DecodeError> {
+        self.take(b'"', "text in quotes")?;
+        let rest = &self.line[self.at..];
+        let Some(length) = text::inside_length(rest) else {
+            return Err(DecodeError { offset: self.line.len(), cause: DecodeCause::Torn });
+        };
+        let bytes = text::read(&rest[..length]).map_err(|place| DecodeError {
+            offset: self.at + place,
+            cause: DecodeCause::Expected("a JSON escape"),
+        })?;
+        self.at += length + 1;
+        Ok(bytes)
+    }
+
+    fn text(&mut self) -> Result<Cow<'a, str>, DecodeError> {
+        let start = self.at;
+        let not_utf8 = || DecodeError { offset: start, cause: DecodeCause::NotUtf8 };
+        Ok(match self.bytes()? {
+            Cow::Borrowed(bytes) => {
+                Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| not_utf8())?)
+            }
+            Cow::Owned(bytes) => Cow::Owned(String::from_utf8(bytes).map_err(|_| not_utf8())?),
+        })
+    }
+
+    fn parsed<T>(
+        &mut self,
+        what: &'static str,
+        parse: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<T, DecodeError> {
+        self.white();
+        let start = self.at;
+        let bytes = self.bytes()?;
+        parse(&bytes).ok_or(DecodeError { offset: start, cause: DecodeCause::Expected(what) })
+    }
+
+    fn named<T>(
+        &mut self,
+        what: &'static str,
+        from_name: fn(&str) -> Option<T>,
+    ) -> Result<T, DecodeError> {
+        self.parsed(what, |bytes| from_name(std::str::from_utf8(bytes).ok()?))
+    }
+
+    fn number<T: TryFrom<u64>>(&mut self) -> Result<T, DecodeError> {
+        self.white();
+        let wrong = self.expected("a whole number in range");
+        let digits = self.line[self.at..].iter().take_while(|byte| byte.is_ascii_digit());
+        let mut length = 0;
+        let number = digits.inspect(|_| length += 1).try_fold(0_u64, |sum, digit| {
+            sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+        });
+        if length == 0 {
+            return Err(wrong);
+        }
+        self.at += length;
+        number.and_then(|number| T::try_from(number).ok()).ok_or(wrong)
+    }
+
+    fn real(&mut self) -> Result<f64, DecodeError> {
+        self.white();
+        let wrong = self.expected("a number");
+        let digits = self.scalar();
+        parse_str(digits).filter(|real: &f64| real.is_finite()).ok_or(wrong)
+    }
+
+    /// Skips one value of any kind.
+    fn skip(&mut self) -> Result<(), DecodeError> {
+        let mut depth = 0_usize;
+        loop {
+            self.white();
+            match self.line.get(self.at) {
+                None => return Err(self.error(DecodeCause::Torn)),
+                Some(b'"') => drop(self.bytes()?),
+                Some(b'{' | b'[') => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                Some(b'}' | b']' | b',' | b':') if depth == 0 => {
+                    return Err(self.expected("a value"));
+                }
+                Some(b'}' | b']') => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                Some(b',' | b':') => self.at += 1,
+                Some(_) => drop(self.scalar()),
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes everything up to the next structural character.
+    fn scalar(&mut self) -> &'a [u8] {
+        let rest = &self.line[self.at..];
+        let is_end = |byte: &u8| matches!(byte, b',' | b':' | b'}' | b']' | b'"' | b' ' | b'\t');
+        let length = rest.iter().position(is_end).unwrap_or(rest.len());
+        self.at += length;
+        &rest[..length]
+    }
+
+    fn take(&mut self, byte: u8, what: &'static str) -> Result<(), DecodeError> {
+        if self.take_if(byte) { Ok(()) } else { Err(self.expected(what)) }
+    }
+
+    fn take_if(&mut self, byte: u8) -> bool {
+        self.white();
+        let found = self.line.get(self.at) == Some(&byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    #[inline]
+    fn white(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r') = self.line.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    fn expected(&self, what: &'static str) -> DecodeError {
+        if self.at >= self.line.len() {
+            return self.error(DecodeCause::Torn);
+        }
+        self.error(DecodeCause::Expected(what))
+    }
+
+    fn error(&self, cause: DecodeCause) -> DecodeError {
+        DecodeError { offset: self.at, cause }
+    }
+}

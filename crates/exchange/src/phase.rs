@@ -1,0 +1,82 @@
+//! The named steps of an exchange.
+//!
+//! One name serves as metric label, journal field and `Server-Timing` entry.
+
+/// A step of an exchange, in the order in which an exchange can pass through them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Phase {
+    /// Limits are checked.
+    Admit,
+    /// The route is found.
+    Route,
+    /// It is decided who gets a personalised answer.
+    Decide,
+    /// The cache key is made.
+    Key,
+    /// The cache is asked.
+    Lookup,
+    /// Another exchange's flight is awaited.
+    Wait,
+    /// The upstream is asked.
+    Fetch,
+    /// Features are gathered.
+    Features,
+    /// The model is evaluated.
+    Score,
+    /// The answer is stored.
+    Store,
+    /// The answer is written to the client.
+    Respond,
+    /// The exchange is recorded.
+    Record,
+}
+
+impl Phase {
+    /// The number of phases.
+    pub const COUNT: usize = 12;
+
+    /// Every phase; the index of a phase is its place in `Exchange::phases`.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Admit,
+        Self::Route,
+        Self::Decide,
+        Self::Key,
+        Self::Lookup,
+        Self::Wait,
+        Self::Fetch,
+        Self::Features,
+        Self::Score,
+        Self::Store,
+        Self::Respond,
+        Self::Record,
+    ];
+
+    /// Returns the name that logs, metrics and headers use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Admit => "admit",
+            Self::Route => "route",
+            Self::Decide => "decide",
+            Self::Key => "key",
+            Self::Lookup => "lookup",
+            Self::Wait => "wait",
+            Self::Fetch => "fetch",
+            Self::Features => "features",
+            Self::Score => "score",
+            Self::Store => "store",
+            Self::Respond => "respond",
+            Self::Record => "record",
+        }
+    }
+
+    /// Returns the phase of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.name() == name)
+    }
+
+    /// Returns the place of this phase in `Exchange::phases`.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}

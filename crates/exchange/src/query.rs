@@ -1,0 +1,66 @@
+//! Finds one parameter in a raw query string.
+//!
+//! Percent escapes and `+` are decoded (WHATWG URL, `application/x-www-form-urlencoded`);
+//! a malformed escape stands for itself.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+
+/// Returns the decoded value of the first parameter called `name`.
+///
+/// A parameter without `=` has the empty value.
+pub fn query_value<'a>(query: &'a [u8], name: &str) -> Option<Cow<'a, [u8]>> {
+    let mut rest = query;
+    loop {
+        let end = memchr(b'&', rest).unwrap_or(rest.len());
+        let pair = &rest[..end];
+        let equals = memchr(b'=', pair).unwrap_or(pair.len());
+        if is_name(&pair[..equals], name) {
+            return Some(decoded(pair.get(equals + 1..).unwrap_or_default()));
+        }
+        if end == rest.len() {
+            return None;
+        }
+        rest = &rest[end + 1..];
+    }
+}
+
+fn is_name(raw: &[u8], name: &str) -> bool {
+    // Decoding never lengthens, so a shorter name cannot become equal.
+    raw == name.as_bytes() || (raw.len() >= name.len() && *decoded(raw) == *name.as_bytes())
+}
+
+fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
+    if memchr2(b'%', b'+', raw).is_none() {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = Vec::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((&first, tail)) = rest.split_first() {
+        match (first, escape(tail)) {
+            (b'%', Some(byte)) => {
+                out.push(byte);
+                rest = &tail[2..];
+            }
+            (b'+', _) => {
+                out.push(b' ');
+                rest = tail;
+            }
+            _ => {
+                out.push(first);
+                rest = tail;
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn escape(digits: &[u8]) -> Option<u8> {
+    let high = char::from(*digits.first()?).to_digit(16)?;
+    let low = char::from(*digits.get(1)?).to_digit(16)?;
+    Some((high << 4 | low) as u8)
+}
+
+#[cfg(test)]
+mod tests;

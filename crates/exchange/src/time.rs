@@ -1,0 +1,151 @@
+//! RFC 3339 timestamps in UTC with microseconds: `2026-11-21T03:54:12.123456Z`.
+//!
+//! The date part of the second last written is kept per thread, so that a busy core converts a
+//! date once a second. Dates follow Howard Hinnant's `civil_from_days` and `days_from_civil`
+//! (chrono-compatible low-level date algorithms, 2013).
+
+use std::cell::Cell;
+
+/// The length of a written timestamp in bytes.
+pub const LENGTH: usize = 27;
+
+const MICROS: u64 = 1_000_000;
+const DAY: i64 = 86_400;
+/// `9999-12-31T23:59:59Z`, the last second that RFC 3339 can write.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+thread_local! {
+    static SECOND: Cell<(u64, [u8; 19])> = const { Cell::new((0, *b"1970-01-01T00:00:00")) };
+}
+
+/// Appends the timestamp of `micros` since the Unix epoch; times past year 9999 are cut to it.
+pub fn write(micros: u64, out: &mut Vec<u8>) {
+    let second = (micros / MICROS).min(LAST_SECOND);
+    let mut text = [0; LENGTH];
+    text[..19].copy_from_slice(&SECOND.with(|cell| {
+        let (cached, text) = cell.get();
+        if cached == second {
+            return text;
+        }
+        let text = date_and_time(second);
+        cell.set((second, text));
+        text
+    }));
+    text[19] = b'.';
+    let micros = (micros % MICROS) as u32;
+    pair(&mut text[20..], micros / 10_000);
+    pair(&mut text[22..], micros / 100 % 100);
+    pair(&mut text[24..], micros % 100);
+    text[26] = b'Z';
+    out.extend_from_slice(&text);
+}
+
+/// Reads an RFC 3339 timestamp with any offset and any number of fractional digits.
+///
+/// Returns microseconds since the Unix epoch, or nothing when the text is no timestamp or lies
+/// before the epoch.
+pub fn parse(text: &[u8]) -> Option<u64> {
+    let separators = (text.get(4)?, text.get(7)?, text.get(10)?, text.get(13)?, text.get(16)?);
+    if !matches!(separators, (b'-', b'-', b'T' | b't' | b' ', b':', b':')) {
+        return None;
+    }
+    let date = (number(&text[..4])?, number(&text[5..7])?, number(&text[8..10])?);
+    let clock = (number(&text[11..13])?, number(&text[14..16])?, number(text.get(17..19)?)?);
+    let (micros, zone) = fraction(&text[19..])?;
+    let seconds = unix_seconds(date, clock)? - zone_seconds(zone)?;
+    u64::try_from(seconds).ok()?.checked_mul(MICROS)?.checked_add(micros)
+}
+
+/// Returns the seconds since the Unix epoch of a UTC date (year, month, day) and time of day.
+///
+/// A second of 60 (a leap second) is taken as the second after.
+pub fn unix_seconds(date: (u32, u32, u32), clock: (u32, u32, u32)) -> Option<i64> {
+    let (year, month, day) = date;
+    let (hour, minute, second) = clock;
+    let sound = (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second <= 60;
+    let time = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
+    sound.then(|| days_from_civil(year, month, day) * DAY + time)
+}
+
+/// Reads digits only.
+pub fn number(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() || digits.len() > 9 {
+        return None;
+    }
+    digits.iter().try_fold(0, |sum, digit| {
+        digit.is_ascii_digit().then(|| sum * 10 + u32::from(digit - b'0'))
+    })
+}
+
+fn fraction(text: &[u8]) -> Option<(u64, &[u8])> {
+    let Some(digits) = text.strip_prefix(b".") else { return Some((0, text)) };
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if length == 0 {
+        return None;
+    }
+    let micros = (0..6).fold(0, |sum, at| {
+        let digit = if at < length { digits[at] - b'0' } else { 0 };
+        sum * 10 + u64::from(digit)
+    });
+    Some((micros, &digits[length..]))
+}
+
+fn zone_seconds(zone: &[u8]) -> Option<i64> {
+    let sign = match zone {
+        b"Z" | b"z" => return Some(0),
+        [b'+', _, _, b':', _, _] => 1,
+        [b'-', _, _, b':', _, _] => -1,
+        _ => return None,
+    };
+    let (hours, minutes) = (number(&zone[1..3])?, number(&zone[4..6])?);
+    Some(sign * i64::from(hours * 3600 + minutes * 60))
+}
+
+fn date_and_time(second: u64) -> [u8; 19] {
+    let second = second as i64;
+    let (year, month, day) = civil_from_days(second.div_euclid(DAY));
+    let of_day = second.rem_euclid(DAY) as u32;
+    let mut text = *b"0000-00-00T00:00:00";
+    pair(&mut text[0..], year / 100);
+    pair(&mut text[2..], year % 100);
+    pair(&mut text[5..], month);
+    pair(&mut text[8..], day);
+    pair(&mut text[11..], of_day / 3600);
+    pair(&mut text[14..], of_day / 60 % 60);
+    pair(&mut text[17..], of_day % 60);
+    text
+}
+
+fn pair(text: &mut [u8], value: u32) {
+    text[0] = b'0' + (value / 10) as u8;
+    text[1] = b'0' + (value % 10) as u8;
+}
+
+fn civil_from_days(days: i64) -> (u32, u32, u32) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year as u32, month as u32, day as u32)
+}
+
+fn days_from_civil(year: u32, month: u32, day: u32) -> i64 {
+    let year = i64::from(year) - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let shifted = (i64::from(month) + 9) % 12;
+    let of_year = (153 * shifted + 2) / 5 + i64::from(day) - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests;
