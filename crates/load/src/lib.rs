@@ -1,1 +1,27 @@
-//! One load generator: open loop and closed loop, for the laboratory and the benchmarks.
+//! One load generator: open loop and closed loop over HTTP/1.1, for laboratory and benchmarks.
+//!
+//! A [`Plan`] says where to, how fast and for how long; a [`Requests`] source renders the requests
+//! and sees the outcomes; [`run`] drives them from the calling thread and returns a [`Report`].
+//! Invariant: in an open loop the latency of a request counts from the moment it was meant to be
+//! sent, and every intended request ends up in the report, as a reply or as an error.
+//!
+//! Refuses: tokio, TLS, HTTP/2, pinning threads to cores, and judging what it measured.
+
+mod connection;
+mod engine;
+mod error;
+mod held;
+mod plan;
+mod reply;
+mod report;
+mod requests;
+mod schedule;
+mod target;
+
+pub use engine::{run, run_threads};
+pub use error::LoadError;
+pub use held::Held;
+pub use plan::{Arrivals, Plan, Stop};
+pub use report::{Errors, Report};
+pub use requests::{Ask, Mix, Outcome, Reply, Request, Requests, Template, counter};
+pub use target::Target;

@@ -1,0 +1,316 @@
+//! The engine against small servers that misbehave on purpose.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::{run, run_threads};
+use crate::{
+    Arrivals, Ask, Held, LoadError, Mix, Outcome, Plan, Report, Request, Requests, Stop, Target,
+    Template,
+};
+
+/// What a server does with its n-th request, counted over all connections from 0.
+enum Deed {
+    Answer(&'static str),
+    AnswerAfter(Duration, &'static str),
+    Close,
+    Hang,
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const OK_CLOSE: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
+const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\n\r\nok";
+
+fn serve_stream<S: Read + Write>(stream: S, seen: &AtomicU64, deed: fn(u64) -> Deed) {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        while line != "\r\n" {
+            line.clear();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        let answer = match deed(seen.fetch_add(1, Ordering::SeqCst)) {
+            Deed::Answer(answer) => answer,
+            Deed::AnswerAfter(pause, answer) => {
+                thread::sleep(pause);
+                answer
+            }
+            Deed::Close => return,
+            Deed::Hang => {
+                let _ = reader.read_to_end(&mut Vec::new());
+                return;
+            }
+        };
+        let written = reader.get_mut().write_all(answer.as_bytes());
+        if written.is_err() || answer == UNTIL_CLOSE || answer == OK_CLOSE {
+            return;
+        }
+    }
+}
+
+struct Server {
+    address: SocketAddr,
+    seen: Arc<AtomicU64>,
+    accepted: Arc<AtomicU64>,
+    stop: Arc<AtomicBool>,
+}
+
+fn server(deed: fn(u64) -> Deed) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = Server {
+        address: listener.local_addr().unwrap(),
+        seen: Arc::default(),
+        accepted: Arc::default(),
+        stop: Arc::default(),
+    };
+    let (seen, accepted, stop) =
+        (server.seen.clone(), server.accepted.clone(), server.stop.clone());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            if stop.load(Ordering::SeqCst) {
+                return;
+            }
+            accepted.fetch_add(1, Ordering::SeqCst);
+            let (stream, seen) = (stream.unwrap(), seen.clone());
+            thread::spawn(move || serve_stream(stream, &seen, deed));
+        }
+    });
+    server
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Server {
+    fn target(&self) -> Target {
+        Target::Tcp(self.address)
+    }
+}
+
+fn get() -> Template {
+    Request::get("/").expect_status(200).expect_bytes(2).template()
+}
+
+fn closed(server: &Server, connections: usize, count: u64) -> Plan {
+    Plan::closed(server.target(), connections, Stop::Count(count))
+}
+
+fn check_clean(report: &Report, requests: u64) {
+    assert!(report.is_clean(), "{:?}", report.errors);
+    assert_eq!(report.requests, requests);
+    assert_eq!(report.status(200), requests);
+    assert_eq!(report.latency.len(), requests);
+    assert!(report.seconds > 0.0);
+}
+
+#[test]
+fn makes_exactly_the_requests_of_a_closed_loop() {
+    let server = server(|_| Deed::Answer(OK));
+    let report = run(&closed(&server, 4, 1000), &mut get()).unwrap();
+    check_clean(&report, 1000);
+    assert_eq!(server.seen.load(Ordering::SeqCst), 1000);
+    assert_eq!(server.accepted.load(Ordering::SeqCst), 4);
+    assert_eq!(report.connections, 4);
+    assert_eq!(report.bytes_read, 1000 * OK.len() as u64);
+}
+
+#[test]
+fn reaches_a_unix_socket() {
+    let path = std::env::temp_dir().join(format!("load-test-{}.sock", std::process::id()));
+    let listener = UnixListener::bind(&path).unwrap();
+    let serving = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        serve_stream(stream, &AtomicU64::new(0), |_| Deed::Answer(OK));
+    });
+    let target: Target = format!("unix:{}", path.display()).parse().unwrap();
+    let report = run(&Plan::closed(target, 1, Stop::Count(100)), &mut get());
+    std::fs::remove_file(&path).unwrap();
+    check_clean(&report.unwrap(), 100);
+    serving.join().unwrap();
+}
+
+#[test]
+fn keeps_several_requests_in_flight_when_told() {
+    let server = server(|_| Deed::Answer(OK));
+    let plan = Plan { arrivals: Arrivals::Closed { depth: 8 }, ..closed(&server, 2, 1003) };
+    check_clean(&run(&plan, &mut get()).unwrap(), 1003);
+}
+
+#[test]
+fn opens_a_new_connection_when_the_server_closes() {
+    for deed in [|_| Deed::Answer(OK_CLOSE), |_| Deed::Answer(UNTIL_CLOSE)] as [fn(u64) -> Deed; 2]
+    {
+        let server = server(deed);
+        check_clean(&run(&closed(&server, 2, 20), &mut get()).unwrap(), 20);
+    }
+}
+
+#[test]
+fn counts_a_lost_connection_as_an_error_and_goes_on() {
+    let server = server(|n| if n % 10 == 3 { Deed::Close } else { Deed::Answer(OK) });
+    let report = run(&closed(&server, 1, 100), &mut get()).unwrap();
+    assert_eq!((report.requests, report.errors.closed, report.errors.total()), (90, 10, 10));
+}
+
+#[test]
+fn counts_a_reply_that_never_comes_as_a_timeout() {
+    let server = server(|n| if n == 5 { Deed::Hang } else { Deed::Answer(OK) });
+    let plan = Plan { timeout: Duration::from_millis(300), ..closed(&server, 1, 20) };
+    let report = run(&plan, &mut get()).unwrap();
+    assert_eq!((report.requests, report.errors.timeout, report.errors.total()), (19, 1, 1));
+}
+
+#[test]
+fn counts_what_is_not_http_as_malformed() {
+    let server = server(|_| Deed::Answer("220 mail.example ESMTP\r\n\r\n"));
+    let report = run(&closed(&server, 1, 3), &mut get()).unwrap();
+    assert_eq!((report.requests, report.errors.malformed, report.errors.total()), (0, 3, 3));
+}
+
+#[test]
+fn counts_replies_that_differ_from_what_was_expected() {
+    let server = server(|_| Deed::Answer("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"));
+    let report = run(&closed(&server, 1, 7), &mut get()).unwrap();
+    assert_eq!(report.statuses().collect::<Vec<_>>(), [(503, 7)]);
+    assert_eq!((report.status_mismatches, report.bytes_mismatches), (7, 7));
+    assert!(!report.is_clean());
+}
+
+#[test]
+fn open_loop_latency_counts_from_the_intended_time() {
+    let stall = Duration::from_millis(200);
+    let server = server(|n| match n {
+        0 => Deed::AnswerAfter(Duration::from_millis(200), OK),
+        _ => Deed::Answer(OK),
+    });
+    let arrivals = Arrivals::Uniform { rate: 1000.0 };
+    let plan =
+        Plan { connections_max: 1, ..Plan::open(server.target(), arrivals, 1, Stop::Count(100)) };
+    let report = run(&plan, &mut get()).unwrap();
+    check_clean(&report, 100);
+    // All hundred were meant within the stall's first half, and wait for its end.
+    let half = stall.as_micros() as u64 / 2;
+    assert!(report.latency.min() >= half, "{} µs", report.latency.min());
+    assert!(report.backlog_max >= 99);
+    assert!(report.service.value_at_quantile(0.5) < report.latency.value_at_quantile(0.5));
+}
+
+#[test]
+fn open_loop_adds_connections_while_all_are_busy() {
+    let server = server(|_| Deed::AnswerAfter(Duration::from_millis(20), OK));
+    let arrivals = Arrivals::Poisson { rate: 500.0, seed: 7 };
+    let plan = Plan::open(server.target(), arrivals, 1, Stop::Count(100));
+    let report = run(&plan, &mut get()).unwrap();
+    check_clean(&report, 100);
+    assert!(report.connections > 1);
+    assert!(report.connections as u64 <= server.accepted.load(Ordering::SeqCst));
+}
+
+#[test]
+fn intended_requests_that_never_find_a_connection_are_errors() {
+    let server = server(|_| Deed::Hang);
+    let arrivals = Arrivals::Uniform { rate: 1000.0 };
+    let plan = Plan {
+        connections_max: 1,
+        timeout: Duration::from_millis(200),
+        ..Plan::open(server.target(), arrivals, 1, Stop::Count(50))
+    };
+    let report = run(&plan, &mut get()).unwrap();
+    assert_eq!(report.requests, 0);
+    assert_eq!(report.errors.timeout + report.errors.unsent, 50, "{:?}", report.errors);
+    assert!(report.errors.unsent > 0);
+}
+
+#[test]
+fn leaves_the_warm_up_out_of_the_report() {
+    let server = server(|_| Deed::Answer(OK));
+    let plan = Plan { warm_up: Duration::from_millis(50), ..closed(&server, 2, 100) };
+    check_clean(&run(&plan, &mut get()).unwrap(), 100);
+    assert!(server.seen.load(Ordering::SeqCst) > 100);
+}
+
+#[test]
+fn stops_when_cancelled() {
+    let server = server(|_| Deed::Answer(OK));
+    let plan = Plan {
+        cancel: Some(Arc::new(AtomicBool::new(true))),
+        stop: Stop::After(Duration::from_secs(3600)),
+        ..closed(&server, 2, 0)
+    };
+    assert!(run(&plan, &mut get()).unwrap().is_clean());
+}
+
+#[test]
+fn threads_share_the_count_and_the_connections() {
+    let server = server(|_| Deed::Answer(OK));
+    let report = run_threads(&closed(&server, 5, 1001), 2, |_| get()).unwrap();
+    check_clean(&report, 1001);
+    assert_eq!(server.accepted.load(Ordering::SeqCst), 5);
+}
+
+#[test]
+fn hands_the_kept_reply_to_the_source() {
+    struct Curious(Vec<(u64, String)>);
+    impl Requests for Curious {
+        fn next(&mut self, out: &mut Vec<u8>) -> Ask {
+            let ask = get().next(out);
+            Ask { keep: true, ticket: self.0.len() as u64, ..ask }
+        }
+        fn done(&mut self, ticket: u64, outcome: Outcome<'_>) {
+            let Outcome::Reply(reply) = outcome else { panic!("no reply") };
+            assert!(reply.head.starts_with(b"HTTP/1.1 200 OK\r\n"));
+            self.0.push((ticket, String::from_utf8(reply.body.to_vec()).unwrap()));
+        }
+    }
+    let server = server(|_| Deed::Answer(OK));
+    let mut curious = Curious(Vec::new());
+    run(&closed(&server, 1, 2), &mut curious).unwrap();
+    assert_eq!(curious.0, [(0, "ok".to_owned()), (1, "ok".to_owned())]);
+}
+
+#[test]
+fn refuses_a_target_where_nobody_listens() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let plan = Plan::closed(Target::Tcp(address), 2, Stop::Count(1));
+    assert!(matches!(run(&plan, &mut get()), Err(LoadError::Connect { .. })));
+}
+
+#[test]
+fn refuses_plans_that_contradict_themselves() {
+    let target: Target = "127.0.0.1:1".parse().unwrap();
+    let closed = Plan::closed(target.clone(), 1, Stop::Count(1));
+    let open = |rate| Plan::open(target.clone(), Arrivals::Uniform { rate }, 1, Stop::Count(1));
+    for plan in [
+        Plan { connections: 0, ..closed.clone() },
+        Plan { arrivals: Arrivals::Closed { depth: 0 }, ..closed },
+        open(0.0),
+        open(f64::NAN),
+    ] {
+        assert!(matches!(run(&plan, &mut get()), Err(LoadError::Plan(_))));
+    }
+    assert!(matches!("nowhere".parse::<Target>(), Err(LoadError::Target(_))));
+}
+
+#[test]
+fn held_connections_stay_open_until_the_server_closes_them() {
+    let server = server(|n| if n < 5 { Deed::Answer(OK) } else { Deed::Answer(OK_CLOSE) });
+    let second = Duration::from_secs(1);
+    let held = Held::open(&server.target(), 5, second, &mut get()).unwrap();
+    assert_eq!(held.alive(), 5);
+    let mut mix = Mix::new([(1, get())]);
+    let held = Held::open(&server.target(), 1, second, &mut mix).unwrap();
+    while held.alive() > 0 {
+        thread::yield_now();
+    }
+}

@@ -1,0 +1,34 @@
+//! What can stop a run before it measured anything.
+//!
+//! Failures of single requests are no errors of the run: the report counts them.
+
+use std::io;
+
+use crate::Target;
+
+/// A run that could not take place.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The text names no address: correct it.
+    #[error("`{0}` is not a target; write host:port or unix:/path")]
+    Target(String),
+    /// The plan contradicts itself: correct it.
+    #[error("plan of the load: {0}")]
+    Plan(&'static str),
+    /// Not one connection could be opened: start the server, or wait for it.
+    #[error("connect to `{target}`")]
+    Connect {
+        /// Where the connections were to go.
+        target: Target,
+        /// The last refusal.
+        source: io::Error,
+    },
+    /// The system refused something the engine cannot do without.
+    #[error("system call `{call}`")]
+    System {
+        /// The call.
+        call: &'static str,
+        /// Its refusal.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,128 @@
+//! What a run does: where to, how fast, how long, over how many connections.
+//!
+//! A plan is plain data; `check` refuses those that cannot be carried out, `share` cuts one into
+//! the parts that several threads carry out side by side.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::{LoadError, Target};
+
+/// How requests arrive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arrivals {
+    /// As fast as replies come: every connection keeps `depth` requests in flight.
+    Closed {
+        /// Requests in flight on each connection; 1 is plain keep-alive.
+        depth: usize,
+    },
+    /// At even distances, `rate` requests per second, whatever the server does.
+    Uniform {
+        /// Requests per second.
+        rate: f64,
+    },
+    /// At random, as independent clients do: a Poisson process of `rate` per second.
+    Poisson {
+        /// Mean requests per second.
+        rate: f64,
+        /// Seed of the distances, so that a run can be repeated.
+        seed: u64,
+    },
+}
+
+/// When no more requests are started; those in flight are still waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// After this time, warm-up not counted.
+    After(Duration),
+    /// After this many requests, those of the warm-up not counted.
+    Count(u64),
+}
+
+/// One run of the generator.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The server.
+    pub target: Target,
+    /// How requests arrive.
+    pub arrivals: Arrivals,
+    /// When to stop.
+    pub stop: Stop,
+    /// Requests started during this first span are made but not reported.
+    pub warm_up: Duration,
+    /// Connections opened before the clock starts.
+    pub connections: usize,
+    /// Open loop only: connections are added up to this many while all are busy; beyond it
+    /// arrivals queue, and their latency keeps counting.
+    pub connections_max: usize,
+    /// A request without a complete reply after this long is an error, its connection closed.
+    pub timeout: Duration,
+    /// Stops the run early when it becomes true, checked at least every 100 ms.
+    pub cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Plan {
+    /// Returns a closed loop over `connections` connections, one request in flight on each.
+    pub fn closed(target: Target, connections: usize, stop: Stop) -> Self {
+        Self {
+            target,
+            arrivals: Arrivals::Closed { depth: 1 },
+            stop,
+            warm_up: Duration::ZERO,
+            connections,
+            connections_max: connections,
+            timeout: Duration::from_secs(30),
+            cancel: None,
+        }
+    }
+
+    /// Returns an open loop that starts with `connections` connections and adds up to 1,024.
+    pub fn open(target: Target, arrivals: Arrivals, connections: usize, stop: Stop) -> Self {
+        let connections_max = connections.max(1024);
+        Self { arrivals, connections_max, ..Self::closed(target, connections, stop) }
+    }
+
+    /// Returns part `part` of this plan cut into `parts`, which together make the whole.
+    pub fn share(&self, part: usize, parts: usize) -> Self {
+        let cut = |whole: usize| whole / parts + usize::from(part < whole % parts);
+        let stop = match self.stop {
+            Stop::Count(count) => {
+                let (part, parts) = (part as u64, parts as u64);
+                Stop::Count(count / parts + u64::from(part < count % parts))
+            }
+            after @ Stop::After(_) => after,
+        };
+        let arrivals = match self.arrivals {
+            Arrivals::Uniform { rate } => Arrivals::Uniform { rate: rate / parts as f64 },
+            Arrivals::Poisson { rate, seed } => Arrivals::Poisson {
+                rate: rate / parts as f64,
+                seed: seed.wrapping_add(part as u64),
+            },
+            closed @ Arrivals::Closed { .. } => closed,
+        };
+        Self {
+            stop,
+            arrivals,
+            connections: cut(self.connections),
+            connections_max: cut(self.connections_max),
+            ..self.clone()
+        }
+    }
+
+    /// Refuses a plan that cannot be carried out.
+    pub(crate) fn check(&self) -> Result<(), LoadError> {
+        if self.connections == 0 {
+            return Err(LoadError::Plan("needs at least one connection"));
+        }
+        match self.arrivals {
+            Arrivals::Closed { depth: 0 } => Err(LoadError::Plan("depth must be at least 1")),
+            Arrivals::Uniform { rate } | Arrivals::Poisson { rate, .. }
+                if !(rate > 0.0 && rate.is_finite()) =>
+            {
+                Err(LoadError::Plan("rate must be a positive number of requests per second"))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Where requests come from: anything that renders bytes, and the ready-made templates.
+//!
+//! A template is rendered once; per request only its holes (numbers of fixed width) are filled, so
+//! that the length of head and body never changes. Refuses: templates with a hole whose marker does
+//! not occur, because every request would then silently be the same.
+
+use std::fmt::Write as _;
+
+/// What to expect of a reply, and what to do with it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ask {
+    /// Given back with the outcome.
+    pub ticket: u64,
+    /// The request is a HEAD, its reply has no body whatever its headers say.
+    pub head: bool,
+    /// Keep head and body of the reply for `Requests::done`.
+    pub keep: bool,
+    /// Another status counts as a mismatch.
+    pub status: Option<u16>,
+    /// A body of another number of bytes counts as a mismatch.
+    pub bytes: Option<u64>,
+}
+
+/// A complete reply.
+#[derive(Debug, Clone, Copy)]
+pub struct Reply<'a> {
+    /// The status code.
+    pub status: u16,
+    /// Microseconds from the intended time to the end of the reply.
+    pub latency_us: u64,
+    /// Status line and headers; empty unless `Ask::keep`.
+    pub head: &'a [u8],
+    /// The body without chunk framing; empty unless `Ask::keep`.
+    pub body: &'a [u8],
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome<'a> {
+    /// The reply arrived whole.
+    Reply(Reply<'a>),
+    /// It did not: time-out, connection lost, or no HTTP.
+    Failed,
+}
+
+/// A source of requests that also sees what becomes of them.
+pub trait Requests {
+    /// Appends the bytes of the next request to `out`, and says what its reply should be.
+    fn next(&mut self, out: &mut Vec<u8>) -> Ask;
+
+    /// Called once per request sent, warm-up included.
+    fn done(&mut self, ticket: u64, outcome: Outcome<'_>) {
+        let _ = (ticket, outcome);
+    }
+}
+
+/// A request being written down; becomes a [`Template`].
+#[derive(Debug, Clone)]
+pub struct Request {
+    method: String,
+    path: String,
+    headers: String,
+    host: String,
+    body: Vec<u8>,
+    ask: Ask,
+}
+
+impl Request {
+    /// Starts a request with any method.
+    pub fn new(method: &str, path: &str) -> Self {
+        Self {
+            method: method.to_owned(),
+            path: path.to_owned(),
+            headers: String::new(),
+            host: "localhost".to_owned(),
+            body: Vec::new(),
+            ask: Ask { head: method == "HEAD", ..Ask::default() },
+        }
+    }
+
+    /// Starts a GET.
+    pub fn get(path: &str) -> Self {
+        Self::new("GET", path)
+    }
+
+    /// Starts a POST of JSON.
+    pub fn post_json(path: &str, body: impl Into<Vec<u8>>) -> Self {
+        let mut request = Self::new("POST", path).header("Content-Type", "application/json");
+        request.body = body.into();
+        request
+    }
+
+    /// Sets the `Host` header.
+    pub fn host(mut self, host: &str) -> Self {
+        host.clone_into(&mut self.host);
+        self
+    }
+
+    /// Adds a header.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        write!(self.headers, "{name}: {value}\r\n").expect("writing to a string cannot fail");
+        self
+    }
+
+    /// Counts every other status as a mismatch.
+    pub fn expect_status(mut self, status: u16) -> Self {
+        self.ask.status = Some(status);
+        self
+    }
+
+    /// Counts every other number of body bytes as a mismatch.
+    pub fn expect_bytes(mut self, bytes: u64) -> Self {
+        self.ask.bytes = Some(bytes);
+        self
+    }
+
+    /// Renders the request.
+    pub fn template(self) -> Template {
+        let length = match self.body.len() {
+            0 if self.method != "POST" => String::new(),
+            n => format!("Content-Length: {n}\r\n"),
+        };
+        let mut bytes = format!(
+            "{} {} HTTP/1.1\r\nHost: {}\r\n{}{length}\r\n",
+            self.method, self.path, self.host, self.headers
+        )
+        .into_bytes();
+        bytes.extend_from_slice(&self.body);
+        Template { bytes, holes: Vec::new(), ask: self.ask }
+    }
+}
+
+/// A rendered request with holes for numbers.
+pub struct Template {
+    bytes: Vec<u8>,
+    holes: Vec<Hole>,
+    ask: Ask,
+}
+
+struct Hole {
+    at: usize,
+    width: usize,
+    number: Box<dyn FnMut() -> u64 + Send>,
+}
+
+impl Template {
+    /// Makes a hole where `marker` first occurs, and fills it for each request with the next
+    /// `number`: as many decimal digits as the marker is long, with leading zeros.
+    ///
+    /// # Panics
+    /// When the marker does not occur in the request.
+    pub fn hole(mut self, marker: &str, number: impl FnMut() -> u64 + Send + 'static) -> Self {
+        let at = memchr::memmem::find(&self.bytes, marker.as_bytes());
+        let at = at.expect("the marker of a hole occurs in the request");
+        self.holes.push(Hole { at, width: marker.len(), number: Box::new(number) });
+        self
+    }
+
+    /// The bytes as rendered, holes as last filled.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Requests for Template {
+    fn next(&mut self, out: &mut Vec<u8>) -> Ask {
+        for hole in &mut self.holes {
+            let mut number = (hole.number)();
+            for digit in self.bytes[hole.at..hole.at + hole.width].iter_mut().rev() {
+                *digit = b'0' + (number % 10) as u8;
+                number /= 10;
+            }
+        }
+        out.extend_from_slice(&self.bytes);
+        self.ask
+    }
+}
+
+/// Several templates, each taken as often as its weight says, evenly interleaved.
+///
+/// The order is the smooth weighted round-robin of nginx: for weights 2 and 1 it is a b a.
+pub struct Mix {
+    parts: Vec<Part>,
+    weight_total: i64,
+}
+
+struct Part {
+    weight: i64,
+    credit: i64,
+    template: Template,
+}
+
+impl Mix {
+    /// Returns a mix of weighted templates; the ticket of a request is its template's index.
+    ///
+    /// # Panics
+    /// When there is no template.
+    pub fn new(parts: impl IntoIterator<Item = (u32, Template)>) -> Self {
+        let parts: Vec<Part> = parts
+            .into_iter()
+            .map(|(weight, template)| Part { weight: i64::from(weight), credit: 0, template })
+            .collect();
+        assert!(!parts.is_empty(), "a mix has at least one template");
+        let weight_total = parts.iter().map(|part| part.weight).sum();
+        Self { parts, weight_total }
+    }
+}
+
+impl Requests for Mix {
+    fn next(&mut self, out: &mut Vec<u8>) -> Ask {
+        let mut best = 0;
+        for index in 0..self.parts.len() {
+            self.parts[index].credit += self.parts[index].weight;
+            if self.parts[index].credit > self.parts[best].credit {
+                best = index;
+            }
+        }
+        let part = &mut self.parts[best];
+        part.credit -= self.weight_total;
+        Ask { ticket: best as u64, ..part.template.next(out) }
+    }
+}
+
+/// Returns a source of numbers for holes: `first`, `first + 1`, … `count` of them, then again.
+pub fn counter(first: u64, count: u64) -> impl FnMut() -> u64 + Send + 'static {
+    let mut taken = 0;
+    move || {
+        let number = first + taken;
+        taken = (taken + 1) % count.max(1);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Where the load goes: a TCP address or the path of a Unix socket.
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use crate::LoadError;
+
+/// The address of the server under load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// HTTP over TCP.
+    Tcp(SocketAddr),
+    /// HTTP over a Unix stream socket.
+    Unix(PathBuf),
+}
+
+impl Target {
+    /// Returns a connected, blocking socket.
+    ///
+    /// # Errors
+    /// What the system said; a refusal usually means that nobody listens yet.
+    pub fn connect(&self, timeout: Duration) -> io::Result<Socket> {
+        let (socket, address) = self.socket()?;
+        match self {
+            Self::Tcp(_) => socket.connect_timeout(&address, timeout)?,
+            Self::Unix(_) => socket.connect(&address)?,
+        }
+        Ok(socket)
+    }
+
+    /// Returns a non-blocking socket on its way to the target; writable means arrived.
+    pub(crate) fn start_connect(&self) -> io::Result<Socket> {
+        let (socket, address) = self.socket()?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&address) {
+            Ok(()) => Ok(socket),
+            Err(error) if in_progress(&error) => Ok(socket),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn socket(&self) -> io::Result<(Socket, SockAddr)> {
+        match self {
+            Self::Tcp(address) => {
+                let socket = Socket::new(Domain::for_address(*address), Type::STREAM, None)?;
+                socket.set_tcp_nodelay(true)?;
+                Ok((socket, SockAddr::from(*address)))
+            }
+            Self::Unix(path) => {
+                Ok((Socket::new(Domain::UNIX, Type::STREAM, None)?, SockAddr::unix(path)?))
+            }
+        }
+    }
+}
+
+impl FromStr for Target {
+    type Err = LoadError;
+
+    fn from_str(text: &str) -> Result<Self, LoadError> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            return Ok(Self::Unix(PathBuf::from(path)));
+        }
+        let address = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+        let mut found =
+            address.to_socket_addrs().map_err(|_| LoadError::Target(text.to_owned()))?;
+        found.next().map(Self::Tcp).ok_or_else(|| LoadError::Target(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+fn in_progress(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
+}
