@@ -1,0 +1,279 @@
+//! Stored answers by key, within a byte budget, with admission that resists scans.
+//!
+//! Invariants: an entry is complete and immutable; the full key is compared, never its hash alone,
+//! so no two requests can be taken for each other. A key whose answer varies leads to a slot that
+//! names the request fields, and the answer stands under the key extended by their values.
+//! Engine: `quick_cache` (CLOCK-PRO), chosen in docs/DECISIONS.md.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use chassis::http::Head;
+use foldhash::fast::RandomState;
+use quick_cache::sync::{Cache as Engine, DefaultLifecycle};
+use quick_cache::{Equivalent, OptionsBuilder, Weighter};
+use smallvec::SmallVec;
+
+/// Bytes of bookkeeping an entry costs beyond its key, head and body.
+const OVERHEAD_BYTES: u64 = 256;
+/// Size of an entry assumed when the engine is laid out.
+const USUAL_BYTES: u64 = 4096;
+
+/// A key under construction; usual ones need no heap.
+pub type KeyBytes = SmallVec<[u8; 192]>;
+
+/// A complete stored answer.
+#[derive(Debug)]
+pub struct Entry {
+    /// The status.
+    pub status: u16,
+    /// The fields to send, rendered, each line ended by CRLF; without `Age` and framing.
+    pub fields: Bytes,
+    /// Whether `fields` holds a `Date`.
+    pub dated: bool,
+    /// The body.
+    pub body: Bytes,
+    /// `ETag`, for conditional requests.
+    pub etag: Option<Box<[u8]>>,
+    /// `Last-Modified`, for conditional requests.
+    pub last_modified: Option<Box<[u8]>>,
+    /// When it had age zero.
+    pub born: Instant,
+    /// How long it is fresh from then.
+    pub fresh: Duration,
+    /// How long past that it may answer while it is fetched anew.
+    pub while_revalidate: Duration,
+    /// How long past that it may answer when the upstream fails.
+    pub if_error: Duration,
+    /// The ranking that made it.
+    pub ranked_by: Option<u128>,
+}
+
+impl Entry {
+    /// Its age.
+    pub fn age(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.born)
+    }
+
+    /// Whole seconds it will still be fresh; negative when it is stale.
+    pub fn ttl_seconds(&self, now: Instant) -> i64 {
+        self.fresh.as_secs() as i64 - self.age(now).as_secs() as i64
+    }
+
+    /// Whether it may answer as it is.
+    pub fn is_fresh(&self, now: Instant) -> bool {
+        self.age(now) < self.fresh
+    }
+
+    /// Whether it may answer while it is fetched anew.
+    pub fn may_answer_stale(&self, now: Instant) -> bool {
+        self.age(now) < self.fresh + self.while_revalidate
+    }
+
+    /// Whether it may answer when the upstream fails.
+    pub fn may_answer_error(&self, now: Instant) -> bool {
+        self.age(now) < self.fresh + self.if_error
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Slot {
+    Entry(Arc<Entry>),
+    /// The answer varies by these request fields, in lower case.
+    Varies(Arc<[Box<str>]>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Key {
+    hash: u64,
+    bytes: Box<[u8]>,
+}
+
+struct KeyRef<'k> {
+    hash: u64,
+    bytes: &'k [u8],
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl Hash for KeyRef<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl Equivalent<Key> for KeyRef<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        self.hash == key.hash && *self.bytes == *key.bytes
+    }
+}
+
+/// Passes the keyed hash of the key's bytes through.
+#[derive(Debug, Clone, Copy, Default)]
+struct Passing;
+
+impl BuildHasher for Passing {
+    type Hasher = Passed;
+    fn build_hasher(&self) -> Passed {
+        Passed(0)
+    }
+}
+
+struct Passed(u64);
+
+impl Hasher for Passed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {}
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ByBytes;
+
+impl Weighter<Key, Slot> for ByBytes {
+    fn weight(&self, key: &Key, slot: &Slot) -> u64 {
+        let held = match slot {
+            Slot::Entry(entry) => entry.fields.len() + entry.body.len(),
+            Slot::Varies(names) => names.iter().map(|name| name.len() + 16).sum(),
+        };
+        (key.bytes.len() + held) as u64 + OVERHEAD_BYTES
+    }
+}
+
+/// Stored answers.
+#[derive(Debug)]
+pub struct Cache {
+    engine: Engine<Key, Slot, ByBytes, Passing>,
+    hasher: RandomState,
+}
+
+/// What a look-up found, with the key under which an answer to this request is to be stored.
+#[derive(Debug)]
+pub struct Found {
+    /// The entry, however old.
+    pub entry: Option<Arc<Entry>>,
+    /// The base key has entries, though perhaps none for this request's variant.
+    pub known: bool,
+}
+
+impl Cache {
+    /// An empty cache of at most `bytes_max` bytes.
+    pub fn new(bytes_max: u64) -> Self {
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity((bytes_max / USUAL_BYTES).clamp(64, 1 << 22) as usize)
+            .weight_capacity(bytes_max)
+            .build()
+            .expect("both capacities are given");
+        let lifecycle = DefaultLifecycle::default();
+        Self {
+            engine: Engine::with_options(options, ByBytes, Passing, lifecycle),
+            hasher: RandomState::default(),
+        }
+    }
+
+    /// Finds the entry for a request; extends `key` by the values of fields that it varies by.
+    pub fn look_up(&self, key: &mut KeyBytes, head: &Head<'_>) -> Found {
+        match self.get(key) {
+            None => Found { entry: None, known: false },
+            Some(Slot::Entry(entry)) => Found { entry: Some(entry), known: true },
+            Some(Slot::Varies(names)) => {
+                extend_by_variant(key, &names, |name| head_values(head, name));
+                match self.get(key) {
+                    Some(Slot::Entry(entry)) => Found { entry: Some(entry), known: true },
+                    _ => Found { entry: None, known: true },
+                }
+            }
+        }
+    }
+
+    /// Finds the entry that stands under exactly this key.
+    pub fn get_exact(&self, key: &[u8]) -> Option<Arc<Entry>> {
+        match self.get(key)? {
+            Slot::Entry(entry) => Some(entry),
+            Slot::Varies(_) => None,
+        }
+    }
+
+    /// Stores an answer that does not vary.
+    pub fn store(&self, key: &[u8], entry: Arc<Entry>) {
+        self.engine.insert(self.owned(key), Slot::Entry(entry));
+    }
+
+    /// Stores an answer that varies by `names`, whose request had the values that `values` tells.
+    pub fn store_variant(
+        &self,
+        base: &[u8],
+        names: Arc<[Box<str>]>,
+        values: impl Fn(&str) -> Vec<u8>,
+        entry: Arc<Entry>,
+    ) {
+        let mut key = KeyBytes::from_slice(base);
+        extend_by_variant(&mut key, &names, values);
+        self.engine.insert(self.owned(base), Slot::Varies(names));
+        self.engine.insert(self.owned(&key), Slot::Entry(entry));
+    }
+
+    /// Number of slots.
+    pub fn entries(&self) -> usize {
+        self.engine.len()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> u64 {
+        self.engine.weight()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.engine.clear();
+    }
+
+    fn get(&self, bytes: &[u8]) -> Option<Slot> {
+        self.engine.get(&KeyRef { hash: self.hash(bytes), bytes })
+    }
+
+    fn owned(&self, bytes: &[u8]) -> Key {
+        Key { hash: self.hash(bytes), bytes: bytes.into() }
+    }
+
+    fn hash(&self, bytes: &[u8]) -> u64 {
+        self.hasher.hash_one(bytes)
+    }
+}
+
+/// The values of a request field, joined as one (RFC 9110 §5.3), white space normalised.
+fn head_values(head: &Head<'_>, name: &str) -> Vec<u8> {
+    join_values(head.all(name))
+}
+
+/// Joins the lines of a field into one value.
+pub fn join_values<'v>(lines: impl Iterator<Item = &'v [u8]>) -> Vec<u8> {
+    let mut joined = Vec::new();
+    for line in lines {
+        if !joined.is_empty() {
+            joined.push(b',');
+        }
+        joined.extend(line.iter().filter(|b| !matches!(b, b' ' | b'\t')));
+    }
+    joined
+}
+
+fn extend_by_variant(key: &mut KeyBytes, names: &[Box<str>], values: impl Fn(&str) -> Vec<u8>) {
+    for name in names {
+        // No field name or value can hold a line break, so the parts cannot run together.
+        key.extend_from_slice(b"\n");
+        key.extend_from_slice(name.as_bytes());
+        key.extend_from_slice(b"=");
+        key.extend_from_slice(&values(name));
+    }
+}

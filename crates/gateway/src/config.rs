@@ -1,0 +1,214 @@
+//! The gateway's configuration as written; `plan` checks it and says what is meant.
+//!
+//! Every key is optional here, so that all errors of a file can be reported at once. The doc
+//! comments are the reference manual (`tidegate config reference`).
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Whatever answers a miss over HTTP.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct UpstreamConfig {
+    /// Name by which routes refer to it: `upstream:NAME`.
+    pub name: Option<String>,
+    /// Addresses, `HOST:PORT` each.
+    pub servers: Option<Vec<String>>,
+    /// How a server is chosen: `least-loaded` (default) or `consistent-hash` (by cache key).
+    pub balance: Option<String>,
+    /// `Host` sent to the servers; default: what the client asked for.
+    pub host: Option<String>,
+    /// Time to connect; default `2s`.
+    pub connect_timeout: Option<String>,
+    /// Time from the sent request to the head of the answer; default `10s`.
+    pub answer_timeout: Option<String>,
+    /// Time between two pieces of a body; default `10s`.
+    pub piece_timeout: Option<String>,
+    /// Open connections a core and server; default 1024. At the bound requests are shed with 503.
+    pub connections_max: Option<usize>,
+    /// Probes; without them a server is always in rotation.
+    pub health: Option<HealthConfig>,
+    /// Retries; without them there are none.
+    pub retry: Option<RetryConfig>,
+}
+
+/// Health probes: a server is healthy while at least `threshold` of its last `window` probes were.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HealthConfig {
+    /// Path asked by GET; 2xx is good.
+    pub path: Option<String>,
+    /// Time between probes; default `10s`.
+    pub interval: Option<String>,
+    /// Time for a probe to answer; default `5s`.
+    pub timeout: Option<String>,
+    /// Probes that count; default 20, at most 64.
+    pub window: Option<u32>,
+    /// Good ones among them that make a server healthy; default 3.
+    pub threshold: Option<u32>,
+    /// Good ones assumed at start; default `threshold`.
+    pub initial: Option<u32>,
+}
+
+/// A budget for retries of idempotent requests on another server.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetryConfig {
+    /// Retries allowed as a share of requests; default `20%`.
+    pub share: Option<String>,
+    /// Retries a second allowed whatever the share; default 10.
+    pub min_per_second: Option<u32>,
+}
+
+/// A matcher, with what happens to what it matches. The first route that matches wins.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RouteConfig {
+    /// Name in the journal and the metrics; default: the path.
+    pub name: Option<String>,
+    /// Host without port; `*.example.com` matches any subdomain. Default: every host.
+    pub host: Option<String>,
+    /// Path pattern: `{name}` captures a segment, `{name:a|b}` one of these values, `{*rest}` all
+    /// that is left. A capture behind a last dot is a format: it may be left out, which means its
+    /// first value; a value that is not allowed is 404.
+    pub path: Option<String>,
+    /// Methods; another one is answered 405 with `Allow`. Default: GET and HEAD for a model's route,
+    /// GET, HEAD and POST for a collection route, all methods otherwise.
+    pub methods: Option<Vec<String>>,
+    /// Filter over the request, such as `header.user-agent ~ "McHammer"`; a request that does not
+    /// match goes on to the next route.
+    pub when: Option<String>,
+    /// The route matches only while a server of its upstream is healthy.
+    pub if_healthy: Option<bool>,
+    /// `upstream:NAME`, `model:NAME`, `models` (the model API), or a list of
+    /// `{ to = …, share = "80%" }`; one entry may leave out its share and gets what is left.
+    pub to: Option<ToConfig>,
+    /// Stores generic answers; `{}` goes by the origin's headers alone.
+    pub cache: Option<CacheConfig>,
+    /// `off`, `on` (default) or `strict`.
+    pub coalesce: Option<String>,
+    /// How long a `strict` answer is shared; default `20s`.
+    pub hold: Option<String>,
+    /// Time that one fetch may take before its lease ends; default `15s`.
+    pub lease: Option<String>,
+    /// Time that a waiter waits in all; default `20s`.
+    pub wait: Option<String>,
+    /// Who gets an answer of their own.
+    pub personalise: Option<PersonaliseConfig>,
+    /// Collects events: `also` forwards them too, `only` answers them here.
+    pub collect: Option<String>,
+    /// What `collect = "only"` answers: `empty` (204, default) or `gif` (a 1×1 picture).
+    pub reply: Option<String>,
+    /// `full` (default), `brief`, `off`, or `sample:0.1`.
+    pub record: Option<String>,
+    /// Cross-origin access.
+    pub cors: Option<CorsConfig>,
+    /// `off`, `on`, or `debug` (default): only for requests with the header `tidegate-debug`.
+    pub server_timing: Option<String>,
+    /// Longest request body; default `8MB`.
+    pub body_bytes_max: Option<String>,
+}
+
+/// Where a route leads.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ToConfig {
+    /// One target.
+    One(String),
+    /// Targets that share the users.
+    Shared(Vec<ShareConfig>),
+}
+
+/// One of several targets.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ShareConfig {
+    /// The target.
+    pub to: Option<String>,
+    /// Its share of the users, such as `80%`.
+    pub share: Option<String>,
+}
+
+/// How answers are stored.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheConfig {
+    /// Freshness lifetime, whatever the origin says of it; default: what the origin says.
+    /// It never overrides `no-store`, `private` or `Set-Cookie`.
+    pub ttl: Option<String>,
+    /// How long past its lifetime an entry may answer while it is fetched anew, or when the
+    /// upstream fails; default: what the origin says.
+    pub stale: Option<String>,
+    /// The same for failures alone; default: `stale`.
+    pub stale_if_error: Option<String>,
+    /// Stores personalised answers too, one per user; default false.
+    pub per_user: Option<bool>,
+    /// Longest body that is stored; default `4MB`.
+    pub body_bytes_max: Option<String>,
+}
+
+/// Who gets an answer of their own.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PersonaliseConfig {
+    /// Where the user id is: `cookie:NAME`, `header:NAME` or `query:NAME`.
+    pub user: Option<String>,
+    /// Share of the users with a profile who are let in; default `100%`. Changeable live.
+    pub rollout: Option<String>,
+    /// Share of the users who never are, for comparison; default `0%`. Changeable live.
+    pub hold_out: Option<String>,
+    /// Makes this rollout's draw independent of others; default: the route's name.
+    pub salt: Option<String>,
+    /// `sticky` (default): the same users stay in; `dice`: each request is drawn anew.
+    pub mode: Option<String>,
+    /// When the personalised answer is too slow or fails, fewer get it.
+    pub guard: Option<GuardConfig>,
+}
+
+/// The budget of the personalised answer.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GuardConfig {
+    /// Time that an answer may take; default `1s`.
+    pub latency: Option<String>,
+    /// Share of answers that may fail or be late; default `10%`.
+    pub errors: Option<String>,
+}
+
+/// Cross-origin access (the Fetch standard's CORS protocol).
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CorsConfig {
+    /// Origins allowed; `*` allows all.
+    pub origins: Option<Vec<String>>,
+    /// Request headers allowed beyond the simple ones.
+    pub headers: Option<Vec<String>>,
+    /// Whether cookies may be sent; needs named origins.
+    pub credentials: Option<bool>,
+    /// How long a browser may remember a preflight; default `10m`.
+    pub max_age: Option<String>,
+}
+
+/// Memory for stored answers.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreConfig {
+    /// Bytes of memory; default `256MB`. At the bound the entries asked for least make room.
+    pub bytes: Option<String>,
+}
+
+/// Bounds that protect the machine. What exceeds one is shed with 503 and `Retry-After`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitsConfig {
+    /// Requests a core that may be under way beyond the cache; default 4096.
+    pub pending_max: Option<usize>,
+    /// Waiters on one flight; default 10000.
+    pub waiters_per_key_max: Option<usize>,
+    /// Waiters on all flights; default 50000.
+    pub waiters_max: Option<usize>,
+    /// Open client connections a core; default 50000.
+    pub connections_max: Option<usize>,
+    /// Longest user id in bytes; a longer one has no profile. Default 100.
+    pub user_bytes_max: Option<usize>,
+}

@@ -1,0 +1,117 @@
+//! Why a request gets no answer of its upstream, whose fault that is, and what the client is told.
+//!
+//! One table (`Refusal::status`) maps causes to statuses; the same names label the metrics.
+
+/// Why a fetch failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// No server is healthy.
+    #[error("no server of the upstream is healthy")]
+    Unhealthy,
+    /// Every server's connections are in use.
+    #[error("every connection to the upstream is in use")]
+    Busy,
+    /// The connection could not be made.
+    #[error("the upstream refused the connection")]
+    Connect,
+    /// A time limit ran out.
+    #[error("the upstream did not answer in time")]
+    Timeout,
+    /// The connection broke before the answer was complete.
+    #[error("the upstream closed the connection early")]
+    Closed,
+    /// The answer was not HTTP.
+    #[error("the upstream's answer is malformed")]
+    Malformed,
+    /// The fetch ended without a result.
+    #[error("the fetch was abandoned")]
+    Abandoned,
+}
+
+impl FetchError {
+    /// Name in metrics and `Cache-Status`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unhealthy => "unhealthy",
+            Self::Busy => "busy",
+            Self::Connect => "connect",
+            Self::Timeout => "timeout",
+            Self::Closed => "closed",
+            Self::Malformed => "malformed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// Whether the same request may succeed on another server.
+    pub fn is_worth_a_retry(self) -> bool {
+        matches!(self, Self::Connect | Self::Timeout | Self::Closed)
+    }
+}
+
+/// Why a request is answered by the gateway itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// No route matches.
+    NoRoute,
+    /// A route matches but for the method; these are allowed.
+    Method(Box<str>),
+    /// The gateway has enough to do.
+    Overloaded(&'static str),
+    /// The request's body cannot be read.
+    Body(u16, String),
+    /// Recording is refused because the disk is full (`on_full = "refuse"`).
+    NotRecorded,
+    /// The upstream failed.
+    Fetch(FetchError),
+    /// A waiter's time ran out.
+    WaitedTooLong,
+    /// A model refused the request.
+    Model(u16, String),
+}
+
+impl Refusal {
+    /// The status.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::NoRoute => 404,
+            Self::Method(_) => 405,
+            Self::Overloaded(_) | Self::NotRecorded => 503,
+            Self::Body(status, _) | Self::Model(status, _) => *status,
+            Self::Fetch(FetchError::Unhealthy | FetchError::Busy) => 503,
+            Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong => 504,
+            Self::Fetch(_) => 502,
+        }
+    }
+
+    /// Seconds after which a client may try again, where that may help.
+    pub fn retry_after(&self) -> Option<u32> {
+        matches!(self.status(), 502..=504).then_some(1)
+    }
+
+    /// What the client is told.
+    pub fn message(&self) -> String {
+        match self {
+            Self::NoRoute => "no such resource".to_owned(),
+            Self::Method(allowed) => format!("method not allowed; use {allowed}"),
+            Self::Overloaded(what) => format!("too many {what}; try again"),
+            Self::Body(_, why) | Self::Model(_, why) => why.clone(),
+            Self::NotRecorded => "the event cannot be recorded; try again".to_owned(),
+            Self::Fetch(error) => error.to_string(),
+            Self::WaitedTooLong => "the upstream did not answer in time".to_owned(),
+        }
+    }
+
+    /// Name in metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::NoRoute => "no-route",
+            Self::Method(_) => "method",
+            Self::Overloaded(_) => "overloaded",
+            Self::Body(..) => "body",
+            Self::NotRecorded => "not-recorded",
+            Self::Fetch(error) => error.name(),
+            Self::WaitedTooLong => "waited-too-long",
+            Self::Model(..) => "model",
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Flights: one fetch in progress for a key, and the requests that wait on it.
+//!
+//! Invariants: at most one flight a key; a flight leaves the table in the same step in which it
+//! ends, and ends when its `Lease` is dropped, however that happens: no key is ever poisoned.
+//! Waiters are woken by the event itself, all at once. Bounds: waiters per flight and in all; one
+//! more is shed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use foldhash::fast::RandomState;
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::cache::Entry;
+use crate::error::FetchError;
+
+const SHARDS: usize = 64;
+
+/// How a flight ended.
+#[derive(Debug, Clone)]
+pub enum Landing {
+    /// With an answer that everybody may have.
+    Shared(Arc<Entry>),
+    /// With an answer that is the leader's alone: the others fetch for themselves, in parallel.
+    NotShared,
+    /// Without an answer: one waiter takes over.
+    Failed(FetchError),
+}
+
+#[derive(Debug)]
+struct Flight {
+    state: watch::Sender<Option<Landing>>,
+    waiters: AtomicUsize,
+    /// 0 for the first flight of a key; a takeover counts one more.
+    attempt: u32,
+}
+
+type Shard = Mutex<HashMap<Box<[u8]>, Arc<Flight>, RandomState>>;
+
+/// All flights of the process.
+#[derive(Debug)]
+pub struct Flights {
+    shards: Vec<Shard>,
+    hasher: RandomState,
+    waiters: AtomicUsize,
+    waiters_max: usize,
+    waiters_per_key_max: usize,
+}
+
+/// A place in a flight.
+#[derive(Debug)]
+pub enum Join {
+    /// Nobody fetches this key: the caller does, and lands the lease.
+    Lead(Lease),
+    /// Somebody does: wait.
+    Wait(Waiter),
+    /// Too many wait already.
+    Full,
+}
+
+/// The duty to end a flight; dropping it ends the flight as failed.
+#[derive(Debug)]
+pub struct Lease {
+    flights: Arc<Flights>,
+    key: Box<[u8]>,
+    flight: Arc<Flight>,
+    landed: bool,
+}
+
+/// A request that waits on a flight.
+#[derive(Debug)]
+pub struct Waiter {
+    flights: Arc<Flights>,
+    flight: Arc<Flight>,
+    state: watch::Receiver<Option<Landing>>,
+}
+
+impl Flights {
+    /// No flights yet.
+    pub fn new(waiters_max: usize, waiters_per_key_max: usize) -> Arc<Self> {
+        let shards = (0..SHARDS).map(|_| Shard::default()).collect();
+        let hasher = RandomState::default();
+        let waiters = AtomicUsize::new(0);
+        Arc::new(Self { shards, hasher, waiters, waiters_max, waiters_per_key_max })
+    }
+
+    /// Joins the flight of `key`, or begins one as its `attempt`th.
+    pub fn join(self: &Arc<Self>, key: &[u8], attempt: u32) -> Join {
+        let mut shard = self.shard(key).lock();
+        if let Some(flight) = shard.get(key) {
+            let here = flight.waiters.fetch_add(1, Ordering::Relaxed);
+            let all = self.waiters.fetch_add(1, Ordering::Relaxed);
+            let (flights, flight) = (Arc::clone(self), Arc::clone(flight));
+            let state = flight.state.subscribe();
+            let waiter = Waiter { flights, flight, state };
+            let full = here >= self.waiters_per_key_max || all >= self.waiters_max;
+            return if full { Join::Full } else { Join::Wait(waiter) };
+        }
+        let state = watch::Sender::new(None);
+        let flight = Arc::new(Flight { state, waiters: AtomicUsize::new(0), attempt });
+        shard.insert(key.into(), Arc::clone(&flight));
+        Join::Lead(Lease { flights: Arc::clone(self), key: key.into(), flight, landed: false })
+    }
+
+    /// Begins a flight unless there is one already.
+    pub fn lead(self: &Arc<Self>, key: &[u8]) -> Option<Lease> {
+        match self.join(key, 0) {
+            Join::Lead(lease) => Some(lease),
+            Join::Wait(_) | Join::Full => None,
+        }
+    }
+
+    /// Flights under way.
+    pub fn count(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().len()).sum()
+    }
+
+    /// Requests that wait.
+    pub fn waiting(&self) -> usize {
+        self.waiters.load(Ordering::Relaxed)
+    }
+
+    fn shard(&self, key: &[u8]) -> &Shard {
+        use std::hash::BuildHasher;
+        &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
+    }
+}
+
+impl Lease {
+    /// Ends the flight and wakes everybody who waits on it.
+    pub fn land(mut self, landing: Landing) {
+        self.end(landing);
+    }
+
+    /// Which attempt at its key this flight is.
+    pub fn attempt(&self) -> u32 {
+        self.flight.attempt
+    }
+
+    fn end(&mut self, landing: Landing) {
+        if !std::mem::replace(&mut self.landed, true) {
+            self.flights.shard(&self.key).lock().remove(&self.key);
+            self.flight.state.send_replace(Some(landing));
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.end(Landing::Failed(FetchError::Abandoned));
+    }
+}
+
+impl Waiter {
+    /// Waits for the flight to end; `None` when the deadline comes first.
+    pub async fn landed(mut self, deadline: Instant) -> Option<Landing> {
+        let deadline = tokio::time::Instant::from_std(deadline);
+        let ended = self.state.wait_for(Option::is_some);
+        match tokio::time::timeout_at(deadline, ended).await {
+            Ok(Ok(landing)) => landing.clone(),
+            Ok(Err(_)) => Some(Landing::Failed(FetchError::Abandoned)),
+            Err(_) => None,
+        }
+    }
+
+    /// Which attempt at its key the flight is.
+    pub fn attempt(&self) -> u32 {
+        self.flight.attempt
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        self.flight.waiters.fetch_sub(1, Ordering::Relaxed);
+        self.flights.waiters.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,90 @@
+//! Claims about lifetimes.
+
+use std::time::Duration;
+
+use http::header::{HeaderName, HeaderValue};
+use http::HeaderMap;
+
+use super::{Asked, Lifetime, Policy, lifetime};
+
+fn headers(fields: &[(&str, &str)]) -> HeaderMap {
+    let mut map = HeaderMap::new();
+    for (name, value) in fields {
+        let name: HeaderName = name.parse().unwrap();
+        map.append(name, HeaderValue::from_str(value).unwrap());
+    }
+    map
+}
+
+fn fresh(status: u16, fields: &[(&str, &str)], policy: Policy) -> Option<u64> {
+    lifetime(status, &headers(fields), &policy, Asked::default()).map(|l| l.fresh.as_secs())
+}
+
+#[test]
+fn the_origin_states_the_lifetime_and_there_is_no_default() {
+    let none = Policy::default();
+    assert_eq!(fresh(200, &[("cache-control", "max-age=60")], none), Some(60));
+    assert_eq!(fresh(200, &[("cache-control", "max-age=60, s-maxage=5")], none), Some(5));
+    assert_eq!(fresh(299, &[("cache-control", "max-age=60")], none), Some(60));
+    assert_eq!(fresh(200, &[], none), None);
+    assert_eq!(fresh(206, &[("cache-control", "max-age=60")], none), None);
+    let dates = [
+        ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        ("expires", "Sun, 06 Nov 1994 08:50:37 GMT"),
+    ];
+    assert_eq!(fresh(200, &dates, none), Some(60));
+    assert_eq!(fresh(200, &[("expires", "0"), ("etag", "\"x\"")], none), Some(0));
+}
+
+#[test]
+fn what_belongs_to_one_user_is_never_stored_not_even_by_the_routes_ttl() {
+    let policy = Policy { ttl: Some(Duration::from_secs(60)), ..Policy::default() };
+    assert_eq!(fresh(200, &[], policy), Some(60));
+    assert_eq!(fresh(500, &[], policy), None);
+    for field in [
+        ("cache-control", "no-store"),
+        ("cache-control", "private"),
+        ("set-cookie", "a=b"),
+        ("vary", "accept, *"),
+    ] {
+        assert_eq!(fresh(200, &[field], policy), None, "{field:?}");
+    }
+    let asked = Asked { authorised: true };
+    let stored = |cc| lifetime(200, &headers(&[("cache-control", cc)]), &policy, asked).is_some();
+    assert!(!stored("max-age=60"));
+    assert!(stored("max-age=60, public"));
+}
+
+#[test]
+fn malformed_and_repeated_numbers_count_as_the_shortest() {
+    let none = Policy::default();
+    assert_eq!(fresh(200, &[("cache-control", "max-age=60, max-age=5")], none), Some(5));
+    assert_eq!(fresh(200, &[("cache-control", "max-age=-1"), ("etag", "\"x\"")], none), Some(0));
+    let huge = "max-age=99999999999999999999999999";
+    assert_eq!(fresh(200, &[("cache-control", huge)], none), Some(1 << 31));
+}
+
+#[test]
+fn strict_origins_forbid_stale_answers() {
+    let policy = Policy { stale: Some(Duration::from_secs(300)), ..Policy::default() };
+    let stale = |cc| {
+        let found = lifetime(200, &headers(&[("cache-control", cc)]), &policy, Asked::default());
+        let Lifetime { while_revalidate, if_error, .. } = found.unwrap();
+        (while_revalidate.as_secs(), if_error.as_secs())
+    };
+    assert_eq!(stale("max-age=1"), (300, 300));
+    assert_eq!(stale("max-age=1, must-revalidate"), (0, 0));
+    assert_eq!(stale("max-age=1, proxy-revalidate"), (0, 0));
+}
+
+#[test]
+fn age_is_read_from_the_first_value() {
+    let age = |value| {
+        let fields = headers(&[("cache-control", "max-age=100"), ("age", value)]);
+        let found = lifetime(200, &fields, &Policy::default(), Asked::default());
+        found.unwrap().age.as_secs()
+    };
+    assert_eq!(age("7"), 7);
+    assert_eq!(age("7, 9"), 7);
+    assert_eq!(age("x"), 0);
+}

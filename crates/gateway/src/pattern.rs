@@ -1,0 +1,178 @@
+//! Path patterns: `/1/recommendations.{format:json}`, `/items/{id}`, `/{*rest}`.
+//!
+//! A pattern is cut at `/` into segments; a segment is literal text around at most one capture, or
+//! two when the second is a format behind a dot. Paths are matched percent-encoded, as sent.
+
+use smallvec::SmallVec;
+
+/// Captured values, in the order of the pattern.
+pub type Captures<'p> = SmallVec<[&'p str; 4]>;
+
+/// A parsed pattern.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    segments: Vec<Segment>,
+    /// Ends in `{*name}`: matches whatever is left, also nothing.
+    rest: bool,
+    names: Vec<Box<str>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Segment {
+    prefix: Box<str>,
+    capture: Option<Capture>,
+    format: Option<Capture>,
+}
+
+#[derive(Debug, Clone)]
+struct Capture {
+    /// Values allowed; any non-empty text when there are none.
+    allowed: Vec<Box<str>>,
+}
+
+/// How a path compares with a pattern.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Match<'p> {
+    /// It matches.
+    Yes(Captures<'p>),
+    /// It would, but for a value that is not allowed: 404, whatever other routes say.
+    Forbidden,
+    /// It does not.
+    No,
+}
+
+impl Pattern {
+    /// Parses a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let Some(path) = text.strip_prefix('/') else {
+            return Err(format!("the pattern `{text}` must begin with `/`"));
+        };
+        let mut pattern = Self { segments: Vec::new(), rest: false, names: Vec::new() };
+        for part in path.split('/') {
+            if pattern.rest {
+                return Err(format!("nothing may follow `{{*…}}` in `{text}`"));
+            }
+            if let Some(name) = part.strip_prefix("{*").and_then(|p| p.strip_suffix('}')) {
+                pattern.names.push(name.into());
+                pattern.rest = true;
+            } else {
+                let segment = segment(part, &mut pattern.names).map_err(|why| {
+                    format!("the segment `{part}` of `{text}` {why}")
+                })?;
+                pattern.segments.push(segment);
+            }
+        }
+        Ok(pattern)
+    }
+
+    /// Names of the captures, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(AsRef::as_ref)
+    }
+
+    /// Compares a path with the pattern.
+    pub fn matches<'p>(&'p self, path: &'p str) -> Match<'p> {
+        let mut captures = Captures::new();
+        let mut left = Some(path.strip_prefix('/').unwrap_or(path));
+        let mut forbidden = false;
+        for segment in &self.segments {
+            let Some(rest) = left else { return Match::No };
+            let (part, after) = match rest.split_once('/') {
+                Some((part, after)) => (part, Some(after)),
+                None => (rest, None),
+            };
+            match segment.matches(part, &mut captures) {
+                Some(allowed) => forbidden |= !allowed,
+                None => return Match::No,
+            }
+            left = after;
+        }
+        match (self.rest, left) {
+            (true, rest) => captures.push(rest.unwrap_or("")),
+            (false, None) => {}
+            (false, Some(_)) => return Match::No,
+        }
+        if forbidden { Match::Forbidden } else { Match::Yes(captures) }
+    }
+}
+
+impl Segment {
+    /// Whether the segment has this shape, and if so, whether its values are allowed.
+    fn matches<'p>(&'p self, part: &'p str, captures: &mut Captures<'p>) -> Option<bool> {
+        let mut part = part.strip_prefix(self.prefix.as_ref())?;
+        let mut ending = None;
+        if self.format.is_some() {
+            match part.rsplit_once('.') {
+                Some((stem, format)) => (part, ending) = (stem, Some(format)),
+                None => ending = None,
+            }
+        }
+        let mut allowed = true;
+        match &self.capture {
+            Some(capture) => {
+                if part.is_empty() {
+                    return None;
+                }
+                allowed &= capture.allows(part);
+                captures.push(part);
+            }
+            None if part.is_empty() => {}
+            None => return None,
+        }
+        if let Some(format) = &self.format {
+            let value = ending.unwrap_or_else(|| format.allowed.first().map_or("", AsRef::as_ref));
+            allowed &= format.allows(value);
+            captures.push(value);
+        }
+        Some(allowed)
+    }
+}
+
+impl Capture {
+    fn allows(&self, value: &str) -> bool {
+        self.allowed.is_empty() || self.allowed.iter().any(|allowed| **allowed == *value)
+    }
+}
+
+fn segment(part: &str, names: &mut Vec<Box<str>>) -> Result<Segment, &'static str> {
+    let Some((prefix, rest)) = part.split_once('{') else {
+        if part.contains('}') {
+            return Err("closes a brace that it does not open");
+        }
+        return Ok(Segment { prefix: part.into(), ..Segment::default() });
+    };
+    let (inside, rest) = rest.split_once('}').ok_or("does not close its brace")?;
+    // `name.{format}`: the only capture is a format, the text before it is literal.
+    if let Some(stem) = prefix.strip_suffix('.') {
+        if !rest.is_empty() {
+            return Err("has text behind its format");
+        }
+        let format = Some(capture(inside, names)?);
+        return Ok(Segment { prefix: stem.into(), capture: None, format });
+    }
+    let first = capture(inside, names)?;
+    let format = match rest {
+        "" => None,
+        _ => {
+            let inside = rest.strip_prefix(".{").and_then(|r| r.strip_suffix('}'));
+            Some(capture(inside.ok_or("may continue with `.{format}` only")?, names)?)
+        }
+    };
+    Ok(Segment { prefix: prefix.into(), capture: Some(first), format })
+}
+
+fn capture(inside: &str, names: &mut Vec<Box<str>>) -> Result<Capture, &'static str> {
+    let (name, values) = inside.split_once(':').unwrap_or((inside, ""));
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+        return Err("needs a name of letters, digits and `_` in its braces");
+    }
+    names.push(name.into());
+    let allowed = values.split('|').filter(|v| !v.is_empty()).map(Into::into).collect();
+    Ok(Capture { allowed })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Finds the user id in a request: in a cookie, a header or a query field.
+//!
+//! Rule: two different ids in one request are nobody's; an id that is empty is none at all.
+//! Several `Cookie` lines are read as one list (RFC 6265 §5.4, RFC 9113 §8.2.3).
+
+use std::borrow::Cow;
+
+use chassis::http::Head;
+
+/// Where a route looks for the user id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UserSource {
+    /// A cookie of this name.
+    Cookie(Box<str>),
+    /// A header of this name, in lower case.
+    Header(Box<str>),
+    /// A query field of this name.
+    Query(Box<str>),
+}
+
+/// What a request says of its user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum User<'h> {
+    /// Nothing.
+    Nobody,
+    /// This id.
+    Id(Cow<'h, [u8]>),
+    /// Different ids, or one longer than the limit.
+    Unacceptable,
+}
+
+impl UserSource {
+    /// Parses `cookie:NAME`, `header:NAME` or `query:NAME`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (kind, name) = text.split_once(':')?;
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            return None;
+        }
+        match kind {
+            "cookie" => Some(Self::Cookie(name.into())),
+            "header" => Some(Self::Header(name.to_ascii_lowercase().into())),
+            "query" => Some(Self::Query(name.into())),
+            _ => None,
+        }
+    }
+
+    /// Finds the id, of at most `bytes_max` bytes.
+    pub fn find<'h>(&self, head: &Head<'h>, bytes_max: usize) -> User<'h> {
+        match self {
+            Self::Cookie(name) => single(cookies(head, name).map(Cow::Borrowed), bytes_max),
+            Self::Header(name) => {
+                single(head.all(name).map(|v| Cow::Borrowed(v.trim_ascii())), bytes_max)
+            }
+            Self::Query(name) => single(query_values(head.query(), name), bytes_max),
+        }
+    }
+}
+
+/// Every value of the cookie `name`, quotes removed.
+pub fn cookies<'h, 'n>(head: &Head<'h>, name: &'n str) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n>
+{
+    head.all("cookie").flat_map(move |line| {
+        line.split(|b| *b == b';').filter_map(move |pair| {
+            let value = pair.trim_ascii().strip_prefix(name.as_bytes())?;
+            let value = value.trim_ascii_start().strip_prefix(b"=")?.trim_ascii();
+            Some(value.strip_prefix(b"\"").and_then(|v| v.strip_suffix(b"\"")).unwrap_or(value))
+        })
+    })
+}
+
+fn query_values<'h, 'n>(
+    query: Option<&'h str>,
+    name: &'n str,
+) -> impl Iterator<Item = Cow<'h, [u8]>> + use<'h, 'n> {
+    query.unwrap_or("").split('&').filter_map(move |pair| {
+        exchange::query_value(pair.as_bytes(), name)
+    })
+}
+
+fn single<'h>(values: impl Iterator<Item = Cow<'h, [u8]>>, bytes_max: usize) -> User<'h> {
+    let mut found: Option<Cow<'h, [u8]>> = None;
+    for value in values.filter(|value| !value.is_empty()) {
+        match &found {
+            Some(before) if *before != value => return User::Unacceptable,
+            _ => found = Some(value),
+        }
+    }
+    match found {
+        None => User::Nobody,
+        Some(id) if id.len() > bytes_max => User::Unacceptable,
+        Some(id) => User::Id(id),
+    }
+}
