@@ -1,0 +1,60 @@
+//! What can be wrong with a model file or an items file.
+//!
+//! Invariant: an error lists every problem found (up to a printed bound), each with its place, so
+//! that one round of mending is enough.
+
+use std::fmt;
+
+/// Problems printed before the rest is only counted.
+const PRINTED_MAX: usize = 20;
+
+/// Why a model or its items cannot be used; the last good generation should keep serving.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The model file is not a valid `tidegate-linear-1` model.
+    #[error("read model: {}", Listed(.0))]
+    Model(Vec<Problem>),
+    /// The items file is not valid JSON lines of items.
+    #[error("read items: {}", Listed(.0))]
+    Items(Vec<Problem>),
+    /// Model and items are valid alone but give no usable scores together.
+    #[error("join model and items: {0}")]
+    Join(String),
+}
+
+/// One thing wrong, with its place in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// A key path (`features[3].scale`) or a line (`line 17`).
+    pub at: String,
+    /// What is wrong there.
+    pub cause: String,
+}
+
+impl Problem {
+    /// Returns a problem at a place.
+    pub fn new(at: impl Into<String>, cause: impl Into<String>) -> Self {
+        Self { at: at.into(), cause: cause.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.at, self.cause)
+    }
+}
+
+struct Listed<'a>(&'a [Problem]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().take(PRINTED_MAX).enumerate() {
+            let gap = if index == 0 { "" } else { "; " };
+            write!(f, "{gap}{problem}")?;
+        }
+        match self.0.len().saturating_sub(PRINTED_MAX) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a request brings: user and context features, set by name into numbered slots.
+//!
+//! Invariant: a slot is NaN until it is set, and NaN means absent; so a NaN that a caller sets
+//! counts as absent too. An infinite number is refused.
+//! Setting one text field fills all its one-hot slots: 1 for the text given, 0 for the others.
+//! Names that the model does not read are ignored: callers send one profile to many models.
+
+use std::collections::HashMap;
+
+use crate::linear::{FeatureName, Linear, Source};
+
+/// The features of a model that come with a request.
+#[derive(Debug)]
+pub struct Inputs {
+    user: HashMap<Box<str>, Field, foldhash::fast::RandomState>,
+    context: HashMap<Box<str>, Field, foldhash::fast::RandomState>,
+    names: Vec<FeatureName>,
+    missing: Vec<f64>,
+}
+
+#[derive(Debug)]
+enum Field {
+    Number(usize),
+    Text(Vec<(Box<str>, usize)>),
+}
+
+/// Why a request, or one feature of it, is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    #[error("is not finite")]
+    Infinite,
+    #[error("must be a number, as the model has it")]
+    WantsNumber,
+    #[error("must be a text, as the model has it")]
+    WantsText,
+    #[error("is given twice")]
+    Twice,
+    /// Finite features whose weighted sum could leave the range of a double.
+    #[error("user and context features are too large to score")]
+    Overflow,
+}
+
+impl Inputs {
+    pub(crate) fn of(model: &Linear) -> Self {
+        let mut inputs = Self {
+            user: HashMap::default(),
+            context: HashMap::default(),
+            names: Vec::new(),
+            missing: Vec::new(),
+        };
+        for name in model.names().into_iter().filter(|name| name.source != Source::Item) {
+            inputs.add(name, model.missing(name));
+        }
+        inputs
+    }
+
+    /// Returns the number of slots.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Returns whether the model reads nothing of a request.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Returns the names by slot.
+    pub fn names(&self) -> &[FeatureName] {
+        &self.names
+    }
+
+    /// Makes `slots` ready for one request: all absent.
+    pub fn clear(&self, slots: &mut Vec<f64>) {
+        slots.clear();
+        slots.resize(self.len(), f64::NAN);
+    }
+
+    /// Sets the number `field` (without its source: `affinity.b`), if the model reads it.
+    ///
+    /// # Errors
+    /// Infinite, wrong kind, or set before: the request is at fault.
+    pub fn set_number(
+        &self,
+        source: Source,
+        field: &str,
+        value: f64,
+        slots: &mut [f64],
+    ) -> Result<(), RequestError> {
+        if value.is_infinite() {
+            return Err(RequestError::Infinite);
+        }
+        match self.field(source, field) {
+            None => Ok(()),
+            Some(Field::Text(_)) => Err(RequestError::WantsText),
+            Some(Field::Number(slot)) => set(slots, *slot, value),
+        }
+    }
+
+    /// Sets the text `field`, if the model reads it.
+    ///
+    /// # Errors
+    /// Wrong kind, or set before: the request is at fault.
+    pub fn set_text(
+        &self,
+        source: Source,
+        field: &str,
+        text: &str,
+        slots: &mut [f64],
+    ) -> Result<(), RequestError> {
+        match self.field(source, field) {
+            None => Ok(()),
+            Some(Field::Number(_)) => Err(RequestError::WantsNumber),
+            Some(Field::Text(values)) => values
+                .iter()
+                .try_for_each(|(value, slot)| set(slots, *slot, f64::from(**value == *text))),
+        }
+    }
+
+    /// Returns the value of a slot, `missing` where absent.
+    #[inline]
+    pub(crate) fn value(&self, slots: &[f64], slot: usize) -> f64 {
+        match slots[slot] {
+            absent if absent.is_nan() => self.missing[slot],
+            value => value,
+        }
+    }
+
+    pub(crate) fn slot(&self, name: &FeatureName) -> usize {
+        let slot = self.names.iter().position(|known| known == name);
+        slot.expect("every user and context feature of the model has a slot")
+    }
+
+    fn add(&mut self, name: &FeatureName, missing: f64) {
+        let slot = self.names.len();
+        self.names.push(name.clone());
+        self.missing.push(missing);
+        let fields = if name.source == Source::User { &mut self.user } else { &mut self.context };
+        let key = name.field.as_str().into();
+        match (&name.equals, fields.get_mut(name.field.as_str())) {
+            (Some(value), Some(Field::Text(values))) => values.push((value.as_str().into(), slot)),
+            (Some(value), _) => {
+                fields.insert(key, Field::Text(vec![(value.as_str().into(), slot)]));
+            }
+            (None, _) => {
+                fields.insert(key, Field::Number(slot));
+            }
+        }
+    }
+
+    #[inline]
+    fn field(&self, source: Source, field: &str) -> Option<&Field> {
+        match source {
+            Source::User => self.user.get(field),
+            Source::Context => self.context.get(field),
+            Source::Item => None,
+        }
+    }
+}
+
+#[inline]
+fn set(slots: &mut [f64], slot: usize, value: f64) -> Result<(), RequestError> {
+    if !slots[slot].is_nan() {
+        return Err(RequestError::Twice);
+    }
+    slots[slot] = value;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,287 @@
+//! The items file: one JSON object a line, read into columns that stay resident.
+//!
+//! ```json
+//! {"id":"17","title":"…","category":"b","popularity":0.31,"freshness":0.8}
+//! ```
+//!
+//! `id` is a unique, non-empty text; `title` and `category` are texts; numbers (and `true`/`false`
+//! as 1/0) are features, other texts are sources of one-hot features; a nested object is flattened
+//! with dots; null is absent. Empty lines are skipped.
+//!
+//! Only the fields that the caller wants are kept, each as a column; `category` always is.
+//! What a reply shows of an item (`"id":…,"title":…,"category":…`) is kept as ready-made JSON.
+//!
+//! Invariant: every column has one entry per row; no number is beyond ±1e30, so that it and its
+//! differences fit an f32.
+//! Refuses: arrays, a text where a number is wanted and the reverse, an id twice; all problems are
+//! reported together.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Problem};
+use crate::ids::Ids;
+
+/// The largest magnitude of a number.
+const NUMBER_MAX: f64 = 1e30;
+/// Problems kept; the rest of a broken file says nothing new.
+const PROBLEMS_MAX: usize = 1000;
+const ITEMS_MAX: usize = 100_000_000;
+
+/// Items by row, in file order.
+#[derive(Debug)]
+pub struct Items {
+    ids: Ids,
+    shown: String,
+    /// `shown_ends[row]` is where the JSON of `row` ends in `shown`.
+    shown_ends: Vec<u64>,
+    numbers: HashMap<String, Vec<f64>>,
+    texts: HashMap<String, Codes>,
+}
+
+/// The fields to keep as columns.
+#[derive(Debug, Default, Clone)]
+pub struct Wanted {
+    pub numbers: Vec<String>,
+    pub texts: Vec<String>,
+}
+
+/// A text field as a dictionary and one code per row.
+#[derive(Debug, Default)]
+pub struct Codes {
+    values: HashMap<String, u32>,
+    codes: Vec<u32>,
+}
+
+impl Items {
+    /// Reads JSON lines.
+    ///
+    /// # Errors
+    /// [`Error::Items`] with every problem found and its line; mend the file.
+    pub fn parse(text: &[u8], wanted: &Wanted) -> Result<Self, Error> {
+        if u32::try_from(text.len()).is_err() {
+            let problem = Problem::new("file", "is larger than 4 GB");
+            return Err(Error::Items(vec![problem]));
+        }
+        let mut reader = Reader { items: Self::empty(wanted), problems: Vec::new() };
+        for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
+            if !line.trim_ascii().is_empty() && reader.problems.len() < PROBLEMS_MAX {
+                reader.line(index + 1, line);
+            }
+        }
+        if reader.items.is_empty() && reader.problems.is_empty() {
+            reader.problems.push(Problem::new("file", "holds no item"));
+        }
+        match reader.problems.is_empty() {
+            true => Ok(reader.items),
+            false => Err(Error::Items(reader.problems)),
+        }
+    }
+
+    /// Returns the number of items.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Returns whether there is no item.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the row of an id.
+    #[inline]
+    pub fn row(&self, id: &[u8]) -> Option<u32> {
+        self.ids.row(id)
+    }
+
+    /// Returns the id of a row.
+    pub fn id(&self, row: u32) -> &str {
+        self.ids.id(row)
+    }
+
+    /// Returns what a reply shows of a row: `"id":"17","title":"…","category":"b"`, without braces.
+    pub fn shown(&self, row: u32) -> &str {
+        let row = row as usize;
+        let start = row.checked_sub(1).map_or(0, |before| self.shown_ends[before]);
+        &self.shown[start as usize..self.shown_ends[row] as usize]
+    }
+
+    /// Returns a number column as read, NaN where absent; `None` if it was not wanted.
+    pub fn number(&self, field: &str) -> Option<&[f64]> {
+        self.numbers.get(field).map(Vec::as_slice)
+    }
+
+    /// Returns a text column; `None` if it was not wanted.
+    pub fn text(&self, field: &str) -> Option<&Codes> {
+        self.texts.get(field)
+    }
+
+    /// Returns the bytes of text held, ids and what replies show.
+    pub fn text_bytes(&self) -> usize {
+        self.ids.text_bytes() + self.shown.len()
+    }
+
+    /// Hands the number columns over, for a ranker that packs them its own way.
+    pub(crate) fn take_numbers(&mut self) -> HashMap<String, Vec<f64>> {
+        std::mem::take(&mut self.numbers)
+    }
+
+    fn empty(wanted: &Wanted) -> Self {
+        let texts = wanted.texts.iter().map(String::as_str).chain(["category"]);
+        Self {
+            ids: Ids::new(),
+            shown: String::new(),
+            shown_ends: Vec::new(),
+            numbers: wanted.numbers.iter().map(|field| (field.clone(), Vec::new())).collect(),
+            texts: texts.map(|field| (field.to_owned(), Codes::default())).collect(),
+        }
+    }
+}
+
+impl Codes {
+    /// The code of a row without this text.
+    pub const ABSENT: u32 = u32::MAX;
+
+    /// Returns the code of a text; `None` if no row has it.
+    pub fn code(&self, text: &str) -> Option<u32> {
+        self.values.get(text).copied()
+    }
+
+    /// Returns one code per row.
+    pub fn rows(&self) -> &[u32] {
+        &self.codes
+    }
+
+    /// Returns the number of different texts; codes are below it.
+    pub fn distinct(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Returns the texts with their codes, in no order.
+    pub fn values(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.values.iter().map(|(text, code)| (text.as_str(), *code))
+    }
+
+    fn push(&mut self, text: Option<&str>) {
+        let code = text.map_or(Self::ABSENT, |text| match self.values.get(text) {
+            Some(code) => *code,
+            None => {
+                let code = self.values.len() as u32;
+                self.values.insert(text.to_owned(), code);
+                code
+            }
+        });
+        self.codes.push(code);
+    }
+}
+
+struct Reader {
+    items: Items,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    fn line(&mut self, number: usize, line: &[u8]) {
+        let before = self.problems.len();
+        let at = format!("line {number}");
+        match serde_json::from_slice::<Map<String, Value>>(line) {
+            Ok(mut map) => self.item(&at, &mut map),
+            Err(error) => self.problem(&at, json_cause(&error)),
+        }
+        debug_assert!(
+            self.problems.len() > before || self.items.shown_ends.len() == self.items.ids.len(),
+            "a good line fills every column"
+        );
+    }
+
+    fn item(&mut self, at: &str, map: &mut Map<String, Value>) {
+        flatten(map);
+        let before = self.problems.len();
+        for (field, value) in map.iter() {
+            self.check(at, field, value);
+        }
+        let id = match map.get("id") {
+            Some(Value::String(id)) if !id.is_empty() => id.as_str(),
+            Some(_) => return self.problem(at, "`id` must be a non-empty text"),
+            None => return self.problem(at, "`id` is missing"),
+        };
+        if self.problems.len() > before {
+            return;
+        }
+        if self.items.len() == ITEMS_MAX {
+            return self.problem(at, format!("more than {ITEMS_MAX} items"));
+        }
+        if !self.items.ids.push(id) {
+            return self.problem(at, format!("id `{id}` is given twice"));
+        }
+        self.show(id, map);
+        for (field, column) in &mut self.items.numbers {
+            column.push(map.get(field).and_then(number).unwrap_or(f64::NAN));
+        }
+        for (field, column) in &mut self.items.texts {
+            column.push(map.get(field).and_then(Value::as_str));
+        }
+    }
+
+    fn check(&mut self, at: &str, field: &str, value: &Value) {
+        let is_text =
+            ["title", "category"].contains(&field) || self.items.texts.contains_key(field);
+        let cause = match value {
+            Value::Array(_) => "is an array; an item holds texts and numbers",
+            Value::Number(_) | Value::Bool(_) if is_text => "must be a text",
+            Value::String(_) if self.items.numbers.contains_key(field) => "must be a number",
+            Value::Number(_) if number(value).is_none_or(|x| x.abs() > NUMBER_MAX) => {
+                "is beyond 1e30"
+            }
+            _ => return,
+        };
+        self.problem(at, format!("`{field}` {cause}"));
+    }
+
+    fn show(&mut self, id: &str, map: &Map<String, Value>) {
+        let shown = &mut self.items.shown;
+        for (gap, key, text) in [
+            ("\"", "id", Some(id)),
+            (",\"", "title", map.get("title").and_then(Value::as_str)),
+            (",\"", "category", map.get("category").and_then(Value::as_str)),
+        ] {
+            shown.push_str(gap);
+            shown.push_str(key);
+            shown.push_str("\":");
+            shown.push_str(&serde_json::to_string(&text).expect("a text is always JSON"));
+        }
+        self.items.shown_ends.push(shown.len() as u64);
+    }
+
+    fn problem(&mut self, at: &str, cause: impl Into<String>) {
+        self.problems.push(Problem::new(at, cause));
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
+        _ => value.as_f64(),
+    }
+}
+
+/// Moves the members of nested objects up, under dotted names.
+fn flatten(map: &mut Map<String, Value>) {
+    while let Some(key) = map.iter().find(|(_, v)| v.is_object()).map(|(key, _)| key.clone()) {
+        let Some(Value::Object(inner)) = map.remove(&key) else { return };
+        for (name, value) in inner {
+            map.insert(format!("{key}.{name}"), value);
+        }
+    }
+}
+
+/// serde_json says `line 1` for every line of a line-wise file; only the column is news.
+fn json_cause(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let cause = text.split(" at line ").next().unwrap_or(&text);
+    format!("malformed JSON at column {}: {cause}", error.column())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! The best k of many scores, and the memory that a ranking reuses.
+//!
+//! Order: higher score first; equal scores by row, lower first. It is total, so a ranking is
+//! deterministic.
+//!
+//! Partial selection: scores that beat the threshold are buffered; when the buffer holds twice
+//! what is asked for, its better half is kept (`select_nth_unstable`) and the threshold rises.
+//! Linear in the number of candidates, whatever k is.
+//!
+//! Refuses: NaN. The ranker proves before scoring that no sum can overflow.
+
+use std::cmp::Ordering;
+
+/// Buffer below which keeping a half would happen too often.
+const BUFFER_MIN: usize = 64;
+
+/// A row with its score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranked {
+    pub row: u32,
+    pub score: f64,
+}
+
+/// Memory that rankings reuse, one per thread.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    pub(crate) weights: crate::matrix::Weights,
+    pub(crate) tables: Vec<f64>,
+    pub(crate) excluded: Marks,
+    pub(crate) top: Top,
+    pub(crate) tops: Vec<Top>,
+}
+
+/// A set of rows that is cheap to empty again.
+#[derive(Debug, Default)]
+pub struct Marks {
+    bits: Vec<u64>,
+    marked: Vec<u32>,
+}
+
+/// The best rows seen.
+#[derive(Debug, Default)]
+pub(crate) struct Top {
+    limit: usize,
+    buffer_max: usize,
+    threshold: f64,
+    buffer: Vec<Ranked>,
+}
+
+impl Marks {
+    /// Makes room for rows below `rows`, with none marked.
+    pub fn reset(&mut self, rows: usize) {
+        for row in self.marked.drain(..) {
+            self.bits[row as usize / 64] = 0;
+        }
+        self.bits.resize(rows.div_ceil(64), 0);
+    }
+
+    /// Marks a row; returns whether it was unmarked.
+    #[inline]
+    pub fn mark(&mut self, row: u32) -> bool {
+        let word = &mut self.bits[row as usize / 64];
+        let bit = 1 << (row % 64);
+        let fresh = *word & bit == 0;
+        if fresh {
+            *word |= bit;
+            self.marked.push(row);
+        }
+        fresh
+    }
+
+    /// Returns whether a row is marked.
+    #[inline]
+    pub fn has(&self, row: u32) -> bool {
+        self.bits[row as usize / 64] & (1 << (row % 64)) != 0
+    }
+
+    /// Returns the rows marked, in the order of marking.
+    pub fn rows(&self) -> &[u32] {
+        &self.marked
+    }
+}
+
+impl Top {
+    pub(crate) fn reset(&mut self, limit: usize) {
+        self.limit = limit;
+        self.buffer_max = (limit * 2).max(BUFFER_MIN);
+        self.threshold = if limit == 0 { f64::INFINITY } else { f64::NEG_INFINITY };
+        self.buffer.clear();
+    }
+
+    /// The score that a candidate must reach to matter.
+    #[inline]
+    pub(crate) fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, ranked: Ranked) {
+        if ranked.score < self.threshold || self.limit == 0 {
+            return;
+        }
+        self.buffer.push(ranked);
+        if self.buffer.len() >= self.buffer_max {
+            self.keep_best();
+        }
+    }
+
+    /// Returns the best, best first.
+    pub(crate) fn finish(&mut self) -> &[Ranked] {
+        if self.buffer.len() > self.limit {
+            self.keep_best();
+        }
+        self.buffer.sort_unstable_by(order);
+        &self.buffer
+    }
+
+    fn keep_best(&mut self) {
+        let (_, last, _) = self.buffer.select_nth_unstable_by(self.limit - 1, order);
+        self.threshold = last.score;
+        self.buffer.truncate(self.limit);
+    }
+}
+
+/// The total order of a ranking.
+pub(crate) fn order(a: &Ranked, b: &Ranked) -> Ordering {
+    b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
+}
+
+#[cfg(test)]
+mod tests;
