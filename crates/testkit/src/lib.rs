@@ -1,1 +1,32 @@
-//! Development fixtures: loopback origins, real servers on free ports, temporary folders.
+//! Development fixtures: loopback origins, a blocking HTTP client, real servers on free ports,
+//! temporary folders.
+//!
+//! Invariants: everything binds loopback; every wait is bounded and ends with a panic that names
+//! what was awaited; dropping a fixture ends its threads and processes. Nothing here sleeps to let
+//! something happen: tests hold a [`Gate`] or wait for what they expect.
+//!
+//! Refuses: tokio, HTTP libraries (a fixture must be able to speak wrongly), product nouns.
+
+mod client;
+mod gate;
+mod message;
+mod origin;
+mod port;
+mod reply;
+mod server;
+
+pub use client::{Call, Client, Reply};
+pub use gate::Gate;
+pub use message::Headers;
+pub use origin::{Origin, OriginRequest};
+pub use port::free_port;
+pub use reply::OriginReply;
+pub use server::{Absent, Server, require};
+pub use tempfile::TempDir;
+
+use std::time::Duration;
+
+/// How long any fixture waits for what a test expects before it panics.
+///
+/// Long, because it is only ever used up by a failing test on a slow machine.
+pub const PATIENCE: Duration = Duration::from_secs(20);

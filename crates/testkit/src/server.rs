@@ -1,0 +1,220 @@
+//! Real programs as fixtures: nginx, varnishd, our own binary.
+//!
+//! Invariant: a [`Server`] that exists has accepted a connection, and its process is gone once it
+//! is dropped: asked to end first, killed when it does not.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::PATIENCE;
+
+const POLL: Duration = Duration::from_millis(10);
+
+/// Where Debian puts daemons, which an ordinary user's search path leaves out.
+const DAEMON_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+
+/// What to do when a program is not installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// Say so on stderr and return `None`: the test returns early.
+    Skip,
+    Panic,
+}
+
+/// Returns where the program is.
+pub fn require(program: &str, absent: Absent) -> Option<PathBuf> {
+    let script = format!("PATH=\"$PATH:{DAEMON_FOLDERS}\"; command -v -- \"$1\"");
+    let output = Command::new("sh").args(["-c", &script, "sh", program]).output();
+    let path = output.ok().filter(|output| output.status.success()).map(|output| output.stdout);
+    if let Some(path) = path {
+        return Some(PathBuf::from(String::from_utf8_lossy(&path).trim()));
+    }
+    let text = format!("`{program}` is not installed; `cargo xtask setup --test` installs it");
+    match absent {
+        Absent::Panic => panic!("{text}"),
+        Absent::Skip => announce(&text),
+    }
+    None
+}
+
+#[expect(clippy::print_stderr, reason = "a skipped test must never be silent")]
+fn announce(text: &str) {
+    eprintln!("SKIPPED: {text}");
+}
+
+/// A running program that listens on loopback.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    address: SocketAddr,
+    stdout: Captured,
+    stderr: Captured,
+}
+
+impl Server {
+    /// Starts the program and waits until the address accepts a connection.
+    ///
+    /// The program must stay in the foreground.
+    ///
+    /// # Errors
+    /// The program could not be started, ended, or did not listen within [`PATIENCE`]; the error
+    /// holds what it wrote to stderr.
+    pub fn spawn(mut command: Command, address: SocketAddr) -> io::Result<Server> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|e| {
+            let program = command.get_program().to_string_lossy();
+            io::Error::new(e.kind(), format!("starting `{program}`: {e}"))
+        })?;
+        let stdout = Captured::from(child.stdout.take());
+        let stderr = Captured::from(child.stderr.take());
+        let mut server = Server { child, address, stdout, stderr };
+        server.wait_until_listening()?;
+        Ok(server)
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Returns what the program has written to stdout so far.
+    pub fn stdout(&self) -> String {
+        self.stdout.text()
+    }
+
+    /// Returns what the program has written to stderr so far.
+    pub fn stderr(&self) -> String {
+        self.stderr.text()
+    }
+
+    /// Waits until stderr holds the text; panics after [`PATIENCE`].
+    pub fn wait_for_stderr(&self, text: &str) {
+        self.stderr.wait_for(text);
+    }
+
+    /// Sends a signal by name: `TERM`, `HUP`, `KILL`, `STOP`.
+    ///
+    /// # Errors
+    /// The process is gone, or there is no such signal.
+    pub fn signal(&self, name: &str) -> io::Result<()> {
+        let process = self.child.id().to_string();
+        let mut kill = Command::new("kill");
+        let status = kill.args(["-s", name, &process]).stderr(Stdio::null()).status()?;
+        let sent = status.success();
+        sent.then_some(()).ok_or_else(|| io::Error::other(format!("signal `{name}` not sent")))
+    }
+
+    /// Waits for the program to end by itself, at most [`PATIENCE`].
+    ///
+    /// # Errors
+    /// It still runs.
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.wait_at_most(PATIENCE)
+    }
+
+    fn wait_at_most(&mut self, limit: Duration) -> io::Result<ExitStatus> {
+        let until = Instant::now() + limit;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() >= until {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the program still runs"));
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+
+    fn wait_until_listening(&mut self) -> io::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        while TcpStream::connect_timeout(&self.address, PATIENCE).is_err() {
+            let ended = self.child.try_wait()?;
+            if ended.is_some() || Instant::now() >= until {
+                let state = ended.map_or("does not listen".to_owned(), |status| status.to_string());
+                let (address, stderr) = (self.address, self.stderr.whole());
+                return Err(io::Error::other(format!("{state}, `{address}`: {stderr}")));
+            }
+            std::thread::sleep(POLL);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Once waited for, its id may be another process's.
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        // A master process that is killed outright leaves its workers behind, so ask it first.
+        let asked = self.signal("TERM").is_ok();
+        if !asked || self.wait_at_most(Duration::from_secs(3)).is_err() {
+            drop(self.child.kill());
+        }
+        drop(self.child.wait());
+    }
+}
+
+/// A stream of a child, read by a thread so that the child never blocks on a full pipe.
+#[derive(Debug)]
+struct Captured {
+    shared: Arc<(Mutex<String>, Condvar)>,
+    reading: Option<JoinHandle<()>>,
+}
+
+impl Captured {
+    fn from(stream: Option<impl Read + Send + 'static>) -> Captured {
+        let shared = Arc::new((Mutex::new(String::new()), Condvar::new()));
+        let own = Arc::clone(&shared);
+        let reading = stream.map(|stream| {
+            std::thread::spawn(move || {
+                let mut lines = BufReader::new(stream);
+                let mut line = Vec::new();
+                while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                    let mut text = own.0.lock().unwrap_or_else(PoisonError::into_inner);
+                    text.push_str(&String::from_utf8_lossy(&line));
+                    own.1.notify_all();
+                    line.clear();
+                }
+            })
+        });
+        Captured { shared, reading }
+    }
+
+    fn text(&self) -> String {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns everything, if the child has ended; a grandchild may still hold the stream open.
+    fn whole(&mut self) -> String {
+        let until = Instant::now() + Duration::from_secs(1);
+        while self.reading.as_ref().is_some_and(|reading| !reading.is_finished())
+            && Instant::now() < until
+        {
+            std::thread::sleep(POLL);
+        }
+        self.text()
+    }
+
+    fn wait_for(&self, wanted: &str) {
+        let until = Instant::now() + PATIENCE;
+        let mut text = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while !text.contains(wanted) {
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "`{wanted}` was not written, but:\n{text}");
+            let woken = self.shared.1.wait_timeout(text, left);
+            text = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
