@@ -1,0 +1,576 @@
+//! The gateway's configuration as meant: checked, with every name resolved.
+//!
+//! `Plan::check` reports every error with the key at which it stands and still returns a plan, so
+//! that the errors of other roles come out in the same run.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+use chassis::config::{Document, nearest};
+use exchange::Filter;
+use stdx::{ByteSize, Span};
+
+use crate::config::{
+    CacheConfig, CorsConfig, HealthConfig, LimitsConfig, PersonaliseConfig, RetryConfig,
+    RouteConfig, StoreConfig, ToConfig, UpstreamConfig,
+};
+use crate::freshness::Policy;
+use crate::pattern::Pattern;
+use crate::rollout::{Mode, Rollout};
+use crate::upstream::{Balance, Health, HealthPlan, RetryBudget, Server, Upstream};
+use crate::user::UserSource;
+
+/// Everything the gateway is to do.
+#[derive(Debug)]
+pub struct Plan {
+    /// Upstreams.
+    pub upstreams: Vec<Arc<Upstream>>,
+    /// Routes, in the order of the file.
+    pub routes: Vec<Route>,
+    /// Bytes of the cache.
+    pub cache_bytes_max: u64,
+    /// Requests a core under way beyond the cache.
+    pub pending_max: usize,
+    /// Waiters on one flight.
+    pub waiters_per_key_max: usize,
+    /// Waiters on all flights.
+    pub waiters_max: usize,
+    /// Client connections a core.
+    pub connections_max: usize,
+    /// Longest user id.
+    pub user_bytes_max: usize,
+}
+
+/// A route.
+#[derive(Debug)]
+pub struct Route {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Host, without port; a leading `*` matches any subdomain.
+    pub host: Option<Box<str>>,
+    /// Path.
+    pub pattern: Pattern,
+    /// Methods; empty means all.
+    pub methods: Vec<Box<str>>,
+    /// Filter.
+    pub when: Option<Filter>,
+    /// Matches only while this upstream is healthy.
+    pub if_healthy: Option<usize>,
+    /// Targets with the place (0 to a million) at which each one's share ends.
+    pub targets: Vec<(u32, Target)>,
+    /// Storing.
+    pub cache: Option<CachePlan>,
+    /// Coalescing.
+    pub coalesce: Coalesce,
+    /// Time of a fetch.
+    pub lease: Duration,
+    /// Time of a waiter.
+    pub wait: Duration,
+    /// Personalisation.
+    pub personalise: Option<Personalise>,
+    /// Collection.
+    pub collect: Option<Collect>,
+    /// Recording.
+    pub record: RecordMode,
+    /// Cross-origin access.
+    pub cors: Option<Cors>,
+    /// `Server-Timing`.
+    pub server_timing: ServerTiming,
+    /// Longest request body.
+    pub body_bytes_max: u64,
+}
+
+/// Where a route leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// An upstream, by index.
+    Upstream(usize),
+    /// A model.
+    Model(Box<str>),
+    /// The model API: the path names the model.
+    Models,
+    /// Nowhere: the route answers by itself.
+    Here,
+}
+
+/// How a route stores answers.
+#[derive(Debug)]
+pub struct CachePlan {
+    /// Lifetimes.
+    pub policy: Policy,
+    /// Stores personalised answers, one per user.
+    pub per_user: bool,
+    /// Longest body stored.
+    pub body_bytes_max: u64,
+}
+
+/// Whether identical requests share a fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Coalesce {
+    /// They do not.
+    Off,
+    /// They do when the answer can be stored.
+    #[default]
+    On,
+    /// They share one answer, good or bad.
+    Strict,
+}
+
+/// Who gets an answer of their own.
+#[derive(Debug)]
+pub struct Personalise {
+    /// Where the user id is.
+    pub user: UserSource,
+    /// Who is let in.
+    pub rollout: Rollout,
+}
+
+/// What a collection route does with an event besides recording it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collect {
+    /// Forwards it.
+    Also,
+    /// Answers 204.
+    Empty,
+    /// Answers a 1×1 GIF.
+    Gif,
+}
+
+/// How much of an exchange is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum RecordMode {
+    /// Everything.
+    #[default]
+    Full,
+    /// The main fields.
+    Brief,
+    /// Everything, of this share of the exchanges.
+    Sample(f64),
+    /// Nothing.
+    Off,
+}
+
+/// Cross-origin access.
+#[derive(Debug)]
+pub struct Cors {
+    /// Origins; empty means all.
+    pub origins: Vec<Box<str>>,
+    /// Request headers, as one list.
+    pub headers: Box<str>,
+    /// Cookies may be sent.
+    pub credentials: bool,
+    /// Seconds a preflight may be remembered.
+    pub max_age: u64,
+}
+
+/// When `Server-Timing` is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ServerTiming {
+    /// Never.
+    Off,
+    /// Always.
+    On,
+    /// To requests with the header `tidegate-debug`.
+    #[default]
+    Debug,
+}
+
+/// The gateway's sections as written.
+#[derive(Debug, Default)]
+pub struct Sections {
+    /// `[[upstream]]`
+    pub upstreams: Vec<UpstreamConfig>,
+    /// `[[route]]`
+    pub routes: Vec<RouteConfig>,
+    /// `[cache]`
+    pub cache: StoreConfig,
+    /// `[limits]`
+    pub limits: LimitsConfig,
+}
+
+impl Plan {
+    /// Checks the sections; `models` are the names that routes may lead to.
+    pub fn check(sections: Sections, models: &[&str], document: &mut Document<'_>) -> Self {
+        let mut check = Check { document, at: String::new() };
+        let mut upstreams: Vec<Arc<Upstream>> = Vec::new();
+        for (index, config) in sections.upstreams.into_iter().enumerate() {
+            check.at = format!("upstream[{index}]");
+            let upstream = check.upstream(config);
+            if upstreams.iter().any(|other| other.name == upstream.name) {
+                check.wrong("name", format!("two upstreams are called `{}`", upstream.name));
+            }
+            upstreams.push(Arc::new(upstream));
+        }
+        let names: Vec<Arc<str>> = upstreams.iter().map(|u| Arc::clone(&u.name)).collect();
+        let mut routes = Vec::new();
+        for (index, config) in sections.routes.into_iter().enumerate() {
+            check.at = format!("route[{index}]");
+            routes.extend(check.route(config, &names, models));
+        }
+        check.at = "cache".to_owned();
+        let cache_bytes_max = check.size("bytes", sections.cache.bytes, 256_000_000);
+        let limits = sections.limits;
+        Self {
+            upstreams,
+            routes,
+            cache_bytes_max,
+            pending_max: limits.pending_max.unwrap_or(4096),
+            waiters_per_key_max: limits.waiters_per_key_max.unwrap_or(10_000),
+            waiters_max: limits.waiters_max.unwrap_or(50_000),
+            connections_max: limits.connections_max.unwrap_or(50_000),
+            user_bytes_max: limits.user_bytes_max.unwrap_or(100),
+        }
+    }
+}
+
+struct Check<'d, 't> {
+    document: &'d mut Document<'t>,
+    at: String,
+}
+
+impl Check<'_, '_> {
+    fn wrong(&mut self, key: &str, message: impl Into<String>) {
+        let key = if key.is_empty() { self.at.clone() } else { format!("{}.{key}", self.at) };
+        self.document.wrong(&key, message);
+    }
+
+    fn upstream(&mut self, config: UpstreamConfig) -> Upstream {
+        let name = self.required("name", config.name);
+        let health = config.health.map(|health| self.health(health));
+        let mut servers = Vec::new();
+        for address in config.servers.unwrap_or_default() {
+            match address.to_socket_addrs().ok().and_then(|mut found| found.next()) {
+                Some(address) => {
+                    servers.push(Server { address, health: Health::new(health.as_ref()) });
+                }
+                None => self.wrong("servers", format!("`{address}` is no HOST:PORT that resolves")),
+            }
+        }
+        if servers.is_empty() {
+            self.wrong("servers", "name at least one server, such as [\"127.0.0.1:9000\"]");
+        }
+        let balances =
+            [("least-loaded", Balance::LeastLoaded), ("consistent-hash", Balance::ConsistentHash)];
+        Upstream {
+            name: name.into(),
+            servers,
+            balance: self.choice("balance", config.balance, &balances),
+            host: config.host.map(Into::into),
+            connect_timeout: self.span("connect_timeout", config.connect_timeout, 2_000),
+            answer_timeout: self.span("answer_timeout", config.answer_timeout, 10_000),
+            piece_timeout: self.span("piece_timeout", config.piece_timeout, 10_000),
+            connections_max: config.connections_max.unwrap_or(1024),
+            retry: config.retry.map(|retry| self.retry(retry)),
+            health,
+        }
+    }
+
+    fn health(&mut self, config: HealthConfig) -> HealthPlan {
+        let path = config.path.unwrap_or_default();
+        if !path.starts_with('/') {
+            self.wrong("health.path", "a path that begins with `/` is needed");
+        }
+        let window = config.window.unwrap_or(20);
+        let threshold = config.threshold.unwrap_or(3);
+        if window > 64 || threshold > window || threshold == 0 {
+            self.wrong("health.threshold", "needs 1 ≤ threshold ≤ window ≤ 64");
+        }
+        HealthPlan {
+            path: path.into(),
+            interval: self.span("health.interval", config.interval, 10_000),
+            timeout: self.span("health.timeout", config.timeout, 5_000),
+            window: window.min(64),
+            threshold,
+            initial: config.initial.unwrap_or(threshold).min(64),
+        }
+    }
+
+    fn retry(&mut self, config: RetryConfig) -> RetryBudget {
+        let share = self.share("retry.share", config.share, 0.2);
+        RetryBudget::new(share, config.min_per_second.unwrap_or(10))
+    }
+
+    fn route(
+        &mut self,
+        config: RouteConfig,
+        upstreams: &[Arc<str>],
+        models: &[&str],
+    ) -> Option<Route> {
+        let path = self.required("path", config.path);
+        let pattern = Pattern::parse(&path).map_err(|why| self.wrong("path", why)).ok();
+        let collect = self.collect(config.collect, config.reply);
+        let here = matches!(collect, Some(Collect::Empty | Collect::Gif));
+        let targets = self.targets(config.to, here, upstreams, models);
+        let when = config.when.and_then(|text| {
+            Filter::parse(&text).map_err(|error| self.wrong("when", error.to_string())).ok()
+        });
+        let name: Arc<str> = config.name.unwrap_or(path).into();
+        let personalise = config.personalise.map(|config| self.personalise(config, &name));
+        let coalesces =
+            [("on", Coalesce::On), ("off", Coalesce::Off), ("strict", Coalesce::Strict)];
+        let coalesce = self.choice("coalesce", config.coalesce, &coalesces);
+        if coalesce == Coalesce::Strict && personalise.is_some() {
+            self.wrong("coalesce", "`strict` shares one answer, so the route may not personalise");
+        }
+        let hold = self.span("hold", config.hold, 20_000);
+        let hold = (coalesce == Coalesce::Strict).then_some(hold);
+        let mut cache = config.cache.map(|cache| self.cache(cache));
+        if let Some(hold) = hold {
+            cache.get_or_insert_with(CachePlan::bare).policy.hold = Some(hold);
+        }
+        let first_upstream = targets.iter().find_map(|(_, target)| match target {
+            Target::Upstream(index) => Some(*index),
+            _ => None,
+        });
+        let timings =
+            [("debug", ServerTiming::Debug), ("on", ServerTiming::On), ("off", ServerTiming::Off)];
+        Some(Route {
+            methods: methods(config.methods, &targets, collect),
+            host: config.host.map(|host| host.to_ascii_lowercase().into()),
+            if_healthy: first_upstream.filter(|_| config.if_healthy == Some(true)),
+            lease: self.span("lease", config.lease, 15_000),
+            wait: self.span("wait", config.wait, 20_000),
+            record: self.record(config.record),
+            cors: config.cors.map(|cors| self.cors(cors)),
+            server_timing: self.choice("server_timing", config.server_timing, &timings),
+            body_bytes_max: self.size("body_bytes_max", config.body_bytes_max, 8_000_000),
+            pattern: pattern?,
+            name,
+            when,
+            targets,
+            cache,
+            coalesce,
+            personalise,
+            collect,
+        })
+    }
+
+    fn targets(
+        &mut self,
+        to: Option<ToConfig>,
+        here: bool,
+        upstreams: &[Arc<str>],
+        models: &[&str],
+    ) -> Vec<(u32, Target)> {
+        let list = match to {
+            None if here => return vec![(1_000_000, Target::Here)],
+            None => {
+                self.wrong("to", "name a target: `upstream:NAME`, `model:NAME` or `models`");
+                return vec![(1_000_000, Target::Here)];
+            }
+            Some(_) if here => {
+                self.wrong("to", "a route with `collect = \"only\"` leads nowhere; leave it out");
+                return vec![(1_000_000, Target::Here)];
+            }
+            Some(ToConfig::One(to)) => vec![(to, None)],
+            Some(ToConfig::Shared(list)) => {
+                list.into_iter().map(|s| (s.to.unwrap_or_default(), s.share)).collect()
+            }
+        };
+        let mut end = 0.0;
+        let open = list.iter().filter(|(_, share)| share.is_none()).count();
+        let mut targets = Vec::new();
+        let shares: Vec<Option<f64>> = list
+            .iter()
+            .map(|(_, share)| share.clone().map(|share| self.share("to.share", Some(share), 0.0)))
+            .collect();
+        let left = 1.0 - shares.iter().flatten().sum::<f64>();
+        if open > 1 || left < -1e-9 || (open == 0 && left > 1e-9) {
+            self.wrong("to", "the shares must add up to 100%; one entry may leave its share out");
+        }
+        for ((to, _), share) in list.iter().zip(shares) {
+            end += share.unwrap_or(left);
+            let target = self.target(to, upstreams, models);
+            targets.push(((end * 1e6).round() as u32, target));
+        }
+        if let Some(last) = targets.last_mut() {
+            last.0 = 1_000_000;
+        }
+        targets
+    }
+
+    fn target(&mut self, to: &str, upstreams: &[Arc<str>], models: &[&str]) -> Target {
+        match to.split_once(':') {
+            None if to == "models" => return Target::Models,
+            Some(("upstream", name)) => {
+                if let Some(index) = upstreams.iter().position(|known| **known == *name) {
+                    return Target::Upstream(index);
+                }
+                let known: Vec<&str> = upstreams.iter().map(AsRef::as_ref).collect();
+                self.unknown("to", "upstream", name, &known);
+            }
+            Some(("model", name)) if models.contains(&name) => return Target::Model(name.into()),
+            Some(("model", name)) => self.unknown("to", "model", name, models),
+            _ => self.wrong("to", format!("`{to}` is none of `upstream:NAME`, `model:NAME`, `models`")),
+        }
+        Target::Here
+    }
+
+    fn unknown(&mut self, key: &str, kind: &str, name: &str, known: &[&str]) {
+        let hint = match nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() => format!("there is no [[{kind}]] section"),
+            None => format!("there are {}", known.join(", ")),
+        };
+        self.wrong(key, format!("no {kind} is called `{name}`; {hint}"));
+    }
+
+    fn collect(&mut self, collect: Option<String>, reply: Option<String>) -> Option<Collect> {
+        let replies = [("empty", Collect::Empty), ("gif", Collect::Gif)];
+        let reply_given = reply.is_some();
+        let reply = reply.map_or(Collect::Empty, |text| {
+            self.one_of("reply", &text, &replies).unwrap_or(Collect::Empty)
+        });
+        let kinds = [("also", Collect::Also), ("only", reply)];
+        let kind = collect.and_then(|text| self.one_of("collect", &text, &kinds));
+        if reply_given && !matches!(kind, Some(Collect::Empty | Collect::Gif)) {
+            self.wrong("reply", "only a route with `collect = \"only\"` replies by itself");
+        }
+        kind
+    }
+
+    fn cache(&mut self, config: CacheConfig) -> CachePlan {
+        let policy = Policy {
+            ttl: self.optional_span("cache.ttl", config.ttl),
+            stale: self.optional_span("cache.stale", config.stale),
+            stale_if_error: self.optional_span("cache.stale_if_error", config.stale_if_error),
+            hold: None,
+        };
+        CachePlan {
+            policy,
+            per_user: config.per_user.unwrap_or(false),
+            body_bytes_max: self.size("cache.body_bytes_max", config.body_bytes_max, 4_000_000),
+        }
+    }
+
+    fn personalise(&mut self, config: PersonaliseConfig, route: &str) -> Personalise {
+        let text = config.user.unwrap_or_default();
+        let user = UserSource::parse(&text).unwrap_or_else(|| {
+            self.wrong("personalise.user", "say where the user id is, such as `cookie:userId`");
+            UserSource::Cookie("userId".into())
+        });
+        let modes = [("sticky", Mode::Sticky), ("dice", Mode::Dice)];
+        let mode = self.choice("personalise.mode", config.mode, &modes);
+        let share = self.share("personalise.rollout", config.rollout, 1.0);
+        let hold_out = self.share("personalise.hold_out", config.hold_out, 0.0);
+        let salt = config.salt.as_deref().unwrap_or(route);
+        let mut rollout = Rollout::new(salt, mode, share, hold_out);
+        if let Some(guard) = config.guard {
+            let latency = self.span("personalise.guard.latency", guard.latency, 1_000);
+            let errors = self.share("personalise.guard.errors", guard.errors, 0.1);
+            rollout = rollout.with_guard(latency, errors);
+        }
+        Personalise { user, rollout }
+    }
+
+    fn cors(&mut self, config: CorsConfig) -> Cors {
+        let origins = config.origins.unwrap_or_default();
+        let all = origins.is_empty() || origins.iter().any(|origin| origin == "*");
+        let credentials = config.credentials.unwrap_or(false);
+        if credentials && all {
+            self.wrong("cors.credentials", "cookies may be sent to named origins only");
+        }
+        Cors {
+            origins: if all { Vec::new() } else { origins.into_iter().map(Into::into).collect() },
+            headers: config.headers.unwrap_or_default().join(", ").into(),
+            credentials,
+            max_age: self.span("cors.max_age", config.max_age, 600_000).as_secs(),
+        }
+    }
+
+    fn record(&mut self, text: Option<String>) -> RecordMode {
+        let text = text.unwrap_or_else(|| "full".to_owned());
+        if let Some(share) = text.strip_prefix("sample:") {
+            match share.parse() {
+                Ok(share) if (0.0..=1.0).contains(&share) => return RecordMode::Sample(share),
+                _ => self.wrong("record", "write a share from 0 to 1, such as `sample:0.1`"),
+            }
+        }
+        let modes =
+            [("full", RecordMode::Full), ("brief", RecordMode::Brief), ("off", RecordMode::Off)];
+        self.one_of("record", &text, &modes).unwrap_or_default()
+    }
+
+    fn required(&mut self, key: &str, value: Option<String>) -> String {
+        value.unwrap_or_else(|| {
+            self.wrong("", format!("`{key}` is missing"));
+            String::new()
+        })
+    }
+
+    fn choice<T: Copy + Default>(
+        &mut self,
+        key: &str,
+        text: Option<String>,
+        choices: &[(&str, T)],
+    ) -> T {
+        text.and_then(|text| self.one_of(key, &text, choices)).unwrap_or_default()
+    }
+
+    fn one_of<T: Copy>(&mut self, key: &str, text: &str, choices: &[(&str, T)]) -> Option<T> {
+        let found = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+        if found.is_none() {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            self.wrong(key, format!("`{text}` is none of {}", names.join(", ")));
+        }
+        found
+    }
+
+    fn span(&mut self, key: &str, text: Option<String>, default_ms: u64) -> Duration {
+        self.optional_span(key, text).unwrap_or(Duration::from_millis(default_ms))
+    }
+
+    fn optional_span(&mut self, key: &str, text: Option<String>) -> Option<Duration> {
+        let parsed = text?.parse::<Span>();
+        parsed.map_err(|error| self.wrong(key, error.to_string())).ok().map(|span| span.0)
+    }
+
+    fn size(&mut self, key: &str, text: Option<String>, default: u64) -> u64 {
+        let Some(text) = text else { return default };
+        match text.parse::<ByteSize>() {
+            Ok(size) => size.0,
+            Err(error) => {
+                self.wrong(key, error.to_string());
+                default
+            }
+        }
+    }
+
+    fn share(&mut self, key: &str, text: Option<String>, default: f64) -> f64 {
+        let Some(text) = text else { return default };
+        let number = text.strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+        match number {
+            Some(percent) if (0.0..=100.0).contains(&percent) => percent / 100.0,
+            _ => {
+                self.wrong(key, format!("`{text}` is no share; write 0% to 100%"));
+                default
+            }
+        }
+    }
+}
+
+impl CachePlan {
+    fn bare() -> Self {
+        Self { policy: Policy::default(), per_user: false, body_bytes_max: 4_000_000 }
+    }
+}
+
+fn methods(
+    given: Option<Vec<String>>,
+    targets: &[(u32, Target)],
+    collect: Option<Collect>,
+) -> Vec<Box<str>> {
+    let default: &[&str] = match targets.first() {
+        _ if collect.is_some() => &["GET", "HEAD", "POST"],
+        Some((_, Target::Model(_))) => &["GET", "HEAD"],
+        _ => &[],
+    };
+    match given {
+        Some(given) => given.into_iter().map(|m| m.to_ascii_uppercase().into()).collect(),
+        None => default.iter().map(|m| (*m).into()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! What the gateway needs of others, as traits that the binary fills in.
+//!
+//! A role never depends on another role: models, profiles and the journal come in through here.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use exchange::{Decision, ExchangeRef};
+
+/// Whether a user has a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// There is one.
+    Present,
+    /// There is none.
+    Absent,
+    /// It cannot be told: no generation is loaded, or a look-up failed.
+    Unavailable,
+}
+
+/// Knows who has a profile.
+pub trait Profiles: Send + Sync {
+    /// Looks a user up; never blocks for longer than a look-up in memory or a local file takes.
+    fn look_up(&self, user: &[u8]) -> Profile;
+}
+
+/// A question to a model in this process.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The model; `None` when `path` names it (the model API).
+    pub model: Option<&'a str>,
+    /// The request's method.
+    pub method: &'a str,
+    /// The request's path.
+    pub path: &'a str,
+    /// The request's query, raw.
+    pub query: &'a str,
+    /// The request's body.
+    pub body: &'a [u8],
+    /// The user, when the answer is to be made for them.
+    pub user: Option<&'a [u8]>,
+    /// Why this answer.
+    pub decision: Decision,
+    /// Id of this ranking.
+    pub id: u128,
+}
+
+/// A model's answer; its body was appended to the buffer that came with the question.
+#[derive(Debug, Default)]
+pub struct Computed {
+    /// Time spent on gathering features.
+    pub features: Duration,
+    /// Time spent on evaluating the model and writing the answer.
+    pub score: Duration,
+    /// What was shown, when the answer is a ranking.
+    pub impression: Option<Shown>,
+}
+
+/// The items that a ranked answer showed.
+#[derive(Debug, Clone, Default)]
+pub struct Shown {
+    /// Model and version.
+    pub model: (String, String),
+    /// The probability of this order.
+    pub propensity: f64,
+    /// Ids, in order, each ended by a line break: one allocation whatever their number.
+    pub items: String,
+}
+
+/// Answers from models in this process: pure computation, no I/O to wait for.
+pub trait Compute: Send + Sync {
+    /// Time that the answer will take, roughly; long ones leave the I/O core.
+    fn cost(&self, question: &Question<'_>) -> Duration;
+
+    /// Appends the answer, a JSON text, to `out`.
+    ///
+    /// # Errors
+    /// A status of 4xx or 5xx and what the client is told.
+    fn compute(
+        &self,
+        question: &Question<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Computed, (u16, String)>;
+}
+
+/// Ends when a record is safe, true, or known to be lost, false.
+pub type Durable = Pin<Box<dyn Future<Output = bool>>>;
+
+/// Takes records of exchanges; one for each core.
+pub trait Record {
+    /// Hands a record over; false when it was refused because the disk is full.
+    fn record(&self, exchange: &ExchangeRef<'_>, brief: bool) -> bool;
+
+    /// Hands a record over; the future tells whether it was recorded as safely as is configured.
+    fn record_durably(&self, exchange: &ExchangeRef<'_>, brief: bool) -> Durable;
+}

@@ -1,0 +1,197 @@
+//! Who of the users with a profile is let in: sticky, salted, monotonic; and the guard that takes
+//! the share back when the personalised answer is too slow or fails.
+//!
+//! A user's place is a keyed hash on a circle of 2^64; the held-out share lies at its end, the
+//! rollout at its start, so raising either never moves anybody else. Source document 000 drew anew
+//! for each request instead (`mode = "dice"`).
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use exchange::Decision;
+use parking_lot::Mutex;
+
+/// Shares are kept as millionths.
+const WHOLE: u32 = 1_000_000;
+/// Answers that the guard looks at before it judges.
+const GUARD_ANSWERS: u32 = 20;
+/// Time between two judgements.
+const GUARD_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How users are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// By a hash of their id.
+    #[default]
+    Sticky,
+    /// Anew for each request.
+    Dice,
+}
+
+/// The shares as they are to be, changeable while serving.
+#[derive(Debug)]
+pub struct Rollout {
+    salt: Box<str>,
+    mode: Mode,
+    share: AtomicU32,
+    held_out: AtomicU32,
+    killed: AtomicBool,
+    dice: AtomicU64,
+    /// What the guard leaves of the share, in millionths.
+    guard_factor: AtomicU32,
+    guard: Option<Guard>,
+}
+
+#[derive(Debug)]
+struct Guard {
+    latency: Duration,
+    errors: f64,
+    window: Mutex<Window>,
+}
+
+#[derive(Debug)]
+struct Window {
+    since: Instant,
+    answers: u32,
+    bad: u32,
+}
+
+/// Shares of a rollout, each from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shares {
+    /// Let in.
+    pub rollout: f64,
+    /// Never let in.
+    pub hold_out: f64,
+    /// What the guard leaves of `rollout`.
+    pub guard: f64,
+    /// Nobody is let in.
+    pub killed: bool,
+}
+
+impl Rollout {
+    /// A rollout of these shares.
+    pub fn new(salt: &str, mode: Mode, rollout: f64, hold_out: f64) -> Self {
+        Self {
+            salt: salt.into(),
+            mode,
+            share: AtomicU32::new(millionths(rollout)),
+            held_out: AtomicU32::new(millionths(hold_out)),
+            killed: AtomicBool::new(false),
+            dice: AtomicU64::new(stdx::unix_micros()),
+            guard_factor: AtomicU32::new(WHOLE),
+            guard: None,
+        }
+    }
+
+    /// Takes the share back when more than `errors` of the answers fail or exceed `latency`.
+    #[must_use]
+    pub fn with_guard(mut self, latency: Duration, errors: f64) -> Self {
+        let window = Window { since: Instant::now(), answers: 0, bad: 0 };
+        self.guard = Some(Guard { latency, errors, window: Mutex::new(window) });
+        self
+    }
+
+    /// Decides about a user who has a profile.
+    pub fn decide(&self, user: &[u8]) -> Decision {
+        if self.killed.load(Ordering::Relaxed) {
+            return Decision::Fallback;
+        }
+        let place = self.place(user);
+        let held_out = self.held_out.load(Ordering::Relaxed);
+        if place >= WHOLE - held_out {
+            return Decision::HeldOut;
+        }
+        let share = u64::from(self.share.load(Ordering::Relaxed));
+        let factor = u64::from(self.guard_factor.load(Ordering::Relaxed));
+        let open = (share * factor / u64::from(WHOLE)) as u32;
+        let drawn = match self.mode {
+            Mode::Sticky => place,
+            Mode::Dice => self.throw(),
+        };
+        if drawn < open {
+            Decision::Personalised
+        } else if drawn < share as u32 {
+            Decision::Fallback
+        } else {
+            Decision::OutsideRollout
+        }
+    }
+
+    /// Tells the guard how a personalised answer went.
+    pub fn note(&self, took: Duration, failed: bool) {
+        let Some(guard) = &self.guard else { return };
+        let mut window = guard.window.lock();
+        window.answers += 1;
+        window.bad += u32::from(failed || took > guard.latency);
+        let now = Instant::now();
+        if window.answers < GUARD_ANSWERS || now < window.since + GUARD_INTERVAL {
+            return;
+        }
+        let over = f64::from(window.bad) > guard.errors * f64::from(window.answers);
+        *window = Window { since: now, answers: 0, bad: 0 };
+        drop(window);
+        let factor = self.guard_factor.load(Ordering::Relaxed);
+        // Halve when over the budget, add a tenth when within: as TCP finds its rate (AIMD). Never
+        // below 1 %, or no answer would be left to tell that the backend is well again.
+        let next = if over { (factor / 2).max(WHOLE / 100) } else { factor + WHOLE / 10 };
+        self.guard_factor.store(next.min(WHOLE), Ordering::Relaxed);
+    }
+
+    /// The shares as they stand.
+    pub fn shares(&self) -> Shares {
+        let share = |cell: &AtomicU32| f64::from(cell.load(Ordering::Relaxed)) / f64::from(WHOLE);
+        Shares {
+            rollout: share(&self.share),
+            hold_out: share(&self.held_out),
+            guard: share(&self.guard_factor),
+            killed: self.killed.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Changes the share let in.
+    pub fn set_rollout(&self, share: f64) {
+        self.share.store(millionths(share), Ordering::Relaxed);
+    }
+
+    /// Changes the share held out.
+    pub fn set_hold_out(&self, share: f64) {
+        self.held_out.store(millionths(share), Ordering::Relaxed);
+    }
+
+    /// The kill switch.
+    pub fn set_killed(&self, killed: bool) {
+        self.killed.store(killed, Ordering::Relaxed);
+    }
+
+    /// A user's place from 0 to a million; the same on every machine and after every restart.
+    fn place(&self, user: &[u8]) -> u32 {
+        place(&self.salt, user)
+    }
+
+    fn throw(&self) -> u32 {
+        let throw = self.dice.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        place("dice", &throw.to_le_bytes())
+    }
+}
+
+/// A place from 0 to a million by salt and id, stable across machines and versions.
+pub fn place(salt: &str, id: &[u8]) -> u32 {
+    // FNV-1a (Fowler, Noll, Vo) with a finaliser: simple enough to be computed in SQL or Python too.
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in salt.bytes().chain([0]).chain(id.iter().copied()) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    // The finaliser of MurmurHash3.
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^= hash >> 33;
+    ((u128::from(hash) * u128::from(WHOLE)) >> 64) as u32
+}
+
+fn millionths(share: f64) -> u32 {
+    (share.clamp(0.0, 1.0) * f64::from(WHOLE)).round() as u32
+}
+
+#[cfg(test)]
+mod tests;

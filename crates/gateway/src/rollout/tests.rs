@@ -1,0 +1,65 @@
+//! Claims about rollouts.
+
+use std::time::Duration;
+
+use exchange::Decision;
+
+use super::{Mode, Rollout};
+
+fn let_in(rollout: &Rollout, users: u32) -> Vec<u32> {
+    let inside = |n: &u32| rollout.decide(format!("user-{n}").as_bytes()) == Decision::Personalised;
+    (0..users).filter(inside).collect()
+}
+
+#[test]
+fn raising_the_share_keeps_everybody_who_was_in() {
+    let rollout = Rollout::new("2026-11", Mode::Sticky, 0.05, 0.01);
+    let before = let_in(&rollout, 20_000);
+    assert!((800..1200).contains(&before.len()), "{}", before.len());
+    rollout.set_rollout(0.3);
+    let after = let_in(&rollout, 20_000);
+    assert!(before.iter().all(|user| after.contains(user)));
+    assert!((5_600..6_400).contains(&after.len()), "{}", after.len());
+}
+
+#[test]
+fn the_held_out_stay_out_at_full_rollout() {
+    let rollout = Rollout::new("s", Mode::Sticky, 1.0, 0.1);
+    let held: Vec<u32> =
+        (0..10_000).filter(|n: &u32| rollout.decide(&n.to_le_bytes()) == Decision::HeldOut).collect();
+    assert!((850..1150).contains(&held.len()), "{}", held.len());
+    rollout.set_rollout(0.0);
+    assert!(held.iter().all(|n| rollout.decide(&n.to_le_bytes()) == Decision::HeldOut));
+}
+
+#[test]
+fn another_salt_draws_other_users() {
+    let one = let_in(&Rollout::new("a", Mode::Sticky, 0.1, 0.0), 10_000);
+    let other = let_in(&Rollout::new("b", Mode::Sticky, 0.1, 0.0), 10_000);
+    let both = one.iter().filter(|user| other.contains(user)).count();
+    assert!((50..160).contains(&both), "{both}");
+}
+
+#[test]
+fn the_kill_switch_sends_everybody_to_the_generic_answer() {
+    let rollout = Rollout::new("a", Mode::Sticky, 1.0, 0.0);
+    rollout.set_killed(true);
+    assert_eq!(rollout.decide(b"u"), Decision::Fallback);
+    rollout.set_killed(false);
+    assert_eq!(rollout.decide(b"u"), Decision::Personalised);
+}
+
+#[test]
+fn dice_draw_the_same_user_both_ways() {
+    let rollout = Rollout::new("a", Mode::Dice, 0.5, 0.0);
+    let inside = (0..1000).filter(|_| rollout.decide(b"u") == Decision::Personalised).count();
+    assert!((400..600).contains(&inside), "{inside}");
+}
+
+#[test]
+fn without_enough_answers_the_guard_does_not_judge() {
+    let rollout =
+        Rollout::new("a", Mode::Sticky, 1.0, 0.0).with_guard(Duration::from_millis(1), 0.1);
+    (0..10).for_each(|_| rollout.note(Duration::from_secs(1), true));
+    assert_eq!(rollout.shares().guard, 1.0);
+}

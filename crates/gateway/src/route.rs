@@ -1,0 +1,108 @@
+//! Finds the route of a request: host, path, method, filter, health; the first that matches wins.
+
+use std::net::IpAddr;
+
+use chassis::http::Head;
+use exchange::{FieldName, Fields, Value};
+
+use crate::error::Refusal;
+use crate::pattern::Match;
+use crate::plan::{Plan, Route};
+
+/// Finds the index of the route.
+///
+/// # Errors
+/// `NoRoute` (also for a captured value that is not allowed), or `Method` when only the method
+/// kept a route from matching.
+pub fn find(plan: &Plan, head: &Head<'_>) -> Result<usize, Refusal> {
+    let host = plain_host(head.host());
+    let path = head.path();
+    let mut allowed: Vec<&str> = Vec::new();
+    for (index, route) in plan.routes.iter().enumerate() {
+        if !route.host.as_deref().is_none_or(|pattern| host_matches(pattern, host)) {
+            continue;
+        }
+        match route.pattern.matches(path) {
+            Match::No => continue,
+            Match::Forbidden => return Err(Refusal::NoRoute),
+            Match::Yes(_) => {}
+        }
+        if !takes(route, head) {
+            allowed.extend(route.methods.iter().map(AsRef::as_ref));
+            continue;
+        }
+        let passes = route.when.as_ref().is_none_or(|filter| filter.matches(&Asked(head)));
+        let healthy = route.if_healthy.is_none_or(|index| plan.upstreams[index].is_healthy());
+        if passes && healthy {
+            return Ok(index);
+        }
+    }
+    if allowed.is_empty() {
+        return Err(Refusal::NoRoute);
+    }
+    allowed.sort_unstable();
+    allowed.dedup();
+    Err(Refusal::Method(allowed.join(", ").into()))
+}
+
+fn takes(route: &Route, head: &Head<'_>) -> bool {
+    let method = head.method();
+    route.methods.is_empty()
+        || route.methods.iter().any(|allowed| **allowed == *method)
+        || (route.cors.is_some() && is_preflight(head))
+}
+
+/// Whether a browser asks if it may send the request proper.
+pub fn is_preflight(head: &Head<'_>) -> bool {
+    head.method() == "OPTIONS"
+        && head.get("origin").is_some()
+        && head.get("access-control-request-method").is_some()
+}
+
+/// The host without its port.
+fn plain_host(host: &str) -> &str {
+    if host.starts_with('[') {
+        return host.split_inclusive(']').next().unwrap_or(host);
+    }
+    host.split(':').next().unwrap_or(host)
+}
+
+fn host_matches(pattern: &str, host: &str) -> bool {
+    match pattern.strip_prefix('*') {
+        Some(suffix) => {
+            host.len() > suffix.len()
+                && host.is_char_boundary(host.len() - suffix.len())
+                && host[host.len() - suffix.len()..].eq_ignore_ascii_case(suffix)
+        }
+        None => host.eq_ignore_ascii_case(pattern),
+    }
+}
+
+/// A request under way, for the filter language.
+struct Asked<'h>(&'h Head<'h>);
+
+impl Fields for Asked<'_> {
+    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+        let head = self.0;
+        match name {
+            FieldName::Method => Some(head.method().into()),
+            FieldName::Host => Some(head.host().into()),
+            FieldName::Path => Some(head.path().into()),
+            FieldName::Query => head.query().map(Value::from),
+            FieldName::QueryValue(name) => {
+                exchange::query_value(head.query()?.as_bytes(), name).map(Value::Text)
+            }
+            FieldName::Version => Some(if head.is_http_10() { "1.0" } else { "1.1" }.into()),
+            FieldName::ClientIp => Some(peer(head.peer().ip()).into()),
+            FieldName::UserAgent => head.get("user-agent").map(Value::from),
+            FieldName::Referer => head.get("referer").map(Value::from),
+            FieldName::Header(name) => head.get(name).map(Value::from),
+            // The others are known only when the exchange has ended.
+            _ => None,
+        }
+    }
+}
+
+fn peer(ip: IpAddr) -> String {
+    ip.to_canonical().to_string()
+}

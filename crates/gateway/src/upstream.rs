@@ -1,0 +1,251 @@
+//! Upstreams over HTTP: servers, who is asked, and the connections kept to them.
+//!
+//! `Upstream` is what all cores share: addresses, health, the retry budget. `Pool` is one core's
+//! connections to it; a connection never leaves its core.
+//! Here: choosing, connecting, sending, timing out. Never here: caching, coalescing.
+
+mod body;
+mod budget;
+mod health;
+
+use std::cell::{Cell, RefCell};
+use std::hash::BuildHasher;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+pub use body::UpstreamBody;
+pub use budget::RetryBudget;
+pub use health::{Health, HealthPlan, probe};
+
+use crate::error::FetchError;
+
+type Sender = SendRequest<Full<Bytes>>;
+/// A response whose body has not been read.
+pub type Response = http::Response<UpstreamBody>;
+/// A request with its whole body.
+pub type Request = http::Request<Full<Bytes>>;
+
+/// How a server is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Balance {
+    /// The healthy server with the fewest requests under way.
+    #[default]
+    LeastLoaded,
+    /// The healthy server that the key hashes to; keys move only when a server comes or goes.
+    ConsistentHash,
+}
+
+/// An upstream as all cores see it.
+#[derive(Debug)]
+pub struct Upstream {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its servers.
+    pub servers: Vec<Server>,
+    /// How a server is chosen.
+    pub balance: Balance,
+    /// `Host` to send instead of the client's.
+    pub host: Option<Box<str>>,
+    /// Time to connect.
+    pub connect_timeout: Duration,
+    /// Time from the sent request to the head of the answer.
+    pub answer_timeout: Duration,
+    /// Time between two pieces of a body.
+    pub piece_timeout: Duration,
+    /// Connections a core and server.
+    pub connections_max: usize,
+    /// Probes.
+    pub health: Option<HealthPlan>,
+    /// Retries.
+    pub retry: Option<RetryBudget>,
+}
+
+/// One server of an upstream.
+#[derive(Debug)]
+pub struct Server {
+    /// Its address.
+    pub address: SocketAddr,
+    /// Its health.
+    pub health: Health,
+}
+
+impl Upstream {
+    /// Whether any server is healthy.
+    pub fn is_healthy(&self) -> bool {
+        self.servers.iter().any(|server| server.health.is_healthy())
+    }
+}
+
+/// One core's connections to an upstream.
+#[derive(Debug)]
+pub struct Pool {
+    upstream: Arc<Upstream>,
+    lines: Vec<Rc<Line>>,
+    turn: Cell<usize>,
+}
+
+/// One core's connections to one server.
+#[derive(Debug, Default)]
+struct Line {
+    idle: RefCell<Vec<Sender>>,
+    /// Requests under way.
+    busy: Cell<usize>,
+}
+
+/// Holds a connection while a request is under way; gives it back when its body is read.
+#[derive(Debug)]
+struct Lent {
+    line: Rc<Line>,
+    sender: Option<Sender>,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.line.busy.set(self.line.busy.get() - 1);
+        if let Some(sender) = self.sender.take()
+            && !sender.is_closed()
+        {
+            self.line.idle.borrow_mut().push(sender);
+        }
+    }
+}
+
+impl Pool {
+    /// No connections yet.
+    pub fn new(upstream: Arc<Upstream>) -> Self {
+        let lines = upstream.servers.iter().map(|_| Rc::default()).collect();
+        Self { upstream, lines, turn: Cell::new(0) }
+    }
+
+    /// The upstream.
+    pub fn upstream(&self) -> &Arc<Upstream> {
+        &self.upstream
+    }
+
+    /// Sends a request and returns the answer's head; retries within the budget when `idempotent`.
+    ///
+    /// # Errors
+    /// When no server answered; the error of the last attempt.
+    pub async fn send(
+        &self,
+        request: Request,
+        key: &[u8],
+        idempotent: bool,
+    ) -> Result<Response, FetchError> {
+        if let Some(budget) = &self.upstream.retry {
+            budget.note_request();
+        }
+        let mut tried = None;
+        loop {
+            let server = self.choose(key, tried).ok_or(FetchError::Unhealthy)?;
+            let outcome = self.send_to(server, request.clone()).await;
+            let worth = match &outcome {
+                Ok(response) => matches!(response.status().as_u16(), 502..=504),
+                Err(error) => error.is_worth_a_retry(),
+            };
+            let again = worth && idempotent && tried.is_none();
+            if !again || !self.upstream.retry.as_ref().is_some_and(RetryBudget::take) {
+                return outcome;
+            }
+            tried = Some(server);
+        }
+    }
+
+    /// Chooses a healthy server, another than `tried` when there is one.
+    fn choose(&self, key: &[u8], tried: Option<usize>) -> Option<usize> {
+        let servers = &self.upstream.servers;
+        let healthy = |index: &usize| servers[*index].health.is_healthy();
+        let others = (0..servers.len()).filter(healthy).filter(|index| Some(*index) != tried);
+        let chosen = match self.upstream.balance {
+            Balance::ConsistentHash => others.max_by_key(|index| rendezvous(servers, *index, key)),
+            Balance::LeastLoaded => {
+                let turn = self.turn.get();
+                self.turn.set(turn.wrapping_add(1));
+                let place = |index: usize| (index + servers.len() - turn % servers.len()) % servers.len();
+                others.min_by_key(|index| (self.lines[*index].busy.get(), place(*index)))
+            }
+        };
+        chosen.or_else(|| tried.filter(healthy))
+    }
+
+    /// Sends to one server; a kept connection that turns out dead is replaced once, at no cost.
+    async fn send_to(&self, server: usize, request: Request) -> Result<Response, FetchError> {
+        let line = &self.lines[server];
+        if line.busy.get() >= self.upstream.connections_max {
+            return Err(FetchError::Busy);
+        }
+        line.busy.set(line.busy.get() + 1);
+        let mut lent = Lent { line: Rc::clone(line), sender: None };
+        let mut request = request;
+        loop {
+            let kept = line.idle.borrow_mut().pop();
+            let reused = kept.is_some();
+            let mut sender = match kept {
+                Some(sender) => sender,
+                None => self.connect(server).await?,
+            };
+            if sender.ready().await.is_err() {
+                if reused {
+                    continue;
+                }
+                return Err(FetchError::Closed);
+            }
+            let answer = sender.try_send_request(request);
+            match timeout(self.upstream.answer_timeout, answer).await {
+                Err(_) => return Err(FetchError::Timeout),
+                Ok(Ok(response)) => {
+                    lent.sender = Some(sender);
+                    let piece_timeout = self.upstream.piece_timeout;
+                    return Ok(response.map(|body| UpstreamBody::new(body, lent, piece_timeout)));
+                }
+                Ok(Err(mut error)) => match error.take_message() {
+                    Some(unsent) if reused => request = unsent,
+                    _ => return Err(class(error.error())),
+                },
+            }
+        }
+    }
+
+    async fn connect(&self, server: usize) -> Result<Sender, FetchError> {
+        let address = self.upstream.servers[server].address;
+        let connect = timeout(self.upstream.connect_timeout, TcpStream::connect(address));
+        let stream = match connect.await {
+            Err(_) => return Err(FetchError::Timeout),
+            Ok(stream) => stream.map_err(|_| FetchError::Connect)?,
+        };
+        // Requests are whole writes; waiting for more (Nagle) would only delay them.
+        let _ = stream.set_nodelay(true);
+        let (sender, connection) =
+            http1::Builder::new().preserve_header_case(true).handshake(TokioIo::new(stream)).await.map_err(|_| FetchError::Connect)?;
+        tokio::task::spawn_local(async move {
+            // The request that is under way learns of the connection's end by itself.
+            let _ = connection.await;
+        });
+        Ok(sender)
+    }
+}
+
+/// Highest random weight (Thaler and Ravishankar, 1998).
+fn rendezvous(servers: &[Server], index: usize, key: &[u8]) -> u64 {
+    let state = foldhash::fast::FixedState::with_seed(0x7464);
+    state.hash_one((servers[index].address, key))
+}
+
+fn class(error: &hyper::Error) -> FetchError {
+    if error.is_timeout() {
+        FetchError::Timeout
+    } else if error.is_parse() {
+        FetchError::Malformed
+    } else {
+        FetchError::Closed
+    }
+}
