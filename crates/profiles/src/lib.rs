@@ -1,1 +1,43 @@
 //! Build, validate and look up profile generations.
+//!
+//! A generation of profiles is one SQLite file that says which users have a profile and what it
+//! holds. [`Profiles`] serves look-ups from the newest good file and swaps in another when it
+//! appears; [`Builder`] writes one from what users have read.
+//!
+//! Invariants: a look-up never fails and never panics: whatever is wrong with the file becomes
+//! [`Lookup::NoGeneration`] or [`Lookup::Broken`], and the caller answers with the generic result.
+//! A file is replaced by rename and never written to where it stands.
+//! Refuses: to create, repair or write to the file it serves, to map it into memory (a truncated
+//! mapping kills the process), tokio, HTTP.
+
+mod checks;
+mod connections;
+mod error;
+mod file;
+mod filter;
+mod handle;
+mod header;
+mod key;
+mod meta;
+mod profile;
+mod schema;
+
+pub use error::ProfilesError;
+pub use file::{FileOptions, FileStatus, ProfileFile};
+pub use handle::{Profiles, Status};
+pub use key::UserKey;
+pub use profile::{Profile, ProfileError};
+pub use schema::Schema;
+
+/// What a look-up found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup {
+    /// No good file has been seen yet.
+    NoGeneration,
+    /// The file in use fails to answer; it has been changed beneath, or is corrupt.
+    Broken,
+    /// The user has no profile, or the id is empty or longer than the limit.
+    Absent,
+    /// The user has a profile.
+    Present,
+}

@@ -1,0 +1,233 @@
+//! The checks of a profile file: quick ones before it is used, a full one behind.
+//!
+//! Quick means under a second for five million rows: no statement here reads a whole table unless
+//! it is bounded in time. What is left out is made up for by the full check, which reads every
+//! page and row, and whose scan also feeds the filter.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use generation::Stop;
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+use crate::error::ProfilesError;
+use crate::file::{FileOptions, text_of};
+use crate::filter::{Filter, Keys};
+use crate::meta::{Checksum, FORMAT, Meta};
+use crate::schema::{Layout, is_set};
+
+/// Longest time that counting the rows of a foreign file may take before it is put off.
+const COUNT_TIME_MAX: Duration = Duration::from_millis(400);
+
+/// Virtual machine steps of SQLite between two looks at the clock or the stop.
+const STEPS_PER_LOOK: i32 = 10_000;
+
+/// Keys looked up, spread from the smallest to the largest.
+const SAMPLES: u64 = 64;
+
+/// Below this many rows, losing most of them says nothing.
+const SHRINK_ROWS_MIN: u64 = 100;
+
+/// Refuses files of another keying, or of a later format.
+pub(crate) fn check_meta(
+    meta: &Meta,
+    options: &FileOptions,
+    path: &Path,
+) -> Result<(), ProfilesError> {
+    if meta.format != FORMAT {
+        let why = format!("format `{}`; this program reads `{FORMAT}`", meta.format);
+        return Err(ProfilesError::unfit(path, why));
+    }
+    let users = options.user_key.mark();
+    if meta.users != users {
+        let why = format!(
+            "its users are keyed `{}`, the configuration says `{users}`; build it again",
+            meta.users
+        );
+        return Err(ProfilesError::unfit(path, why));
+    }
+    Ok(())
+}
+
+/// Returns the number of rows, exact or as the last `ANALYZE` found it; none when counting takes
+/// too long.
+pub(crate) fn count_rows(
+    connection: &mut Connection,
+    layout: &Layout,
+    meta: Option<&Meta>,
+) -> rusqlite::Result<Option<u64>> {
+    if let Some(meta) = meta {
+        return Ok(Some(meta.rows));
+    }
+    let deadline = Instant::now() + COUNT_TIME_MAX;
+    connection.progress_handler(STEPS_PER_LOOK, Some(move || Instant::now() > deadline))?;
+    let sql = format!("SELECT count(*) FROM {}", layout.table);
+    let counted = connection.query_row(&sql, [], |row| row.get::<_, i64>(0));
+    connection.progress_handler(0, None::<fn() -> bool>)?;
+    match counted {
+        Ok(rows) => Ok(Some(rows.cast_unsigned())),
+        Err(error) if was_interrupted(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Refuses a file with too few rows, alone or compared with the last good one.
+pub(crate) fn check_floor(
+    rows: u64,
+    last_rows: Option<u64>,
+    options: &FileOptions,
+    path: &Path,
+) -> Result<(), ProfilesError> {
+    if rows < options.rows_min {
+        let why = format!("{rows} rows, fewer than `rows_min` = {}", options.rows_min);
+        return Err(ProfilesError::unfit(path, why));
+    }
+    let Some(last) = last_rows.filter(|last| *last >= SHRINK_ROWS_MIN) else { return Ok(()) };
+    let floor = last as f64 * (1.0 - options.shrink_max);
+    if (rows as f64) < floor {
+        let why = format!(
+            "{rows} rows after {last}; raise `shrink_max` = {} if that many are meant to go",
+            options.shrink_max
+        );
+        return Err(ProfilesError::unfit(path, why));
+    }
+    Ok(())
+}
+
+/// Returns keys spread over the table, each with what a look-up must say.
+pub(crate) fn sample_keys(
+    connection: &Connection,
+    layout: &Layout,
+) -> rusqlite::Result<Vec<(Value, bool)>> {
+    let (table, key, flag) = (&layout.table, &layout.key, &layout.flag);
+    let end = |which: &str| {
+        let sql = format!("SELECT {which}({key}) FROM {table}");
+        connection.query_row(&sql, [], |row| row.get::<_, Value>(0))
+    };
+    let (first, last) = (end("min")?, end("max")?);
+    let next =
+        format!("SELECT {key}, {flag} FROM {table} WHERE {key} >= ?1 ORDER BY {key} LIMIT 1");
+    let mut statement = connection.prepare(&next)?;
+    let mut keys = Vec::new();
+    for probe in between(&first, &last) {
+        let mut rows = statement.query([&probe])?;
+        if let Some(row) = rows.next()? {
+            keys.push((row.get(0)?, is_set(row.get_ref(1)?)));
+        }
+    }
+    Ok(keys)
+}
+
+/// What the full check found.
+pub(crate) struct Full {
+    pub rows: u64,
+    pub filter: Filter,
+}
+
+/// Reads every page and every row.
+///
+/// # Errors
+/// When anything does not hold, or `stop` was asked.
+pub(crate) fn check_full(
+    connection: &mut Connection,
+    layout: &Layout,
+    meta: Option<&Meta>,
+    stop: &Stop,
+    path: &Path,
+) -> Result<Full, ProfilesError> {
+    let asked = stop.clone();
+    connection
+        .progress_handler(STEPS_PER_LOOK, Some(move || asked.asked()))
+        .map_err(ProfilesError::sqlite(path))?;
+    let verdict: String = connection
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .map_err(ProfilesError::sqlite(path))?;
+    if verdict != "ok" {
+        return Err(ProfilesError::unfit(path, verdict));
+    }
+    let capacity = meta.map_or(0, |meta| meta.rows as usize);
+    let (rows, keys, checksum) =
+        scan(connection, layout, meta.is_some(), capacity).map_err(ProfilesError::sqlite(path))?;
+    if let Some(meta) = meta.filter(|meta| meta.rows != rows || meta.checksum != checksum) {
+        let why = format!(
+            "{rows} rows with checksum {checksum}; its builder wrote {} with {}",
+            meta.rows, meta.checksum
+        );
+        return Err(ProfilesError::unfit(path, why));
+    }
+    let filter = keys
+        .into_filter()
+        .ok_or_else(|| ProfilesError::unfit(path, "no filter can be made of its keys"))?;
+    Ok(Full { rows, filter })
+}
+
+/// Returns the number of rows, the keys that have a profile, and the checksum (of files of our
+/// builder, which has written them in the order of their row numbers).
+fn scan(
+    connection: &Connection,
+    layout: &Layout,
+    ours: bool,
+    capacity: usize,
+) -> rusqlite::Result<(u64, Keys, String)> {
+    let (table, key, flag, data) = (&layout.table, &layout.key, &layout.flag, &layout.data);
+    let sql = if ours {
+        format!("SELECT {key}, {flag}, {data} FROM {table} ORDER BY rowid")
+    } else {
+        format!("SELECT {key}, {flag}, NULL FROM {table}")
+    };
+    let mut statement = connection.prepare(&sql)?;
+    let mut found = statement.query([])?;
+    let mut keys = Keys::with_capacity(capacity.min(1 << 27));
+    let mut checksum = Checksum::new();
+    let mut rows = 0;
+    while let Some(row) = found.next()? {
+        rows += 1;
+        let mut digits = [0; 20];
+        let Some(key) = text_of(row.get_ref(0)?, &mut digits) else { continue };
+        if ours {
+            checksum.add(key, row.get_ref(2)?.as_bytes_or_null()?.unwrap_or_default());
+        }
+        if is_set(row.get_ref(1)?) {
+            keys.push(key);
+        }
+    }
+    Ok((rows, keys, checksum.hex()))
+}
+
+/// Returns probes from `first` to `last`, both included, by value for whole numbers and by the
+/// bytes after the common prefix for texts.
+fn between(first: &Value, last: &Value) -> Vec<Value> {
+    let steps = |from: i128, to: i128| {
+        (0..SAMPLES).map(move |step| from + (to - from) * i128::from(step) / i128::from(SAMPLES))
+    };
+    let mut probes: Vec<Value> = match (first, last) {
+        (Value::Null, _) | (_, Value::Null) => return Vec::new(),
+        (Value::Integer(first), Value::Integer(last)) => steps((*first).into(), (*last).into())
+            .map(|number| Value::Integer(i64::try_from(number).unwrap_or(*last)))
+            .collect(),
+        (Value::Text(first), Value::Text(last)) => {
+            let same = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b).count();
+            let number = |text: &str| {
+                let mut eight = [0; 8];
+                let rest = text.as_bytes()[same..].iter();
+                eight.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+                i128::from(u64::from_be_bytes(eight))
+            };
+            let probe = |number: i128| {
+                let mut text = first.as_bytes()[..same].to_vec();
+                text.extend_from_slice(&(number as u64).to_be_bytes());
+                Value::Text(String::from_utf8_lossy(&text).into_owned())
+            };
+            steps(number(first), number(last)).map(probe).collect()
+        }
+        _ => Vec::new(),
+    };
+    probes.push(first.clone());
+    probes.push(last.clone());
+    probes
+}
+
+fn was_interrupted(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
+}

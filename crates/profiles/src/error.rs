@@ -1,0 +1,46 @@
+//! The errors of this crate, told apart by who must act.
+
+use std::path::{Path, PathBuf};
+
+/// Why a profile file could not be read, was refused, or could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfilesError {
+    /// The system refuses to read or write: the path or its permissions need care.
+    #[error("open `{path}`", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// SQLite fails on the file: it is no database, or a broken one, and must be built again.
+    #[error("query `{path}`", path = path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+    /// The file is readable, but not fit to be served: whoever builds it must mend it.
+    #[error("refuse `{path}`: {why}", path = path.display())]
+    Unfit {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with a hint.
+        why: String,
+    },
+}
+
+impl ProfilesError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn sqlite(path: &Path) -> impl FnOnce(rusqlite::Error) -> Self + '_ {
+        move |source| Self::Sqlite { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn unfit(path: &Path, why: impl Into<String>) -> Self {
+        Self::Unfit { path: path.to_owned(), why: why.into() }
+    }
+}

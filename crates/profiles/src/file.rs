@@ -1,0 +1,324 @@
+//! One profile file in use: an immutable, validated generation that answers look-ups.
+//!
+//! Invariants: all connections, and the handle beside them, are on the same file (the path leads
+//! to one identity before the first is opened and after the last). An answer counts only if that
+//! file still has this identity afterwards, so that an overwrite in place gives `Broken` and never
+//! an answer read from two files. `Absent` from the filter needs no such look: the worst it can
+//! do is the generic answer.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use generation::{Source, Stop};
+use parking_lot::Mutex;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ToSql};
+
+use crate::Lookup;
+use crate::checks;
+use crate::connections::{self, Connections};
+use crate::error::ProfilesError;
+use crate::filter::Filter;
+use crate::header;
+use crate::key::UserKey;
+use crate::meta::Meta;
+use crate::profile::Profile;
+use crate::schema::{Layout, Schema, is_set};
+
+/// How a profile file is read, and what makes it fit.
+#[derive(Debug, Clone)]
+pub struct FileOptions {
+    /// Names of the table and its columns.
+    pub schema: Schema,
+    /// How a user's id becomes a key.
+    pub user_key: UserKey,
+    /// Ids longer than this have no profile; 100.
+    pub id_bytes_max: usize,
+    /// A file with fewer rows is refused; 0.
+    pub rows_min: u64,
+    /// A file that lost more than this share of the last good one's rows is refused; 0.5. Not
+    /// applied when the last good one had fewer than 100.
+    pub shrink_max: f64,
+    /// Threads that look up without meeting each other; two more than there are cores.
+    pub connections: usize,
+}
+
+impl Default for FileOptions {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            schema: Schema::default(),
+            user_key: UserKey::default(),
+            id_bytes_max: 100,
+            rows_min: 0,
+            shrink_max: 0.5,
+            connections: (cores + 2).min(64),
+        }
+    }
+}
+
+/// What an operator asks about a file in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileStatus {
+    /// Rows, exact once the full check has passed; none while a foreign file is too large to be
+    /// counted at once.
+    pub rows: Option<u64>,
+    /// Size of the filter in memory; none while SQLite serves alone.
+    pub filter_bytes: Option<usize>,
+    /// When our builder finished it, in milliseconds since the Unix epoch; none for other files.
+    pub built_unix_ms: Option<u64>,
+    /// Look-ups that failed since it was loaded.
+    pub broken: u64,
+    /// Profiles whose data was no JSON object; they count as present without data.
+    pub bad_data: u64,
+}
+
+/// A profile file that passed the quick checks.
+pub struct ProfileFile {
+    path: PathBuf,
+    file: File,
+    source: Source,
+    options: FileOptions,
+    layout: Layout,
+    meta: Option<Meta>,
+    rows: Mutex<Option<u64>>,
+    connections: Connections,
+    checker: Mutex<Option<Connection>>,
+    filter: OnceLock<Filter>,
+    broken: AtomicU64,
+    bad_data: AtomicU64,
+    complained: AtomicBool,
+}
+
+impl ProfileFile {
+    /// Opens the file at `path` after its quick checks; `last` is the file in use.
+    ///
+    /// # Errors
+    /// When it is missing, incomplete, corrupt where looked at, of another schema, or has lost
+    /// too many rows. The message says what to do.
+    pub fn open(
+        path: &Path,
+        options: &FileOptions,
+        last: Option<&Self>,
+    ) -> Result<Self, ProfilesError> {
+        let (file, source) = open_regular(path)?;
+        header::check(&file, path)?;
+        let mut checker = connections::open(path).map_err(ProfilesError::sqlite(path))?;
+        let layout = Layout::detect(&checker, &options.schema, path)?;
+        let meta = Meta::read(&checker).map_err(ProfilesError::sqlite(path))?;
+        if let Some(meta) = &meta {
+            checks::check_meta(meta, options, path)?;
+        }
+        let rows = checks::count_rows(&mut checker, &layout, meta.as_ref())
+            .map_err(ProfilesError::sqlite(path))?;
+        if let Some(rows) = rows {
+            checks::check_floor(rows, last.and_then(Self::rows), options, path)?;
+        }
+        let connections =
+            Connections::open(path, options.connections).map_err(ProfilesError::sqlite(path))?;
+        if Source::at(path).ok() != Some(source) {
+            return Err(ProfilesError::unfit(path, "it changed while it was being opened"));
+        }
+        let opened = Self {
+            path: path.to_owned(),
+            file,
+            source,
+            options: options.clone(),
+            layout,
+            meta,
+            rows: Mutex::new(rows),
+            connections,
+            checker: Mutex::new(Some(checker)),
+            filter: OnceLock::new(),
+            broken: AtomicU64::new(0),
+            bad_data: AtomicU64::new(0),
+            complained: AtomicBool::new(false),
+        };
+        opened.check_samples()?;
+        Ok(opened)
+    }
+
+    /// Returns whether `user` has a profile. Never `NoGeneration`.
+    pub fn lookup(&self, user: &[u8]) -> Lookup {
+        if user.is_empty() || user.len() > self.options.id_bytes_max {
+            return Lookup::Absent;
+        }
+        let key = self.options.user_key.of(user);
+        if self.filter.get().is_some_and(|filter| !filter.may_hold(&key)) {
+            return Lookup::Absent;
+        }
+        self.lookup_key(&key)
+    }
+
+    /// Returns the profile of `user`, empty if the file says no more than that there is one;
+    /// none if there is none or the file fails to answer.
+    pub fn data(&self, user: &[u8]) -> Option<Profile> {
+        if user.is_empty() || user.len() > self.options.id_bytes_max {
+            return None;
+        }
+        let key = self.options.user_key.of(user);
+        if self.filter.get().is_some_and(|filter| !filter.may_hold(&key)) {
+            return None;
+        }
+        let found = self.connections.with(|connection| {
+            find(connection, &self.layout.fetch, &key, |row| {
+                Ok(row.get_ref(2)?.as_bytes_or_null()?.map(Profile::parse))
+            })
+        });
+        match self.settled(found)? {
+            None => None,
+            Some(None) => Some(Profile::default()),
+            Some(Some(parsed)) => Some(parsed.unwrap_or_else(|_| {
+                self.bad_data.fetch_add(1, Ordering::Relaxed);
+                Profile::default()
+            })),
+        }
+    }
+
+    /// Checks the file in full and attaches the filter, after which users without a profile are
+    /// answered from memory.
+    ///
+    /// # Errors
+    /// When the file is corrupt, has other rows than its builder wrote, or has changed beneath.
+    pub fn verify(&self, stop: &Stop) -> Result<(), ProfilesError> {
+        let mut checker = self.checker.lock();
+        let Some(connection) = checker.as_mut() else { return Ok(()) };
+        let full =
+            checks::check_full(connection, &self.layout, self.meta.as_ref(), stop, &self.path)?;
+        if !self.is_untouched() {
+            return Err(ProfilesError::unfit(&self.path, "it was written to where it stands"));
+        }
+        checks::check_floor(full.rows, None, &self.options, &self.path)?;
+        *self.rows.lock() = Some(full.rows);
+        self.filter.get_or_init(|| full.filter);
+        *checker = None;
+        Ok(())
+    }
+
+    /// Returns the number of rows as far as it is known.
+    pub fn rows(&self) -> Option<u64> {
+        *self.rows.lock()
+    }
+
+    /// Returns where the file stands.
+    pub fn status(&self) -> FileStatus {
+        FileStatus {
+            rows: self.rows(),
+            filter_bytes: self.filter.get().map(Filter::bytes),
+            built_unix_ms: self.meta.as_ref().map(|meta| meta.built_unix_ms),
+            broken: self.broken.load(Ordering::Relaxed),
+            bad_data: self.bad_data.load(Ordering::Relaxed),
+        }
+    }
+
+    fn lookup_key(&self, key: &[u8]) -> Lookup {
+        let found = self
+            .connections
+            .with(|connection| find(connection, &self.layout.look_up, key, |_| Ok(())));
+        match self.settled(found) {
+            None => Lookup::Broken,
+            Some(None) => Lookup::Absent,
+            Some(Some(())) => Lookup::Present,
+        }
+    }
+
+    /// Returns what was found, or none if the file failed or is not what it was.
+    fn settled<R>(&self, found: rusqlite::Result<R>) -> Option<R> {
+        let fault = match found {
+            Ok(found) if self.is_untouched() => return Some(found),
+            Ok(_) => "it was written to where it stands".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        self.broken.fetch_add(1, Ordering::Relaxed);
+        if !self.complained.swap(true, Ordering::Relaxed) {
+            tracing::error!(path = %self.path.display(), error = fault, "profile look-ups fail");
+        }
+        None
+    }
+
+    fn is_untouched(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| Source::of(&metadata) == self.source)
+    }
+
+    fn check_samples(&self) -> Result<(), ProfilesError> {
+        let unfit = |why: String| Err(ProfilesError::unfit(&self.path, why));
+        let samples = self
+            .connections
+            .with(|connection| checks::sample_keys(connection, &self.layout))
+            .map_err(ProfilesError::sqlite(&self.path))?;
+        for (value, has_profile) in samples {
+            let mut digits = [0; 20];
+            let Some(key) = text_of((&value).into(), &mut digits) else {
+                return unfit(format!("key {value:?} is no text; write keys as text"));
+            };
+            let expected = if has_profile { Lookup::Present } else { Lookup::Absent };
+            let found = self.lookup_key(key);
+            if found != expected {
+                let key = String::from_utf8_lossy(key);
+                return unfit(format!("key `{key}` stands in it, but its look-up says {found:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A key is bound as text whatever its bytes.
+struct Key<'k>(&'k [u8]);
+
+impl ToSql for Key<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0)))
+    }
+}
+
+/// Runs `read` on the row whose key equals `key` byte for byte and whose flag is set.
+///
+/// SQLite alone is not exact enough: a column of numbers takes `007` for 7, a column that ignores
+/// case takes `Ann` for `ann`, and a broken index leads to another user's row.
+fn find<R>(
+    connection: &Connection,
+    sql: &str,
+    key: &[u8],
+    read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<R>,
+) -> rusqlite::Result<Option<R>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([Key(key)])?;
+    while let Some(row) = rows.next()? {
+        let mut digits = [0; 20];
+        if text_of(row.get_ref(0)?, &mut digits) == Some(key) {
+            return if is_set(row.get_ref(1)?) { read(row).map(Some) } else { Ok(None) };
+        }
+    }
+    Ok(None)
+}
+
+/// Returns a stored key as the text that a user's id must equal; none for what cannot be an id.
+pub(crate) fn text_of<'v>(key: ValueRef<'v>, digits: &'v mut [u8; 20]) -> Option<&'v [u8]> {
+    match key {
+        ValueRef::Text(text) => Some(text),
+        ValueRef::Integer(number) => {
+            use std::io::Write as _;
+            let mut rest = &mut digits[..];
+            write!(rest, "{number}").expect("twenty bytes hold any 64-bit number");
+            let written = 20 - rest.len();
+            Some(&digits[..written])
+        }
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => None,
+    }
+}
+
+/// Opening anything but a regular file could wait for ever.
+fn open_regular(path: &Path) -> Result<(File, Source), ProfilesError> {
+    let metadata = std::fs::metadata(path).map_err(ProfilesError::io(path))?;
+    if !metadata.is_file() {
+        return Err(ProfilesError::unfit(path, "it is no regular file"));
+    }
+    let file = File::open(path).map_err(ProfilesError::io(path))?;
+    let source = Source::of(&file.metadata().map_err(ProfilesError::io(path))?);
+    Ok((file, source))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! The handle that the rest of the program looks profiles up through.
+//!
+//! It watches one file, serves from the newest good generation of it, and never fails: whatever
+//! happens to the file, a look-up gives one of four answers.
+
+use std::path::Path;
+
+use generation::{Failure, Load, Poll, Stop, Watched};
+
+use crate::Lookup;
+use crate::file::{FileOptions, FileStatus, ProfileFile};
+use crate::profile::Profile;
+
+/// The profiles in use.
+pub struct Profiles {
+    watched: Watched<ProfileFile>,
+}
+
+/// What an operator asks about the profiles.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// The file watched: generation, age, faults.
+    pub watched: generation::Status,
+    /// The generation in use; none before the first good file.
+    pub file: Option<FileStatus>,
+}
+
+struct Loader(FileOptions);
+
+impl Profiles {
+    /// Returns the handle after a first look at `path`; the file may come later. Whoever owns the
+    /// handle keeps it fresh with a [`generation::Watcher`].
+    pub fn open(path: &Path, options: FileOptions) -> Self {
+        Self { watched: Watched::open(path, Loader(options)) }
+    }
+
+    /// Returns whether `user` has a profile. For a user without one this takes well under half a
+    /// microsecond once the full check of the file has passed, else a look-up in SQLite.
+    pub fn lookup(&self, user: &[u8]) -> Lookup {
+        match &*self.watched.peek() {
+            Some(generation) => generation.value.lookup(user),
+            None => Lookup::NoGeneration,
+        }
+    }
+
+    /// Returns the profile of `user`, empty if nothing is known beyond that there is one; none if
+    /// there is none or the file fails to answer.
+    pub fn data(&self, user: &[u8]) -> Option<Profile> {
+        self.watched.peek().as_ref()?.value.data(user)
+    }
+
+    /// Returns the number of the generation in use.
+    pub fn generation(&self) -> Option<u64> {
+        self.watched.peek().as_ref().map(|generation| generation.number)
+    }
+
+    /// Returns where file and generation stand.
+    pub fn status(&self) -> Status {
+        let current = self.watched.current();
+        Status {
+            watched: self.watched.status(),
+            file: current.map(|generation| generation.value.status()),
+        }
+    }
+}
+
+impl Poll for Profiles {
+    fn poll(&self) {
+        self.watched.poll();
+    }
+
+    fn verify(&self, stop: &Stop) {
+        self.watched.verify(stop);
+    }
+}
+
+impl Load<ProfileFile> for Loader {
+    fn load(&self, path: &Path, last: Option<&ProfileFile>) -> Result<ProfileFile, Failure> {
+        Ok(ProfileFile::open(path, &self.0, last)?)
+    }
+
+    fn verify(&self, file: &ProfileFile, stop: &Stop) -> Result<(), Failure> {
+        Ok(file.verify(stop)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! The `meta` table that this crate's builder leaves in its files.
+//!
+//! It makes the quick checks quick (the number of rows) and the full check full (a checksum over
+//! all rows: SQLite itself notices broken pages, not changed letters). Files of others have none.
+
+use std::hash::Hasher;
+
+use rusqlite::Connection;
+use siphasher::sip::SipHasher13;
+
+/// The value of `format` in files of this builder.
+pub(crate) const FORMAT: &str = "tidegate-profiles-1";
+
+/// What a builder wrote about its file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Meta {
+    pub format: String,
+    pub rows: u64,
+    /// [`crate::UserKey::mark`] of the keying.
+    pub users: String,
+    pub checksum: String,
+    pub built_unix_ms: u64,
+}
+
+impl Meta {
+    /// Returns the meta table; none when the file has none of ours.
+    pub fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
+        let mut columns = connection.prepare("PRAGMA table_info(meta)")?;
+        let columns = columns.query_map([], |row| row.get::<_, String>("name"))?;
+        if columns.collect::<rusqlite::Result<Vec<_>>>()? != ["key", "value"] {
+            return Ok(None);
+        }
+        let mut statement = connection.prepare("SELECT key, value FROM meta LIMIT 100")?;
+        let mut rows = statement.query([])?;
+        let mut meta = Self::default();
+        while let Some(row) = rows.next()? {
+            let value = row.get_ref(1)?.as_str().unwrap_or_default();
+            match row.get_ref(0)?.as_str().unwrap_or_default() {
+                "format" => meta.format = value.to_owned(),
+                "rows" => meta.rows = value.parse().unwrap_or_default(),
+                "users" => meta.users = value.to_owned(),
+                "checksum" => meta.checksum = value.to_owned(),
+                "built_unix_ms" => meta.built_unix_ms = value.parse().unwrap_or_default(),
+                _ => {}
+            }
+        }
+        Ok(meta.format.starts_with("tidegate-profiles-").then_some(meta))
+    }
+}
+
+/// A checksum over rows in their order; it guards against accidents, not against forgery.
+pub(crate) struct Checksum(SipHasher13);
+
+impl Checksum {
+    pub fn new() -> Self {
+        Self(SipHasher13::new_with_keys(0, 0))
+    }
+
+    pub fn add(&mut self, key: &[u8], data: &[u8]) {
+        for part in [key, data] {
+            self.0.write(&(part.len() as u64).to_le_bytes());
+            self.0.write(part);
+        }
+    }
+
+    pub fn hex(&self) -> String {
+        format!("{:016x}", self.0.finish())
+    }
+}

@@ -1,0 +1,285 @@
+//! A user's profile as the file's `data` column holds it, and what a model reads from it.
+//!
+//! The column is one JSON object. Every number in it becomes a feature under its dotted path, so
+//! `{"affinity":{"b":0.61},"reads":12,"age_days":3}` gives `affinity.b`, `reads` and `age_days`;
+//! whoever builds the file may add numbers without a change here. `recent` is the list of ids
+//! most recently read, newest first. Anything else (texts, other lists) is skipped.
+//!
+//! Parsing costs a handful of allocations whatever the number of features: names and ids lie end
+//! to end in two buffers. It is on the path of every personalised answer.
+
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// The longest `data` that is parsed; a profile is a summary, not a history.
+pub const DATA_BYTES_MAX: usize = 64 * 1024;
+
+/// How deep objects may lie in one another.
+const DEPTH_MAX: usize = 4;
+
+/// What is known about a user.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Profile {
+    names: String,
+    features: Vec<(u32, f64)>,
+    ids: String,
+    id_ends: Vec<u32>,
+}
+
+/// The `data` column does not hold a profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// More than [`DATA_BYTES_MAX`] bytes.
+    #[error("read the profile: {0} bytes, more than {DATA_BYTES_MAX}")]
+    TooLong(usize),
+    /// Not a JSON object, or nested too deep.
+    #[error("read the profile")]
+    Json(#[source] serde_json::Error),
+}
+
+impl Profile {
+    /// Returns the profile that `data` holds.
+    ///
+    /// # Errors
+    /// When `data` is too long or no JSON object: the user then counts as one without data.
+    pub fn parse(data: &[u8]) -> Result<Self, ProfileError> {
+        if data.len() > DATA_BYTES_MAX {
+            return Err(ProfileError::TooLong(data.len()));
+        }
+        let mut profile = Self::default();
+        let mut json = serde_json::Deserializer::from_slice(data);
+        let mut path = String::new();
+        Object { profile: &mut profile, path: &mut path, depth: 0 }
+            .deserialize(&mut json)
+            .and_then(|()| json.end())
+            .map_err(ProfileError::Json)?;
+        Ok(profile)
+    }
+
+    /// Returns every number with its dotted path, in the order of the file.
+    pub fn features(&self) -> impl Iterator<Item = (&str, f64)> {
+        let mut start = 0;
+        self.features.iter().map(move |(end, value)| {
+            let name = &self.names[start..*end as usize];
+            start = *end as usize;
+            (name, *value)
+        })
+    }
+
+    /// Returns the number at the dotted path `name`.
+    pub fn feature(&self, name: &str) -> Option<f64> {
+        self.features().find(|(other, _)| *other == name).map(|(_, value)| value)
+    }
+
+    /// Returns the share of the user's reads per category; together about 1.
+    pub fn affinity(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.features().filter_map(|(name, share)| Some((name.strip_prefix("affinity.")?, share)))
+    }
+
+    /// Returns the ids most recently read, newest first.
+    pub fn recent(&self) -> impl Iterator<Item = &str> {
+        let mut start = 0;
+        self.id_ends.iter().map(move |end| {
+            let id = &self.ids[start..*end as usize];
+            start = *end as usize;
+            id
+        })
+    }
+
+    fn push_feature(&mut self, path: &str, value: f64) {
+        if value.is_finite() {
+            self.names.push_str(path);
+            self.features.push((self.names.len() as u32, value));
+        }
+    }
+
+    fn push_id(&mut self, id: fmt::Arguments<'_>) {
+        use fmt::Write as _;
+        self.ids.write_fmt(id).expect("writing to a string succeeds");
+        self.id_ends.push(self.ids.len() as u32);
+    }
+}
+
+/// An object whose dotted path so far is `path`.
+struct Object<'p> {
+    profile: &'p mut Profile,
+    path: &'p mut String,
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Object<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
+        if self.depth == DEPTH_MAX {
+            return Err(M::Error::custom("objects lie too deep"));
+        }
+        let outer = self.path.len();
+        while map.next_key_seed(Name(self.path))?.is_some() {
+            if self.path == "recent" {
+                map.next_value_seed(Recent(self.profile))?;
+            } else {
+                let (profile, path) = (&mut *self.profile, &mut *self.path);
+                map.next_value_seed(Field(Object { profile, path, depth: self.depth + 1 }))?;
+            }
+            self.path.truncate(outer);
+        }
+        Ok(())
+    }
+}
+
+/// A key, appended to the path.
+struct Name<'p>(&'p mut String);
+
+impl<'de> DeserializeSeed<'de> for Name<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<(), E> {
+        if !self.0.is_empty() {
+            self.0.push('.');
+        }
+        self.0.push_str(name);
+        Ok(())
+    }
+}
+
+/// A value: a number is a feature, an object holds more of them, the rest is skipped.
+struct Field<'p>(Object<'p>);
+
+impl<'de> DeserializeSeed<'de> for Field<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Field<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<(), E> {
+        self.0.profile.push_feature(self.0.path, value);
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<(), E> {
+        self.0.profile.push_feature(self.0.path, value as f64);
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<(), E> {
+        self.0.profile.push_feature(self.0.path, value as f64);
+        Ok(())
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<(), M::Error> {
+        self.0.visit_map(map)
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<(), S::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+}
+
+/// The list of recent ids; ids may be texts or whole numbers.
+struct Recent<'p>(&'p mut Profile);
+
+impl<'de> DeserializeSeed<'de> for Recent<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Recent<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of ids")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<(), S::Error> {
+        while seq.next_element_seed(Id(self.0))?.is_some() {}
+        Ok(())
+    }
+}
+
+struct Id<'p>(&'p mut Profile);
+
+impl<'de> DeserializeSeed<'de> for Id<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for Id<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id")
+    }
+
+    fn visit_str<E>(self, id: &str) -> Result<(), E> {
+        self.0.push_id(format_args!("{id}"));
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, id: u64) -> Result<(), E> {
+        self.0.push_id(format_args!("{id}"));
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, id: i64) -> Result<(), E> {
+        self.0.push_id(format_args!("{id}"));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
