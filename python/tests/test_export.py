@@ -129,9 +129,7 @@ def test_crosses_argument_gives_the_sides_of_a_column(rows, tmp_path) -> None:
     model = LogisticRegression().fit(*rows)
     names = [*NAMES[:3], "taste"]
     sides = {"taste": ("user.affinity.b", "item.popularity")}
-    export_linear(
-        model, tmp_path / "a", name="m", version="1", feature_names=names, crosses=sides
-    )
+    export_linear(model, tmp_path / "a", name="m", version="1", feature_names=names, crosses=sides)
     export_linear(model, tmp_path / "b", name="m", version="1", feature_names=NAMES)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -148,12 +146,12 @@ def test_crosses_are_written_without_mean_so_absence_is_zero(rows, tmp_path) -> 
     assert read.linear(item, without, context) == read.linear(item, zero, context)
 
 
-def test_failed_export_leaves_the_old_file(rows, tmp_path) -> None:
+def test_refused_export_leaves_the_old_file(rows, tmp_path) -> None:
     path = tmp_path / "m.json"
     path.write_text("old")
     model = LogisticRegression().fit(*rows)
-    with pytest.raises(ValueError):
-        export_linear(model, path, name="m", version=float("nan"), feature_names=NAMES)
+    with pytest.raises(ExportError, match="version"):
+        export_linear(model, path, name="m", version="", feature_names=NAMES)
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["m.json"]
 
@@ -169,6 +167,7 @@ def test_failed_export_leaves_the_old_file(rows, tmp_path) -> None:
         (LogisticRegression(), [*NAMES[:3], NAMES[0]], "given twice"),
         (LogisticRegression(), ["popularity", *NAMES[1:]], "must start with"),
         (LogisticRegression(), ["item.", *NAMES[1:]], "must start with"),
+        (LogisticRegression(), [*NAMES[:3], "user.age*user.age=1"], "number and as a text"),
         (LogisticRegression(), ["item.a*item.b*item.c", *NAMES[1:]], "two sides"),
     ],
 )
@@ -219,3 +218,11 @@ def test_refuses_weights_that_are_not_finite(rows, tmp_path) -> None:
     model.coef_[0, 1] = np.inf
     with pytest.raises(ExportError, match="finite"):
         export_linear(model, tmp_path / "m", name="m", version="1", feature_names=NAMES)
+
+
+def test_export_that_cannot_replace_its_file_leaves_no_scrap(rows, tmp_path) -> None:
+    model = LogisticRegression().fit(*rows)
+    (tmp_path / "m.json").mkdir()
+    with pytest.raises(OSError):
+        export_linear(model, tmp_path / "m.json", name="m", version="1", feature_names=NAMES)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m.json"]

@@ -42,10 +42,28 @@ def test_feature_contributes_by_the_rule(feature, item, expected) -> None:
         ({}, {"affinity": {"b": 0.25}}, 0.5),
     ],
 )
-def test_cross_multiplies_raw_values_and_vanishes_with_a_side(item, user, expected) -> None:
+def test_cross_multiplies_raw_values_and_takes_an_unknown_side_for_0(item, user, expected) -> None:
     cross = {"left": "user.affinity.b", "right": "item.c=b", "weight": 4.0}
     model = LinearModel.parse(HEAD | {"crosses": [cross]})
     assert model.score(item, user) == expected
+
+
+def test_absent_side_of_a_cross_counts_as_its_feature_does() -> None:
+    model = LinearModel.parse(
+        HEAD
+        | {
+            "features": [{"name": "item.x", "weight": 1.0, "mean": 0.25}],
+            "crosses": [{"left": "user.y", "right": "item.x", "weight": 4.0}],
+        }
+    )
+    assert model.score({}, {"y": 3.0}) == 0.5 + 4.0 * 3.0 * 0.25
+    assert model.score({"x": float("nan")}, {"y": 3.0}) == model.score({}, {"y": 3.0})
+
+
+@pytest.mark.parametrize(("name", "value"), [("item.x", "3"), ("item.x=3", 3)])
+def test_refuses_a_value_of_the_wrong_kind(name, value) -> None:
+    with pytest.raises(TypeError, match="`item.x`"):
+        one({"name": name, "weight": 1.0}).score({"x": value})
 
 
 def test_logistic_link_does_not_overflow() -> None:
@@ -69,7 +87,32 @@ def test_rank_orders_best_first_and_keeps_ties_in_order() -> None:
         ({}, "format"),
         ({"format": "tidegate-linear-2"}, "format"),
         (HEAD | {"link": "probit"}, "probit"),
-        ({"format": HEAD["format"], "name": "m", "version": "1"}, "intercept"),
+        ({"format": HEAD["format"], "name": "m"}, "version"),
+        (HEAD | {"version": 1}, "version"),
+        (HEAD | {"intercept": "0.5"}, "number"),
+        (HEAD | {"colour": 1}, "colour"),
+        (HEAD | {"features": [{"name": "item.x", "weight": float("nan")}]}, "finite"),
+        (HEAD | {"features": [{"name": "item.x", "weight": 1.0}] * 2}, "`item.x` is given twice"),
+        (
+            HEAD
+            | {
+                "crosses": [
+                    {"left": "item.x", "right": "user.y", "weight": 1.0},
+                    {"left": "user.y", "right": "item.x", "weight": 1.0},
+                ]
+            },
+            "given twice",
+        ),
+        (
+            HEAD
+            | {
+                "features": [
+                    {"name": "item.x", "weight": 1.0},
+                    {"name": "item.x=a", "weight": 1.0},
+                ]
+            },
+            "number and as a text",
+        ),
         (HEAD | {"features": [{"name": "item.x"}]}, "weight"),
         (HEAD | {"features": [{"name": "item.x", "weight": 1.0, "colour": 1}]}, "colour"),
         (HEAD | {"features": [{"name": "x", "weight": 1.0}]}, "must start with"),

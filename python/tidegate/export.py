@@ -6,7 +6,6 @@ not imported here; the objects handed in are read by their fitted attributes.
 """
 
 import json
-import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tidegate.linear import FORMAT, ModelFileError, check_name
+from tidegate.linear import FORMAT, LinearModel, ModelFileError
 
 CLASSIFIERS = ("LogisticRegression", "SGDClassifier")
 REGRESSORS = ("LinearRegression", "Ridge")
@@ -58,7 +57,7 @@ def export_linear(
     the model was fitted on. Each starts with `item.`, `user.` or `context.`. A column called
     `a*b` becomes the cross of `a` and `b`; `crosses` gives the sides of columns called
     otherwise. A DictVectorizer takes an absent field for 0, so those features are written with
-    `missing` 0; others add nothing where their field is absent.
+    `missing` 0; another absent field counts as the mean that the StandardScaler saw.
 
     Raises `ExportError` for anything the format cannot hold.
     """
@@ -71,7 +70,11 @@ def export_linear(
     absent_is_zero = "DictVectorizer" in steps
     document = compose(columns, intercept, dict(crosses or {}), absent_is_zero)
     head = {"format": FORMAT, "name": name, "version": version, "link": link}
-    write_whole(Path(path), json.dumps(head | document, indent=1, allow_nan=False) + "\n")
+    try:
+        LinearModel.parse(head | document)
+    except ModelFileError as error:
+        raise ExportError(f"export: {error}") from error
+    write_whole(Path(path), json.dumps(head | document, indent=1) + "\n")
 
 
 def split_pipeline(model: Any) -> tuple[dict[str, Any], Any]:
@@ -121,8 +124,6 @@ def weights_of(model: Any) -> tuple[list[float], float]:
     intercept = model.intercept_
     if hasattr(intercept, "ravel"):
         intercept = intercept.ravel()[0]
-    if not all(map(math.isfinite, [*weights, float(intercept)])):
-        raise ExportError("export: the model has a weight that is not a finite number")
     return weights, float(intercept)
 
 
@@ -149,9 +150,6 @@ def names_of(
         names = list(first.feature_names_in_)
     if len(names) != count:
         raise ExportError(f"export: {len(names)} feature names for {count} weights")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ExportError(f"export: feature name `{repeated[0]}` is given twice")
     return [str(name) for name in names]
 
 
@@ -180,10 +178,9 @@ def compose(
         if sides is not None:
             weight = column.weight / column.scale
             intercept -= weight * column.mean
-            left, right = sides
-            products.append({"left": valid(left), "right": valid(right), "weight": weight})
+            products.append({"left": sides[0], "right": sides[1], "weight": weight})
             continue
-        feature: dict[str, Any] = {"name": valid(column.name), "weight": column.weight}
+        feature: dict[str, Any] = {"name": column.name, "weight": column.weight}
         if (column.mean, column.scale) != (0.0, 1.0):
             feature |= {"mean": column.mean, "scale": column.scale}
         if zero:
@@ -197,18 +194,9 @@ def compose(
 def cross_sides(name: str) -> tuple[str, str] | None:
     """Returns the sides of a column called `a*b`, or None for any other."""
     left, star, right = name.partition("*")
+    if "*" in right:
+        raise ExportError(f"export: column `{name}` has more than the two sides of a cross")
     return (left, right) if star else None
-
-
-def valid(name: str) -> str:
-    """Returns `name`, or raises where the format has no such name."""
-    try:
-        check_name(name)
-    except ModelFileError as error:
-        raise ExportError(f"export: {error}") from error
-    if "*" in name:
-        raise ExportError(f"export: feature `{name}` has more than the two sides of a cross")
-    return name
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -9,11 +9,12 @@ A file is one JSON object:
 
 - A name starts with its source, `item.`, `user.` or `context.`; the rest is a path of fields,
   split at dots. `a=b` is 1 where the field `a` holds the string `b`, 0 where it holds another.
-- A feature adds `weight * (x - mean) / scale`. Where x is absent or null it counts as `missing`,
-  or adds nothing where the file names no `missing`.
-- A cross adds `weight * (left * right - mean) / scale` of its raw sides, and nothing at all
-  where a side is absent.
-- `mean` is 0, `scale` 1, `link` "identity" unless stated.
+- A feature adds `weight * (x - mean) / scale`. An absent or null x counts as `missing`, which is
+  the mean unless stated, so that it adds nothing.
+- A cross adds `weight * (left * right - mean) / scale` of its raw sides. An absent side counts as
+  the `missing` of the feature of that name, or as 0 where the model has no such feature.
+- `link` is "identity", `intercept` 0, `mean` 0, `scale` 1 unless stated. Other keys are refused, a
+  scale of 0, a name or a pair given twice, and a field used both as number and as text.
 
 This file never imports numpy or scikit-learn: it is the check on the exporter, so it must not
 share its arithmetic.
@@ -21,6 +22,7 @@ share its arithmetic.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -52,12 +54,9 @@ class Feature:
     scale: float = 1.0
     missing: float | None = None
 
-    def contribution(self, sources: Mapping[str, Fields]) -> float:
-        """Returns what this feature adds to the linear score."""
-        x = look_up(self.name, sources)
-        if x is None:
-            x = self.missing
-        return 0.0 if x is None else self.weight * (x - self.mean) / self.scale
+    def absent(self) -> float:
+        """Returns what an absent value counts as."""
+        return self.mean if self.missing is None else self.missing
 
 
 @dataclass(frozen=True)
@@ -69,13 +68,6 @@ class Cross:
     weight: float
     mean: float = 0.0
     scale: float = 1.0
-
-    def contribution(self, sources: Mapping[str, Fields]) -> float:
-        """Returns what this cross adds to the linear score."""
-        left, right = look_up(self.left, sources), look_up(self.right, sources)
-        if left is None or right is None:
-            return 0.0
-        return self.weight * (left * right - self.mean) / self.scale
 
 
 @dataclass(frozen=True)
@@ -102,39 +94,53 @@ class LinearModel:
             raise ModelFileError(f"read `{path}`: not JSON: {error}") from error
 
     @classmethod
-    def parse(cls, document: Mapping[str, Any]) -> "LinearModel":
+    def parse(cls, document: Any) -> "LinearModel":
         """Returns the model of a parsed file, or raises `ModelFileError`."""
         if not isinstance(document, Mapping) or document.get("format") != FORMAT:
             raise ModelFileError(f"format is not `{FORMAT}`")
-        link = document.get("link", "identity")
-        if link not in LINKS:
-            raise ModelFileError(f"link `{link}` is none of {', '.join(LINKS)}")
+        keys: dict[str, Any] = {"link": "identity", "intercept": 0.0, **document}
+        del keys["format"]
         try:
-            features = tuple(Feature(**feature) for feature in document.get("features", ()))
-            crosses = tuple(Cross(**cross) for cross in document.get("crosses", ()))
-            model = cls(
-                name=document["name"],
-                version=document["version"],
-                link=link,
-                intercept=float(document["intercept"]),
-                features=features,
-                crosses=crosses,
-            )
-        except (KeyError, TypeError) as error:
+            keys["features"] = tuple(Feature(**feature) for feature in keys.get("features", ()))
+            keys["crosses"] = tuple(Cross(**cross) for cross in keys.get("crosses", ()))
+            model = cls(**keys)
+        except TypeError as error:
             raise ModelFileError(f"bad or missing key: {error}") from error
-        for name in [f.name for f in features] + [s for c in crosses for s in (c.left, c.right)]:
-            check_name(name)
-        for part in (*features, *crosses):
-            if not part.scale > 0 or not math.isfinite(part.weight):
-                raise ModelFileError(f"scale or weight out of range in `{part}`")
+        model.check()
         return model
+
+    def check(self) -> None:
+        """Raises `ModelFileError` where the server would refuse the model."""
+        for key, text in (("name", self.name), ("version", self.version)):
+            if not isinstance(text, str) or not text:
+                raise ModelFileError(f"`{key}` is not a text")
+        if self.link not in LINKS:
+            raise ModelFileError(f"link `{self.link}` is none of {', '.join(LINKS)}")
+        numbers = [self.intercept]
+        numbers += [x for f in self.features for x in (f.weight, f.mean, f.scale, f.absent())]
+        numbers += [x for c in self.crosses for x in (c.weight, c.mean, c.scale)]
+        if not all(isinstance(x, (int, float)) and math.isfinite(x) for x in numbers):
+            raise ModelFileError("a number is missing or not finite")
+        if 0 in [part.scale for part in self.features] + [part.scale for part in self.crosses]:
+            raise ModelFileError("a scale is 0")
+        names = [feature.name for feature in self.features]
+        sides = [side for cross in self.crosses for side in (cross.left, cross.right)]
+        check_names({*names, *sides})
+        refuse_repeated(names)
+        refuse_repeated([" and ".join(sorted((c.left, c.right))) for c in self.crosses])
 
     def linear(self, item: Fields, user: Fields = NOTHING, context: Fields = NOTHING) -> float:
         """Returns the score before the link: scikit-learn's `decision_function` or `predict`."""
         sources = {"item": item, "user": user, "context": context}
-        return self.intercept + math.fsum(
-            part.contribution(sources) for part in (*self.features, *self.crosses)
-        )
+        absent = {feature.name: feature.absent() for feature in self.features}
+
+        def raw(name: str) -> float:
+            value = look_up(name, sources)
+            return absent.get(name, 0.0) if value is None else value
+
+        added = [f.weight * (raw(f.name) - f.mean) / f.scale for f in self.features]
+        added += [c.weight * (raw(c.left) * raw(c.right) - c.mean) / c.scale for c in self.crosses]
+        return self.intercept + math.fsum(added)
 
     def score(self, item: Fields, user: Fields = NOTHING, context: Fields = NOTHING) -> float:
         """Returns the score after the link; a probability where the link is logistic."""
@@ -142,33 +148,54 @@ class LinearModel:
         return sigmoid(linear) if self.link == "logistic" else linear
 
     def rank(
-        self, items: Iterable[Fields], user: Fields = NOTHING, context: Fields = NOTHING, limit: int = 10
+        self,
+        items: Iterable[Fields],
+        user: Fields = NOTHING,
+        context: Fields = NOTHING,
+        limit: int = 10,
     ) -> list[tuple[float, Fields]]:
         """Returns the best items with their scores, best first, ties in the order given."""
         scored = [(self.score(item, user, context), item) for item in items]
         return sorted(scored, key=lambda pair: -pair[0])[:limit]
 
 
-def check_name(name: str) -> None:
-    """Raises `ModelFileError` where `name` does not start with a source and a field."""
-    source, _, field = str(name).partition(".")
-    if source not in SOURCES or not field:
-        raise ModelFileError(
-            f"feature `{name}`: name must start with {', '.join(s + '.' for s in SOURCES)}"
-        )
+def check_names(names: Iterable[str]) -> None:
+    """Raises `ModelFileError` for a name without source or field, or of two kinds."""
+    kinds: dict[str, bool] = {}
+    for name in sorted(names):
+        source, _, rest = name.partition(".")
+        field, equals, _ = rest.partition("=")
+        if source not in SOURCES or not field:
+            raise ModelFileError(
+                f"feature `{name}`: name must start with {', '.join(s + '.' for s in SOURCES)}"
+            )
+        path = f"{source}.{field}"
+        if kinds.setdefault(path, bool(equals)) != bool(equals):
+            raise ModelFileError(f"field `{path}` is used as a number and as a text")
+
+
+def refuse_repeated(names: list[str]) -> None:
+    """Raises `ModelFileError` where a name stands twice."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ModelFileError(f"`{name}` is given twice")
 
 
 def look_up(name: str, sources: Mapping[str, Fields]) -> float | None:
-    """Returns the raw value of a feature, or None where its field is absent or null."""
+    """Returns the raw value of a feature, or None where its field is absent, null or NaN."""
     path, one_hot, wanted = name.partition("=")
     value: Any = sources
     for field in path.split("."):
         value = value.get(field) if isinstance(value, Mapping) else None
     if value is None:
         return None
+    if isinstance(value, str) != bool(one_hot):
+        raise TypeError(
+            f"`{path}` is {value!r}, the model wants a {'text' if one_hot else 'number'}"
+        )
     if one_hot:
         return 1.0 if value == wanted else 0.0
-    return float(value)
+    return None if math.isnan(value) else float(value)
 
 
 def sigmoid(x: float) -> float:
