@@ -20,8 +20,11 @@ import lzma
 import math
 import random
 from pathlib import Path
+from typing import Generic, TypeVar
 
 HERE = Path(__file__).resolve().parent
+
+Drawn = TypeVar("Drawn")
 
 CATEGORIES = "btem"
 """Business, technology and science, entertainment, medicine: the letters of the headlines."""
@@ -93,11 +96,11 @@ def make_items(headlines: str) -> list[dict]:
     for row in rows:
         stories[row["story"]].append(row)
     story_size_max = max(map(len, stories.values()))
-    place = {}
+    popularity: dict[str, float] = {}
     for story in stories.values():
         story.sort(key=lambda row: (-published[row["publisher"]], row["ms"], int(row["id"])))
         coverage = math.log1p(len(story)) / math.log1p(story_size_max)
-        place.update((row["id"], coverage / math.sqrt(n)) for n, row in enumerate(story, 1))
+        popularity.update((row["id"], coverage / math.sqrt(n)) for n, row in enumerate(story, 1))
     newest_ms = max(row["ms"] for row in rows)
     return [
         {
@@ -105,7 +108,7 @@ def make_items(headlines: str) -> list[dict]:
             "title": row["title"],
             "category": row["category"],
             "publisher": row["publisher"],
-            "popularity": round(place[row["id"]], 4),
+            "popularity": round(popularity[row["id"]], 4),
             "freshness": round(0.5 ** ((newest_ms - row["ms"]) / FRESHNESS_HALF_LIFE_MS), 4),
         }
         for row in rows
@@ -113,25 +116,32 @@ def make_items(headlines: str) -> list[dict]:
 
 
 def read_headlines(text: str) -> list[dict]:
-    """Returns the rows in catalogue order, without the source's backslashes."""
+    """Returns the rows in catalogue order, texts cleaned."""
     rows = []
     for row in csv.DictReader(io.StringIO(text)):
-        clean = {key: " ".join(row[key].replace("\\", "").split()) for key in ("title", "publisher")}
-        rows.append(row | clean | {"ms": int(row["timestamp_ms"])})
+        publisher = row["publisher"] or row["hostname"]
+        texts = {"title": clean(row["title"]), "publisher": clean(publisher)}
+        rows.append(row | texts | {"ms": int(row["timestamp_ms"])})
     return sorted(rows, key=lambda row: int(row["id"]))
 
 
-class Draw:
-    """Draws items of one set, in proportion to given weights."""
+def clean(text: str) -> str:
+    """Returns `text` without the source's backslashes and without signs that do not print."""
+    spaced = " ".join(text.replace("\\", "").split())
+    return "".join(sign for sign in spaced if sign.isprintable())
 
-    def __init__(self, ids: list[str], weights: list[float]) -> None:
-        self.ids = ids
+
+class Draw(Generic[Drawn]):
+    """Draws of one set, in proportion to given weights."""
+
+    def __init__(self, choices: list[Drawn], weights: list[float]) -> None:
+        self.choices = choices
         self.cumulated = list(itertools.accumulate(weights))
 
-    def one(self, rng: random.Random) -> str:
-        """Returns one id."""
+    def one(self, rng: random.Random) -> Drawn:
+        """Returns one of the choices."""
         place = bisect.bisect_right(self.cumulated, rng.random() * self.cumulated[-1])
-        return self.ids[min(place, len(self.ids) - 1)]
+        return self.choices[min(place, len(self.choices) - 1)]
 
 
 def make_readers(items: list[dict], paths: list, count: int, rng: random.Random) -> list[str]:
@@ -146,7 +156,7 @@ def make_readers(items: list[dict], paths: list, count: int, rng: random.Random)
     in_catalogue = collections.Counter(item["category"] for item in items)
     general = {c: in_catalogue[c] / len(items) for c in CATEGORIES}
     long_paths = [(number, path) for number, path in paths if len(path) >= 2]
-    sample = Draw([path for _, path in long_paths], [number for number, _ in long_paths])
+    sample = Draw([path for _, path in long_paths], [float(number) for number, _ in long_paths])
     lines = []
     for reader in range(1, count + 1):
         preference = preference_of(sample.one(rng), general)
@@ -165,7 +175,7 @@ def make_readers(items: list[dict], paths: list, count: int, rng: random.Random)
     return lines
 
 
-def appeal_draw(items: list[dict]) -> Draw:
+def appeal_draw(items: list[dict]) -> Draw[str]:
     """Returns a draw of `items` by appeal."""
     appeal = [
         math.exp(APPEAL_POPULARITY * item["popularity"] + APPEAL_FRESHNESS * item["freshness"])

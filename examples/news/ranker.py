@@ -104,14 +104,16 @@ def hold_out(reads: Sequence[int], share: float, rng: np.random.Generator) -> tu
 
 @dataclass(frozen=True)
 class Quality:
-    """Recall@10 and nDCG@10 of one ranking, a value for each reader."""
+    """Hits at the first place, recall@10 and nDCG@10 of a ranking, a value for each reader."""
 
+    first: np.ndarray
     recall: np.ndarray
     ndcg: np.ndarray
 
     def __str__(self) -> str:
-        """Both means."""
-        return f"recall@10 {self.recall.mean():.4f}  nDCG@10 {self.ndcg.mean():.4f}"
+        """The three means."""
+        means = self.first.mean(), self.recall.mean(), self.ndcg.mean()
+        return "first {:.4f}  recall@10 {:.4f}  nDCG@10 {:.4f}".format(*means)
 
 
 Case = tuple[Sequence[int], Sequence[int]]
@@ -123,14 +125,15 @@ def measure(cases: Sequence[Case], scores_of: Callable[[Sequence[int]], np.ndarr
 
     What is known is never recommended. Recall is over min(10, hidden) so that 1 can be reached.
     """
-    recall, ndcg = [], []
+    first, recall, ndcg = [], [], []
     for known, hidden in cases:
         hits = [item in set(hidden) for item in top(scores_of(known), known)]
         possible = min(TOP, len(hidden))
+        first.append(bool(hits and hits[0]))
         recall.append(sum(hits) / possible)
         gained = sum(1.0 / math.log2(place + 2) for place, hit in enumerate(hits) if hit)
         ndcg.append(gained / sum(1.0 / math.log2(place + 2) for place in range(possible)))
-    return Quality(np.array(recall), np.array(ndcg))
+    return Quality(np.array(first), np.array(recall), np.array(ndcg))
 
 
 def top(scores: np.ndarray, known: Sequence[int]) -> list[int]:

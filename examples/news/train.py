@@ -36,9 +36,7 @@ def main() -> None:
     cases = split(read_readers(options.data / "readers.tsv"), items, options.seed)
     space = space_of(items)
     model = fit(space, [ex for kept, _ in cases for ex in leave_one_out(kept)], options.seed)
-    export_linear(
-        model, options.out, name="news", version="1", feature_names=space.column_names()
-    )
+    export_linear(model, options.out, name="news", version="1", feature_names=space.column_names())
     report(space, model, cases, options.seed)
 
 
