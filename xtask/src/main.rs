@@ -3,10 +3,13 @@
 //! Refuses: knowing anything about the product beyond its names and its tests.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
+mod bench;
+mod ci;
 mod finding;
 mod graph;
 mod lexer;
 mod ratchet;
+mod setup;
 mod source;
 mod tidy;
 mod tree;
@@ -18,7 +21,10 @@ use anyhow::Result;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
+    ci                    every check and every test, as `make test` runs them
     tidy [--ratchet]      hold the house rules; --ratchet lowers the limits to what is measured
+    setup --run|--test    install or name what the machine lacks
+    bench [ARGUMENTS]     run Tidegate and its peers side by side
 ";
 
 fn main() -> ExitCode {
@@ -42,6 +48,10 @@ fn dispatch(words: &[&str]) -> Result<bool> {
     match words {
         ["tidy"] => tidy::run(false)?,
         ["tidy", "--ratchet"] => tidy::run(true)?,
+        ["ci"] => ci::run()?,
+        ["setup", "--run"] => setup::run(setup::Stage::Run)?,
+        ["setup", "--test"] => setup::run(setup::Stage::Test)?,
+        ["bench", arguments @ ..] => bench::run(arguments)?,
         _ => return Ok(false),
     }
     Ok(true)

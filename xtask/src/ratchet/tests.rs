@@ -45,3 +45,11 @@ fn a_line_without_a_number_is_refused_with_its_place() {
     let error = Ratchet::parse(&Text::new("r.txt", "\nfn a.rs\n")).expect_err("no number");
     assert_eq!(error.to_string(), "r.txt:2: not `kind name… limit`: `fn a.rs`");
 }
+
+#[test]
+fn a_cone_below_its_budget_is_no_finding_and_is_lowered_on_request() {
+    let mut ratchet = ratchet("cone stdx 9\n");
+    ratchet.measure("cone stdx", 4);
+    assert_eq!(ratchet.slack(), []);
+    assert!(ratchet.lowered().ends_with("cone stdx 4\n"));
+}

@@ -1,7 +1,6 @@
 //! The dependency budget: how many packages each of our crates makes one compile.
 //!
-//! The budgets stand in the ratchet under `cone`. A lower count is not a finding, since features
-//! are unified over the workspace and one crate's change moves the count of another.
+//! The budgets stand in the ratchet under `cone`; a crate without one fails.
 
 use crate::finding::Finding;
 use crate::graph::Graph;

@@ -1,0 +1,20 @@
+# Two commands: `make run` and `make test`. Everything below is a cargo command that anyone can run.
+
+.PHONY: run test bench help
+
+run: ## Build Tidegate and run the news example on http://127.0.0.1:8080
+	@sh xtask/before-cargo.sh
+	@cargo xtask setup --run
+	@cargo run --release --bin tidegate -- demo
+
+test: ## Set up what the tests need, then run every check and every test
+	@sh xtask/before-cargo.sh
+	@cargo xtask setup --test
+	@cargo xtask ci
+
+bench: ## Run Tidegate and its peers side by side; ARGS="…" are passed on
+	@sh xtask/before-cargo.sh
+	@cargo xtask bench $(ARGS)
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\): ## \(.*\)/make \1	\2/p' Makefile

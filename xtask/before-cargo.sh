@@ -1,0 +1,28 @@
+#!/bin/sh
+# What must be there before cargo can build xtask, which looks after the rest: make, a C compiler
+# that links, cargo. As root on Debian or Ubuntu the first two are installed.
+set -eu
+
+links() {
+    printf '#include <stdio.h>\nint main(void){return puts("")<0;}' |
+        cc -x c - -o /dev/null 2>/dev/null
+}
+
+missing=""
+command -v make >/dev/null || missing="make"
+links || missing="$missing gcc libc6-dev"
+
+if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get update -q
+    # shellcheck disable=SC2086
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing
+    missing=""
+fi
+for package in $missing; do
+    echo "$package is missing; install it with: sudo apt-get install -y $package" >&2
+done
+if ! command -v cargo >/dev/null; then
+    echo "cargo is missing; install Rust 1.90 or newer: https://rustup.rs" >&2
+    missing="$missing cargo"
+fi
+[ -z "$missing" ]

@@ -1,0 +1,164 @@
+//! Finds what a fresh machine lacks for `make run` and `make test`.
+//!
+//! As root on Debian or Ubuntu it installs what is missing; elsewhere it names each piece in one
+//! line with the command that installs it, and fails. Cargo's own pieces and the Python
+//! environment in `target/venv` need no root, so they are always put in place.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::tree::root;
+
+const CARGO_DENY: &str = "0.20.2";
+const REQUIREMENTS: &str = "python/requirements-test.txt";
+
+/// Where Debian puts daemons, which an ordinary user's search path leaves out.
+const DAEMON_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    Run,
+    Test,
+}
+
+/// Something that a package of the system brings.
+#[derive(Debug)]
+struct Need {
+    what: &'static str,
+    /// A line of shell that succeeds when it is there.
+    probe: &'static str,
+    package: &'static str,
+    stage: Stage,
+}
+
+const NEEDS: [Need; 7] = [
+    need("C compiler", "command -v cc", "gcc", Stage::Run),
+    need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
+    need("curl", "command -v curl", "curl", Stage::Run),
+    need("Python 3", "command -v python3", "python3", Stage::Test),
+    need("Python's venv", "python3 -c 'import ensurepip, venv'", "python3-venv", Stage::Test),
+    need("nginx", "command -v nginx", "nginx", Stage::Test),
+    need("Varnish", "command -v varnishd", "varnish", Stage::Test),
+];
+
+const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\"\")<0;}' \
+                       | cc -x c - -o /dev/null";
+
+const fn need(
+    what: &'static str,
+    probe: &'static str,
+    package: &'static str,
+    stage: Stage,
+) -> Need {
+    Need { what, probe, package, stage }
+}
+
+pub fn run(stage: Stage) -> Result<()> {
+    install_packages(stage)?;
+    if stage == Stage::Test {
+        add_component("rustfmt", "fmt")?;
+        add_component("clippy", "clippy")?;
+        install_cargo_deny()?;
+        make_environment()?;
+    }
+    Ok(())
+}
+
+fn install_packages(stage: Stage) -> Result<()> {
+    let missing = missing(stage);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let has_apt = succeeds("command -v apt-get");
+    if has_apt && succeeds("test \"$(id -u)\" = 0") {
+        let mut packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+        packages.dedup();
+        println!("installing {}", packages.join(", "));
+        let mut update = Command::new("apt-get");
+        execute(update.args(["update", "-q"]))?;
+        let mut install = Command::new("apt-get");
+        install.args(["install", "-y", "-q", "--no-install-recommends"]).args(packages);
+        execute(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
+    }
+    let missing = self::missing(stage);
+    for need in &missing {
+        println!("{}", advice(need, has_apt));
+    }
+    match missing.len() {
+        0 => Ok(()),
+        count => bail!("{count} of what is needed are missing"),
+    }
+}
+
+fn advice(need: &Need, has_apt: bool) -> String {
+    let Need { what, package, .. } = need;
+    if has_apt {
+        format!("{what} is missing; install it with: sudo apt-get install -y {package}")
+    } else {
+        format!("{what} is missing; install it with your system's packages (Debian: {package})")
+    }
+}
+
+fn missing(stage: Stage) -> Vec<&'static Need> {
+    let needs = NEEDS.iter().filter(|need| need.stage == Stage::Run || stage == Stage::Test);
+    needs.filter(|need| !succeeds(need.probe)).collect()
+}
+
+fn succeeds(probe: &str) -> bool {
+    let script = format!("PATH=\"$PATH:{DAEMON_FOLDERS}\"; {probe}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::null());
+    shell.status().is_ok_and(|status| status.success())
+}
+
+/// A minimal toolchain comes without these.
+fn add_component(component: &str, subcommand: &str) -> Result<()> {
+    if succeeds(&format!("cargo {subcommand} --version")) {
+        return Ok(());
+    }
+    if !succeeds("command -v rustup") {
+        bail!("`{component}` is missing; install it as you installed cargo");
+    }
+    execute(Command::new("rustup").args(["component", "add", component]))
+}
+
+fn install_cargo_deny() -> Result<()> {
+    if succeeds("cargo deny --version") {
+        return Ok(());
+    }
+    println!("installing cargo-deny {CARGO_DENY}; this takes some minutes, once");
+    let mut install = Command::new("cargo");
+    execute(install.args(["install", "cargo-deny", "--locked", "--version", CARGO_DENY]))
+}
+
+/// Makes `target/venv` with the pinned requirements, unless it has them already.
+fn make_environment() -> Result<()> {
+    let Ok(requirements) = fs::read_to_string(root().join(REQUIREMENTS)) else { return Ok(()) };
+    let folder = root().join("target/venv");
+    let stamp = folder.join("requirements.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == requirements) {
+        return Ok(());
+    }
+    println!("installing {REQUIREMENTS} into target/venv");
+    execute(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "-r"]);
+    execute(pip.arg(root().join(REQUIREMENTS)))?;
+    fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
+}
+
+fn execute(command: &mut Command) -> Result<()> {
+    let program = Path::new(command.get_program()).display().to_string();
+    let status = command.status().with_context(|| format!("starting `{program}`"))?;
+    if !status.success() {
+        let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
+        bail!("`{program} {}`: {status}", arguments.join(" "));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
