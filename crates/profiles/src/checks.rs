@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use generation::Stop;
 use rusqlite::Connection;
-use rusqlite::types::Value;
 
 use crate::error::ProfilesError;
 use crate::file::{FileOptions, text_of};
@@ -22,9 +21,6 @@ const COUNT_TIME_MAX: Duration = Duration::from_millis(400);
 
 /// Virtual machine steps of SQLite between two looks at the clock or the stop.
 const STEPS_PER_LOOK: i32 = 10_000;
-
-/// Keys looked up, spread from the smallest to the largest.
-const SAMPLES: u64 = 64;
 
 /// Below this many rows, losing most of them says nothing.
 const SHRINK_ROWS_MIN: u64 = 100;
@@ -95,33 +91,10 @@ pub(crate) fn check_floor(
     Ok(())
 }
 
-/// Returns keys spread over the table, each with what a look-up must say.
-pub(crate) fn sample_keys(
-    connection: &Connection,
-    layout: &Layout,
-) -> rusqlite::Result<Vec<(Value, bool)>> {
-    let (table, key, flag) = (&layout.table, &layout.key, &layout.flag);
-    let end = |which: &str| {
-        let sql = format!("SELECT {which}({key}) FROM {table}");
-        connection.query_row(&sql, [], |row| row.get::<_, Value>(0))
-    };
-    let (first, last) = (end("min")?, end("max")?);
-    let next =
-        format!("SELECT {key}, {flag} FROM {table} WHERE {key} >= ?1 ORDER BY {key} LIMIT 1");
-    let mut statement = connection.prepare(&next)?;
-    let mut keys = Vec::new();
-    for probe in between(&first, &last) {
-        let mut rows = statement.query([&probe])?;
-        if let Some(row) = rows.next()? {
-            keys.push((row.get(0)?, is_set(row.get_ref(1)?)));
-        }
-    }
-    Ok(keys)
-}
-
 /// What the full check found.
 pub(crate) struct Full {
     pub rows: u64,
+    pub profiles: u64,
     pub filter: Filter,
 }
 
@@ -156,10 +129,11 @@ pub(crate) fn check_full(
         );
         return Err(ProfilesError::unfit(path, why));
     }
+    let profiles = keys.len() as u64;
     let filter = keys
         .into_filter()
         .ok_or_else(|| ProfilesError::unfit(path, "no filter can be made of its keys"))?;
-    Ok(Full { rows, filter })
+    Ok(Full { rows, profiles, filter })
 }
 
 /// Returns the number of rows, the keys that have a profile, and the checksum (of files of our
@@ -193,39 +167,6 @@ fn scan(
         }
     }
     Ok((rows, keys, checksum.hex()))
-}
-
-/// Returns probes from `first` to `last`, both included, by value for whole numbers and by the
-/// bytes after the common prefix for texts.
-fn between(first: &Value, last: &Value) -> Vec<Value> {
-    let steps = |from: i128, to: i128| {
-        (0..SAMPLES).map(move |step| from + (to - from) * i128::from(step) / i128::from(SAMPLES))
-    };
-    let mut probes: Vec<Value> = match (first, last) {
-        (Value::Null, _) | (_, Value::Null) => return Vec::new(),
-        (Value::Integer(first), Value::Integer(last)) => steps((*first).into(), (*last).into())
-            .map(|number| Value::Integer(i64::try_from(number).unwrap_or(*last)))
-            .collect(),
-        (Value::Text(first), Value::Text(last)) => {
-            let same = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b).count();
-            let number = |text: &str| {
-                let mut eight = [0; 8];
-                let rest = text.as_bytes()[same..].iter();
-                eight.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-                i128::from(u64::from_be_bytes(eight))
-            };
-            let probe = |number: i128| {
-                let mut text = first.as_bytes()[..same].to_vec();
-                text.extend_from_slice(&(number as u64).to_be_bytes());
-                Value::Text(String::from_utf8_lossy(&text).into_owned())
-            };
-            steps(number(first), number(last)).map(probe).collect()
-        }
-        _ => Vec::new(),
-    };
-    probes.push(first.clone());
-    probes.push(last.clone());
-    probes
 }
 
 fn was_interrupted(error: &rusqlite::Error) -> bool {

@@ -29,6 +29,12 @@ pub enum ProfilesError {
         /// What is wrong, with a hint.
         why: String,
     },
+    /// Another build of the same file is under way: wait for it.
+    #[error("build `{path}`: another build of it is under way", path = path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 impl ProfilesError {

@@ -6,6 +6,7 @@
 //! an answer read from two files. `Absent` from the filter needs no such look: the worst it can
 //! do is the generic answer.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -25,6 +26,7 @@ use crate::header;
 use crate::key::UserKey;
 use crate::meta::Meta;
 use crate::profile::Profile;
+use crate::samples;
 use crate::schema::{Layout, Schema, is_set};
 
 /// How a profile file is read, and what makes it fit.
@@ -65,6 +67,8 @@ pub struct FileStatus {
     /// Rows, exact once the full check has passed; none while a foreign file is too large to be
     /// counted at once.
     pub rows: Option<u64>,
+    /// Rows that say that there is a profile; none until the full check has passed.
+    pub profiles: Option<u64>,
     /// Size of the filter in memory; none while SQLite serves alone.
     pub filter_bytes: Option<usize>,
     /// When our builder finished it, in milliseconds since the Unix epoch; none for other files.
@@ -75,6 +79,12 @@ pub struct FileStatus {
     pub bad_data: u64,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    rows: Option<u64>,
+    profiles: Option<u64>,
+}
+
 /// A profile file that passed the quick checks.
 pub struct ProfileFile {
     path: PathBuf,
@@ -83,7 +93,7 @@ pub struct ProfileFile {
     options: FileOptions,
     layout: Layout,
     meta: Option<Meta>,
-    rows: Mutex<Option<u64>>,
+    counts: Mutex<Counts>,
     connections: Connections,
     checker: Mutex<Option<Connection>>,
     filter: OnceLock<Filter>,
@@ -128,7 +138,7 @@ impl ProfileFile {
             options: options.clone(),
             layout,
             meta,
-            rows: Mutex::new(rows),
+            counts: Mutex::new(Counts { rows, profiles: None }),
             connections,
             checker: Mutex::new(Some(checker)),
             filter: OnceLock::new(),
@@ -142,39 +152,29 @@ impl ProfileFile {
 
     /// Returns whether `user` has a profile. Never `NoGeneration`.
     pub fn lookup(&self, user: &[u8]) -> Lookup {
-        if user.is_empty() || user.len() > self.options.id_bytes_max {
-            return Lookup::Absent;
-        }
-        let key = self.options.user_key.of(user);
-        if self.filter.get().is_some_and(|filter| !filter.may_hold(&key)) {
-            return Lookup::Absent;
-        }
-        self.lookup_key(&key)
+        self.key(user).map_or(Lookup::Absent, |key| self.lookup_key(&key))
     }
 
     /// Returns the profile of `user`, empty if the file says no more than that there is one;
     /// none if there is none or the file fails to answer.
     pub fn data(&self, user: &[u8]) -> Option<Profile> {
-        if user.is_empty() || user.len() > self.options.id_bytes_max {
-            return None;
-        }
-        let key = self.options.user_key.of(user);
-        if self.filter.get().is_some_and(|filter| !filter.may_hold(&key)) {
-            return None;
-        }
+        let parsed = self.fetch(user, |data| data.map(Profile::parse))?;
+        Some(parsed.unwrap_or_else(|| Ok(Profile::default())).unwrap_or_else(|_| {
+            self.bad_data.fetch_add(1, Ordering::Relaxed);
+            Profile::default()
+        }))
+    }
+
+    /// Returns what `read` makes of the data of `user`; none if there is no profile or the file
+    /// fails to answer.
+    pub(crate) fn fetch<R>(&self, user: &[u8], read: impl Fn(Option<&[u8]>) -> R) -> Option<R> {
+        let key = self.key(user)?;
         let found = self.connections.with(|connection| {
             find(connection, &self.layout.fetch, &key, |row| {
-                Ok(row.get_ref(2)?.as_bytes_or_null()?.map(Profile::parse))
+                Ok(read(row.get_ref(2)?.as_bytes_or_null()?))
             })
         });
-        match self.settled(found)? {
-            None => None,
-            Some(None) => Some(Profile::default()),
-            Some(Some(parsed)) => Some(parsed.unwrap_or_else(|_| {
-                self.bad_data.fetch_add(1, Ordering::Relaxed);
-                Profile::default()
-            })),
-        }
+        self.settled(found)?
     }
 
     /// Checks the file in full and attaches the filter, after which users without a profile are
@@ -191,7 +191,7 @@ impl ProfileFile {
             return Err(ProfilesError::unfit(&self.path, "it was written to where it stands"));
         }
         checks::check_floor(full.rows, None, &self.options, &self.path)?;
-        *self.rows.lock() = Some(full.rows);
+        *self.counts.lock() = Counts { rows: Some(full.rows), profiles: Some(full.profiles) };
         self.filter.get_or_init(|| full.filter);
         *checker = None;
         Ok(())
@@ -199,17 +199,31 @@ impl ProfileFile {
 
     /// Returns the number of rows as far as it is known.
     pub fn rows(&self) -> Option<u64> {
-        *self.rows.lock()
+        self.counts.lock().rows
     }
 
     /// Returns where the file stands.
     pub fn status(&self) -> FileStatus {
+        let counts = *self.counts.lock();
         FileStatus {
-            rows: self.rows(),
+            rows: counts.rows,
+            profiles: counts.profiles,
             filter_bytes: self.filter.get().map(Filter::bytes),
             built_unix_ms: self.meta.as_ref().map(|meta| meta.built_unix_ms),
             broken: self.broken.load(Ordering::Relaxed),
             bad_data: self.bad_data.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns the key under which to look `user` up; none if there is surely no profile.
+    fn key<'u>(&self, user: &'u [u8]) -> Option<Cow<'u, [u8]>> {
+        if user.is_empty() || user.len() > self.options.id_bytes_max {
+            return None;
+        }
+        let key = self.options.user_key.of(user);
+        match self.filter.get() {
+            Some(filter) if !filter.may_hold(&key) => None,
+            _ => Some(key),
         }
     }
 
@@ -246,17 +260,16 @@ impl ProfileFile {
         let unfit = |why: String| Err(ProfilesError::unfit(&self.path, why));
         let samples = self
             .connections
-            .with(|connection| checks::sample_keys(connection, &self.layout))
+            .with(|connection| samples::pick(connection, &self.layout))
             .map_err(ProfilesError::sqlite(&self.path))?;
-        for (value, has_profile) in samples {
-            let mut digits = [0; 20];
-            let Some(key) = text_of((&value).into(), &mut digits) else {
-                return unfit(format!("key {value:?} is no text; write keys as text"));
+        for (stored, has_profile) in samples {
+            let Some(key) = stored.text() else {
+                return unfit("a key is NULL, a fraction or a blob; write keys as text".to_owned());
             };
             let expected = if has_profile { Lookup::Present } else { Lookup::Absent };
-            let found = self.lookup_key(key);
+            let found = self.lookup_key(&key);
             if found != expected {
-                let key = String::from_utf8_lossy(key);
+                let key = String::from_utf8_lossy(&key);
                 return unfit(format!("key `{key}` stands in it, but its look-up says {found:?}"));
             }
         }
@@ -265,7 +278,7 @@ impl ProfileFile {
 }
 
 /// A key is bound as text whatever its bytes.
-struct Key<'k>(&'k [u8]);
+pub(crate) struct Key<'k>(pub &'k [u8]);
 
 impl ToSql for Key<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

@@ -30,6 +30,10 @@ impl Keys {
         self.hashes.push(self.state.hash_one(key));
     }
 
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
     /// Returns the filter over the keys; none if the construction fails, which for distinct
     /// hashes has a probability far below that of a broken machine.
     pub fn into_filter(mut self) -> Option<Filter> {

@@ -10,6 +10,7 @@
 //! Refuses: to create, repair or write to the file it serves, to map it into memory (a truncated
 //! mapping kills the process), tokio, HTTP.
 
+mod builder;
 mod checks;
 mod connections;
 mod error;
@@ -17,14 +18,18 @@ mod file;
 mod filter;
 mod handle;
 mod header;
+mod inspect;
 mod key;
 mod meta;
 mod profile;
+mod samples;
 mod schema;
 
+pub use builder::{BuildOptions, Builder, Built, Read};
 pub use error::ProfilesError;
 pub use file::{FileOptions, FileStatus, ProfileFile};
 pub use handle::{Profiles, Status};
+pub use inspect::{Inspection, Report, check, inspect};
 pub use key::UserKey;
 pub use profile::{Profile, ProfileError};
 pub use schema::Schema;
