@@ -36,7 +36,7 @@ const EVENTS_MAX: usize = 256;
 /// # Errors
 /// A plan that contradicts itself, or a target that nobody can be reached at; what goes wrong
 /// later is counted in the report.
-pub fn run<R: Requests>(plan: &Plan, requests: &mut R) -> Result<Report, LoadError> {
+pub fn run<R: Requests + ?Sized>(plan: &Plan, requests: &mut R) -> Result<Report, LoadError> {
     plan.check()?;
     let mut engine = Engine::new(plan, requests)?;
     let slack = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
@@ -48,8 +48,8 @@ pub fn run<R: Requests>(plan: &Plan, requests: &mut R) -> Result<Report, LoadErr
     Ok(engine.finish())
 }
 
-/// Carries out `plan` on `threads` threads (no more than connections), each with its share and its own source of requests,
-/// and returns the merged report.
+/// Carries out `plan` on `threads` threads (no more than connections), each with its share and its
+/// own source of requests, and returns the merged report.
 ///
 /// # Errors
 /// Those of `run`, from the first thread that has one.
@@ -80,7 +80,7 @@ enum Loss {
     Malformed,
 }
 
-struct Engine<'a, R> {
+struct Engine<'a, R: ?Sized> {
     plan: &'a Plan,
     requests: &'a mut R,
     depth: usize,
@@ -110,7 +110,7 @@ struct Engine<'a, R> {
     report: Report,
 }
 
-impl<'a, R: Requests> Engine<'a, R> {
+impl<'a, R: Requests + ?Sized> Engine<'a, R> {
     fn new(plan: &'a Plan, requests: &'a mut R) -> Result<Self, LoadError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|error| LoadError::System { call: "epoll_create1", source: error.into() })?;

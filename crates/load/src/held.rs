@@ -20,7 +20,7 @@ impl Held {
     ///
     /// # Errors
     /// The first connection that could not be opened or got no reply within `timeout`.
-    pub fn open<R: Requests>(
+    pub fn open<R: Requests + ?Sized>(
         target: &Target,
         count: usize,
         timeout: Duration,
@@ -43,7 +43,7 @@ impl Held {
     }
 }
 
-fn exchange<R: Requests>(
+fn exchange<R: Requests + ?Sized>(
     mut socket: &Socket,
     timeout: Duration,
     requests: &mut R,

@@ -15,7 +15,7 @@ use crate::connection::{Connection, Phase};
 
 const HANG_UP: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
-impl<R: Requests> Engine<'_, R> {
+impl<R: Requests + ?Sized> Engine<'_, R> {
     /// Waits for events at most so long and handles them.
     pub(super) fn poll(&mut self, wait_ns: u64) -> Result<(), LoadError> {
         let mut events = std::mem::take(&mut self.events);

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{run, run_threads};
 use crate::{
@@ -17,7 +17,10 @@ use crate::{
 /// What a server does with its n-th request, counted over all connections from 0.
 enum Deed {
     Answer(&'static str),
+    /// Busy with something else for so long first.
     AnswerAfter(Duration, &'static str),
+    /// Only once so many connections have been accepted.
+    AnswerOnceAccepted(u64, &'static str),
     Close,
     Hang,
 }
@@ -26,7 +29,7 @@ const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const OK_CLOSE: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
 const UNTIL_CLOSE: &str = "HTTP/1.1 200 OK\r\n\r\nok";
 
-fn serve_stream<S: Read + Write>(stream: S, seen: &AtomicU64, deed: fn(u64) -> Deed) {
+fn serve_stream<S: Read + Write>(stream: S, server: &Counts, deed: fn(u64) -> Deed) {
     let mut reader = BufReader::new(stream);
     loop {
         let mut line = String::new();
@@ -36,10 +39,19 @@ fn serve_stream<S: Read + Write>(stream: S, seen: &AtomicU64, deed: fn(u64) -> D
                 return;
             }
         }
-        let answer = match deed(seen.fetch_add(1, Ordering::SeqCst)) {
+        let answer = match deed(server.seen.fetch_add(1, Ordering::SeqCst)) {
             Deed::Answer(answer) => answer,
             Deed::AnswerAfter(pause, answer) => {
-                thread::sleep(pause);
+                let begun = Instant::now();
+                while begun.elapsed() < pause {
+                    thread::yield_now();
+                }
+                answer
+            }
+            Deed::AnswerOnceAccepted(count, answer) => {
+                while server.accepted.load(Ordering::SeqCst) < count {
+                    thread::yield_now();
+                }
                 answer
             }
             Deed::Close => return,
@@ -55,31 +67,31 @@ fn serve_stream<S: Read + Write>(stream: S, seen: &AtomicU64, deed: fn(u64) -> D
     }
 }
 
+#[derive(Default)]
+struct Counts {
+    seen: AtomicU64,
+    accepted: AtomicU64,
+    stop: AtomicBool,
+}
+
 struct Server {
     address: SocketAddr,
-    seen: Arc<AtomicU64>,
-    accepted: Arc<AtomicU64>,
-    stop: Arc<AtomicBool>,
+    counts: Arc<Counts>,
 }
 
 fn server(deed: fn(u64) -> Deed) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let server = Server {
-        address: listener.local_addr().unwrap(),
-        seen: Arc::default(),
-        accepted: Arc::default(),
-        stop: Arc::default(),
-    };
-    let (seen, accepted, stop) =
-        (server.seen.clone(), server.accepted.clone(), server.stop.clone());
+    let address = listener.local_addr().unwrap();
+    let counts = Arc::new(Counts::default());
+    let server = Server { address, counts: counts.clone() };
     thread::spawn(move || {
         for stream in listener.incoming() {
-            if stop.load(Ordering::SeqCst) {
+            if counts.stop.load(Ordering::SeqCst) {
                 return;
             }
-            accepted.fetch_add(1, Ordering::SeqCst);
-            let (stream, seen) = (stream.unwrap(), seen.clone());
-            thread::spawn(move || serve_stream(stream, &seen, deed));
+            counts.accepted.fetch_add(1, Ordering::SeqCst);
+            let (stream, counts) = (stream.unwrap(), counts.clone());
+            thread::spawn(move || serve_stream(stream, &counts, deed));
         }
     });
     server
@@ -87,7 +99,7 @@ fn server(deed: fn(u64) -> Deed) -> Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
+        self.counts.stop.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -95,6 +107,14 @@ impl Drop for Server {
 impl Server {
     fn target(&self) -> Target {
         Target::Tcp(self.address)
+    }
+
+    fn seen(&self) -> u64 {
+        self.counts.seen.load(Ordering::SeqCst)
+    }
+
+    fn accepted(&self) -> u64 {
+        self.counts.accepted.load(Ordering::SeqCst)
     }
 }
 
@@ -119,8 +139,8 @@ fn makes_exactly_the_requests_of_a_closed_loop() {
     let server = server(|_| Deed::Answer(OK));
     let report = run(&closed(&server, 4, 1000), &mut get()).unwrap();
     check_clean(&report, 1000);
-    assert_eq!(server.seen.load(Ordering::SeqCst), 1000);
-    assert_eq!(server.accepted.load(Ordering::SeqCst), 4);
+    assert_eq!(server.seen(), 1000);
+    assert_eq!(server.accepted(), 4);
     assert_eq!(report.connections, 4);
     assert_eq!(report.bytes_read, 1000 * OK.len() as u64);
 }
@@ -131,7 +151,7 @@ fn reaches_a_unix_socket() {
     let listener = UnixListener::bind(&path).unwrap();
     let serving = thread::spawn(move || {
         let (stream, _) = listener.accept().unwrap();
-        serve_stream(stream, &AtomicU64::new(0), |_| Deed::Answer(OK));
+        serve_stream(stream, &Counts::default(), |_| Deed::Answer(OK));
     });
     let target: Target = format!("unix:{}", path.display()).parse().unwrap();
     let report = run(&Plan::closed(target, 1, Stop::Count(100)), &mut get());
@@ -208,13 +228,13 @@ fn open_loop_latency_counts_from_the_intended_time() {
 
 #[test]
 fn open_loop_adds_connections_while_all_are_busy() {
-    let server = server(|_| Deed::AnswerAfter(Duration::from_millis(20), OK));
+    let server = server(|_| Deed::AnswerOnceAccepted(2, OK));
     let arrivals = Arrivals::Poisson { rate: 500.0, seed: 7 };
     let plan = Plan::open(server.target(), arrivals, 1, Stop::Count(100));
     let report = run(&plan, &mut get()).unwrap();
     check_clean(&report, 100);
     assert!(report.connections > 1);
-    assert!(report.connections as u64 <= server.accepted.load(Ordering::SeqCst));
+    assert!(report.connections as u64 <= server.accepted());
 }
 
 #[test]
@@ -237,7 +257,7 @@ fn leaves_the_warm_up_out_of_the_report() {
     let server = server(|_| Deed::Answer(OK));
     let plan = Plan { warm_up: Duration::from_millis(50), ..closed(&server, 2, 100) };
     check_clean(&run(&plan, &mut get()).unwrap(), 100);
-    assert!(server.seen.load(Ordering::SeqCst) > 100);
+    assert!(server.seen() > 100);
 }
 
 #[test]
@@ -256,7 +276,7 @@ fn threads_share_the_count_and_the_connections() {
     let server = server(|_| Deed::Answer(OK));
     let report = run_threads(&closed(&server, 5, 1001), 2, |_| get()).unwrap();
     check_clean(&report, 1001);
-    assert_eq!(server.accepted.load(Ordering::SeqCst), 5);
+    assert_eq!(server.accepted(), 5);
 }
 
 #[test]

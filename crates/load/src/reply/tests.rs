@@ -53,8 +53,8 @@ fn prefers_chunked_framing_over_a_length() {
 
 #[test]
 fn skips_informational_replies() {
-    let reply =
-        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+    let reply = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\
+        HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
     check(reply, KEEP, 200, b"x", 0);
 }
 

@@ -1,0 +1,74 @@
+//! Runs Tidegate and real peers side by side on this machine: `cargo run --release -p bench`.
+//!
+//! Every figure is the median of alternating rounds, and every target is a ratio or a difference
+//! between servers that ran in the same rounds. A server has core 0 to itself with all its threads;
+//! the load generator and the origin share core 1. Refuses: figures without a peer's version, and
+//! rounds in which a reply was wrong.
+
+mod machine;
+mod measure;
+mod origin;
+mod peers;
+mod process;
+mod publish;
+mod ranking;
+mod results;
+mod rows;
+mod setup;
+mod wrk;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+
+use crate::rows::ROWS;
+use crate::setup::Setup;
+
+/// Runs Tidegate and its peers side by side.
+#[derive(Debug, Parser)]
+#[command(about)]
+struct Arguments {
+    /// Rows to run; all of them by default.
+    rows: Vec<String>,
+    /// Three short rounds instead of five long ones.
+    #[arg(long)]
+    quick: bool,
+    /// Keep the results in bench/results and write docs/BENCHMARKS.md anew.
+    #[arg(long)]
+    write: bool,
+    /// List the rows.
+    #[arg(long)]
+    list: bool,
+}
+
+#[expect(clippy::print_stdout, reason = "the table of results is this program's output")]
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    if arguments.list {
+        for row in ROWS {
+            println!("{:14} {}", row.name, row.what);
+        }
+        return Ok(());
+    }
+    for name in &arguments.rows {
+        ensure!(ROWS.iter().any(|row| row.name == name), "row `{name}`: there is none; see --list");
+    }
+    machine::prepare()?;
+    let setup = Setup::new(arguments.quick)?;
+    let chosen = ROWS
+        .iter()
+        .filter(|row| arguments.rows.is_empty() || arguments.rows.iter().any(|n| n == row.name));
+    for row in chosen {
+        println!("{}: {}", row.name, row.what);
+        let noise = machine::Noise::start()?;
+        let measurements = (row.run)(&setup)?;
+        let result = results::RowResult::new(row, &setup, noise.share()?, measurements);
+        print!("{}", publish::plain(&result));
+        if arguments.write {
+            results::store(&setup, &result)?;
+        }
+    }
+    if arguments.write {
+        publish::write(&setup)?;
+    }
+    Ok(())
+}

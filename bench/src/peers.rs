@@ -1,0 +1,43 @@
+//! The servers that are compared, each set up as someone who knows it well would.
+//!
+//! One module per server with the same anatomy: `start` writes its configuration into a fresh
+//! folder and returns the running server.
+
+pub mod haproxy;
+pub mod nginx;
+pub mod python;
+pub mod tidegate;
+pub mod varnish;
+
+use crate::machine::first_line;
+use crate::setup::Setup;
+
+/// Names and versions of `peers`, and of the compared parts of this repository.
+pub fn versions(setup: &Setup, peers: &[&str]) -> Vec<String> {
+    peers.iter().map(|peer| version(setup, peer)).collect()
+}
+
+fn version(setup: &Setup, peer: &str) -> String {
+    let python = || setup.python().map(|path| path.to_string_lossy().into_owned());
+    match peer {
+        "nginx" => first_line("nginx", &["-v"]).replace("nginx version: ", ""),
+        "haproxy" => first_line("haproxy", &["-v"])
+            .split_whitespace()
+            .take(3)
+            .collect::<Vec<_>>()
+            .join(" ")
+            .replace("HAProxy version", "HAProxy"),
+        "varnish" => first_line("varnishd", &["-V"]).replace("varnishd ", ""),
+        "python" => python()
+            .map_or_else(|_| "missing".to_owned(), |python| first_line(&python, &["-c", VERSIONS])),
+        "wrk" => first_line("wrk", &["-v"]).split(" [").next().unwrap_or("wrk").to_owned(),
+        _ => setup.tidegate().map_or_else(
+            |_| "tidegate missing".to_owned(),
+            |path| first_line(&path.to_string_lossy(), &["--version"]),
+        ),
+    }
+}
+
+const VERSIONS: &str = "import sys, importlib.metadata as m; print('Python ' + \
+    sys.version.split()[0] + ''.join(f', {n} {m.version(n)}' for n in \
+    ('fastapi', 'uvicorn', 'uvloop', 'numpy', 'orjson')))";

@@ -1,0 +1,62 @@
+//! nginx with one worker and a cache in memory, tuned for hits.
+
+use std::fs;
+
+use anyhow::Result;
+
+use crate::process::Server;
+use crate::setup::{Setup, free_address};
+
+/// What a row wants of nginx.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// `access_log … buffer=64k` instead of none.
+    pub log: bool,
+    /// `proxy_cache_lock on`.
+    pub lock: bool,
+}
+
+/// Starts nginx before the origin.
+pub fn start(setup: &Setup, name: &str, options: Options) -> Result<Server> {
+    let folder = setup.folder("nginx")?;
+    let cache = setup.memory_folder("nginx")?;
+    let address = free_address()?;
+    let log = match options.log {
+        true => format!("access_log {}/access.log combined buffer=64k flush=1s;", folder.display()),
+        false => "access_log off;".to_owned(),
+    };
+    let lock = if options.lock { "on" } else { "off" };
+    let config = format!(
+        "user root; worker_processes 1; daemon off; pid {folder}/nginx.pid;
+worker_rlimit_nofile 20000;
+events {{ worker_connections 16000; }}
+http {{
+    {log}
+    sendfile off; tcp_nodelay on;
+    keepalive_timeout 600; keepalive_requests 1000000000;
+    open_file_cache max=10000 inactive=60m; open_file_cache_valid 60m;
+    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path \
+    {folder}/scgi;
+    proxy_cache_path {cache} levels=1:2 keys_zone=hits:16m inactive=60m max_size=512m \
+    use_temp_path=off;
+    upstream origin {{ server {origin}; keepalive 64; }}
+    server {{
+        listen {address} backlog=4096;
+        location / {{
+            proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection \"\";
+            proxy_cache hits; proxy_cache_lock {lock};
+        }}
+    }}
+}}
+",
+        folder = folder.display(),
+        cache = cache.display(),
+        origin = setup.origin.address,
+    );
+    let file = folder.join("nginx.conf");
+    fs::write(&file, config)?;
+    let file = file.to_string_lossy();
+    let command = ["nginx", "-e", "stderr", "-c", &file];
+    Server::start(name, &command, &folder, address, "/json/4096/ready")
+}

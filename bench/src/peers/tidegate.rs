@@ -1,0 +1,105 @@
+//! Tidegate: the release binary, one core for I/O and one for work, both pinned to the same.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use load::{Ask, Outcome, Plan, Request, Requests, Stop};
+
+use crate::process::Server;
+use crate::setup::{Setup, free_address};
+
+/// A configuration to start Tidegate with.
+pub struct Options<'a> {
+    /// Name in the tables.
+    pub name: &'a str,
+    /// Record exchanges in a journal.
+    pub journal: bool,
+    /// Sections after those for listening, the journal and the origin as upstream `origin`.
+    pub sections: &'a str,
+    /// A path answered with 200 once it is ready.
+    pub ready: &'a str,
+}
+
+/// A route that sends everything to the origin and caches by its headers.
+pub const CACHE_ALL: &str = "
+[[route]]
+path = \"/{*rest}\"
+to = \"upstream:origin\"
+cache = {}
+";
+
+/// A running Tidegate.
+pub struct Tidegate {
+    /// The server.
+    pub server: Server,
+}
+
+/// Starts Tidegate before the origin.
+pub fn start(setup: &Setup, options: &Options<'_>) -> Result<Tidegate> {
+    let folder = setup.folder("tidegate")?;
+    let (public, admin) = (free_address()?, free_address()?);
+    let journal = if options.journal { "[journal]\ndir = \"journal\"\n" } else { "" };
+    let config = format!(
+        "cores = {{ edge = 1, work = 1 }}
+
+[listen]
+public = \"{public}\"
+admin = \"{admin}\"
+
+{journal}
+[[upstream]]
+name = \"origin\"
+servers = [\"{origin}\"]
+{sections}",
+        origin = setup.origin.address,
+        sections = options.sections,
+    );
+    let file = folder.join("tidegate.toml");
+    fs::write(&file, config)?;
+    let (binary, file) = (setup.tidegate()?, file.to_string_lossy().into_owned());
+    let command = [&*binary.to_string_lossy(), "serve", "-c", &file];
+    let server = Server::start(options.name, &command, &folder, public, options.ready)?;
+    Ok(Tidegate { server })
+}
+
+impl Tidegate {
+    /// Waits until a request with this cookie is answered as personalised: profiles are in use.
+    ///
+    /// # Errors
+    /// When that has not come true after 60 s.
+    pub fn wait_for_profiles(&self, path: &str, cookie: &str) -> Result<()> {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut probe = Probe { path, cookie, personalised: false };
+        let plan = Plan::closed(self.server.target(), 1, Stop::Count(1));
+        while Instant::now() < deadline {
+            load::run(&plan, &mut probe)?;
+            if probe.personalised {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        bail!("server `{}`: no personalised answer for `{cookie}`", self.server.name)
+    }
+}
+
+struct Probe<'a> {
+    path: &'a str,
+    cookie: &'a str,
+    personalised: bool,
+}
+
+impl Requests for Probe<'_> {
+    fn next(&mut self, out: &mut Vec<u8>) -> Ask {
+        let request = Request::get(self.path).header("Cookie", self.cookie);
+        Ask { keep: true, ..request.template().next(out) }
+    }
+
+    fn done(&mut self, _ticket: u64, outcome: Outcome<'_>) {
+        if let Outcome::Reply(reply) = outcome {
+            let head = String::from_utf8_lossy(reply.head).to_ascii_lowercase();
+            self.personalised = head.contains("tidegate-decision: personalised");
+        }
+    }
+}

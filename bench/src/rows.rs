@@ -1,0 +1,44 @@
+//! The rows of the benchmark, each a module with the same anatomy: a `ROW` that says what it
+//! measures, and a `run` that starts the servers, measures and sets the figures beside the target.
+
+mod coalesce;
+mod connections;
+mod hit;
+mod hit_nolog;
+mod idle;
+mod no_profile;
+mod personalised;
+mod rank;
+mod rollout;
+
+use anyhow::Result;
+
+use crate::measure::Measurement;
+use crate::setup::Setup;
+
+/// One row.
+pub struct Row {
+    /// As named on the command line.
+    pub name: &'static str,
+    /// In one line.
+    pub what: &'static str,
+    /// What a reader must know to read the figures; whole sentences, one a line.
+    pub notes: &'static str,
+    /// Whose versions are stated.
+    pub peers: &'static [&'static str],
+    /// Measures.
+    pub run: fn(&Setup) -> Result<Vec<Measurement>>,
+}
+
+/// All rows in the order of the report.
+pub const ROWS: &[Row] = &[
+    hit::ROW,
+    hit_nolog::ROW,
+    no_profile::ROW,
+    personalised::ROW,
+    rank::ROW,
+    coalesce::ROW,
+    connections::ROW,
+    rollout::ROW,
+    idle::ROW,
+];

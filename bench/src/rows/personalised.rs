@@ -1,0 +1,71 @@
+//! The personalised path: cookie → profile → rank 674 × 50 → top 10.
+
+use anyhow::Result;
+use load::{Request, Requests, counter};
+
+use super::Row;
+use crate::measure::{Measurement, Side, alternate, closed_64, describe, poisson};
+use crate::peers::tidegate;
+use crate::process::Server;
+use crate::ranking;
+use crate::setup::Setup;
+
+pub const ROW: Row = Row {
+    name: "personalised",
+    what: "the personalised path: cookie → profile → rank 674 × 50 → top 10",
+    notes: "100,000 users with profiles of 50 affinities take turns; recording on, impressions \
+        included.\n\
+        The maximum is a closed loop over 64 keep-alive connections; the latency is that of an \
+        open \
+        loop of random arrivals at 70 % of it, counted from the intended time.",
+    peers: &["tidegate"],
+    run,
+};
+
+const USERS: usize = 100_000;
+const PATH: &str = "/1/recommendations.json";
+
+fn run(setup: &Setup) -> Result<Vec<Measurement>> {
+    let data = ranking::write(setup)?;
+    let profiles = ranking::write_profiles(&data, USERS)?;
+    let sections = format!(
+        "[[model]]\nname = \"ranking\"\nfile = \"{data}/model.json\"\nitems = \
+        \"{data}/items.jsonl\"\n\
+         [profiles]\nfile = \"{profiles}\"\n\
+         [[route]]\npath = \"/1/recommendations.{{format:json}}\"\nto = \"model:ranking\"\n\
+         cache = {{ ttl = \"60s\" }}\n\
+         personalise = {{ user = \"cookie:userId\", rollout = \"100%\" }}\n",
+        data = data.display(),
+        profiles = profiles.display(),
+    );
+    let options =
+        tidegate::Options { name: "Tidegate", journal: true, sections: &sections, ready: PATH };
+    let ours = tidegate::start(setup, &options)?;
+    ours.wait_for_profiles(PATH, &format!("userId={}", ranking::user_id(0)))?;
+    let sides = [side(&ours.server)];
+    let at_most = alternate(setup, &sides, &closed_64(setup))?.remove(0);
+    let mut measurements = describe("maximum", &at_most);
+    let rate = Measurement::new("maximum", "requests/s", at_most.iter().map(|trial| trial.rate));
+    let rate_at_70 = 0.7 * rate.value;
+    measurements.retain(|measurement| measurement.figure != rate.figure);
+    measurements.push(rate.at_least(20e3, "at least 20 k"));
+    let open = alternate(setup, &sides, &poisson(setup, rate_at_70))?.remove(0);
+    let case = "open loop at 70 %";
+    measurements.push(Measurement::new(case, "requests/s", open.iter().map(|trial| trial.rate)));
+    measurements.push(Measurement::new(case, "p50 µs", open.iter().map(|trial| trial.p50_us)));
+    let p99 = Measurement::new(case, "p99 µs", open.iter().map(|trial| trial.p99_us));
+    measurements.push(p99.at_most(3000.0, "below 3 ms"));
+    Ok(measurements)
+}
+
+fn side(server: &Server) -> Side<'_> {
+    let make = || {
+        let request = Request::get(PATH)
+            .header("Cookie", "theme=dark; userId=u########")
+            .expect_status(200)
+            .template()
+            .hole("########", counter(0, USERS as u64));
+        Box::new(request) as Box<dyn Requests>
+    };
+    Side { name: server.name.clone(), server, requests: Box::new(make) }
+}
