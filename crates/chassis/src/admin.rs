@@ -109,7 +109,7 @@ impl Admin {
         let site = head.get("sec-fetch-site").unwrap_or(b"none");
         let foreign = !matches!(site, b"none" | b"same-origin");
         let origin = head.get("origin").is_some_and(|origin| {
-            !origin.strip_prefix(b"http://").is_some_and(|host| host == head.host().as_bytes())
+            origin.strip_prefix(b"http://").is_none_or(|host| host != head.host().as_bytes())
         });
         if foreign || origin {
             return Err((403, "requests from other origins are refused"));

@@ -49,6 +49,8 @@ pub struct Entry {
     pub if_error: Duration,
     /// The ranking that made it.
     pub ranked_by: Option<u128>,
+    /// Whether it answers only requests with the same values of some fields.
+    pub varies: bool,
 }
 
 impl Entry {

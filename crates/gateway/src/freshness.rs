@@ -142,14 +142,15 @@ pub fn lifetime(
     }
     let stated = said.s_maxage.or(said.max_age).map(Duration::from_secs);
     let stated = stated.or_else(|| expires(headers));
-    let by_route = policy.ttl.filter(|_| matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410));
+    let by_route =
+        policy.ttl.filter(|_| matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410));
     let mut fresh = by_route.or(stated);
     if let Some(hold) = policy.hold.filter(|_| status < 500) {
         fresh = Some(fresh.map_or(hold, |fresh| fresh.max(hold)));
     }
     let fresh = if said.no_cache && by_route.is_none() { Duration::ZERO } else { fresh? };
-    let strict = (said.must_revalidate || said.s_maxage.is_some() || said.no_cache)
-        && by_route.is_none();
+    let strict =
+        (said.must_revalidate || said.s_maxage.is_some() || said.no_cache) && by_route.is_none();
     let allowed = |route: Option<Duration>, origin: Option<u64>| {
         let origin = origin.map(Duration::from_secs);
         if strict { Duration::ZERO } else { route.or(origin).unwrap_or(Duration::ZERO) }

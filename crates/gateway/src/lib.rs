@@ -1,1 +1,37 @@
-//! Routes, decisions, cache, flights, upstreams: the shield.
+//! The gateway: routes, decisions, cache, flights, upstreams. Begin with `request`.
+//!
+//! Knows models, profiles and the journal only through the traits in `ports`. Never here: sockets
+//! of clients (`chassis`), SQL, model formats.
+
+mod cache;
+mod collect;
+pub mod config;
+mod decide;
+mod entry;
+mod error;
+mod fetch;
+mod flight;
+mod freshness;
+mod gateway;
+mod key;
+mod metrics;
+mod order;
+mod pattern;
+mod plan;
+mod ports;
+mod record;
+mod request;
+mod respond;
+mod rollout;
+mod route;
+mod trace;
+mod upstream;
+mod user;
+
+pub use gateway::{Edge, Gateway};
+pub use metrics::{EXCHANGES, SECONDS};
+pub use plan::{Plan, Sections};
+pub use ports::{Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
+pub use request::Role;
+pub use rollout::{Rollout, Shares, place};
+pub use upstream::{Upstream, probe};

@@ -59,9 +59,8 @@ impl Pattern {
                 pattern.names.push(name.into());
                 pattern.rest = true;
             } else {
-                let segment = segment(part, &mut pattern.names).map_err(|why| {
-                    format!("the segment `{part}` of `{text}` {why}")
-                })?;
+                let segment = segment(part, &mut pattern.names)
+                    .map_err(|why| format!("the segment `{part}` of `{text}` {why}"))?;
                 pattern.segments.push(segment);
             }
         }

@@ -3,7 +3,7 @@
 //! `Plan::check` reports every error with the key at which it stands and still returns a plan, so
 //! that the errors of other roles come out in the same run.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -402,7 +402,8 @@ impl Check<'_, '_> {
             }
             Some(("model", name)) if models.contains(&name) => return Target::Model(name.into()),
             Some(("model", name)) => self.unknown("to", "model", name, models),
-            _ => self.wrong("to", format!("`{to}` is none of `upstream:NAME`, `model:NAME`, `models`")),
+            _ => self
+                .wrong("to", format!("`{to}` is none of `upstream:NAME`, `model:NAME`, `models`")),
         }
         Target::Here
     }
@@ -571,6 +572,3 @@ fn methods(
         None => default.iter().map(|m| (*m).into()).collect(),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -170,7 +170,8 @@ impl Pool {
             Balance::LeastLoaded => {
                 let turn = self.turn.get();
                 self.turn.set(turn.wrapping_add(1));
-                let place = |index: usize| (index + servers.len() - turn % servers.len()) % servers.len();
+                let place =
+                    |index: usize| (index + servers.len() - turn % servers.len()) % servers.len();
                 others.min_by_key(|index| (self.lines[*index].busy.get(), place(*index)))
             }
         };
@@ -224,8 +225,11 @@ impl Pool {
         };
         // Requests are whole writes; waiting for more (Nagle) would only delay them.
         let _ = stream.set_nodelay(true);
-        let (sender, connection) =
-            http1::Builder::new().preserve_header_case(true).handshake(TokioIo::new(stream)).await.map_err(|_| FetchError::Connect)?;
+        let (sender, connection) = http1::Builder::new()
+            .preserve_header_case(true)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|_| FetchError::Connect)?;
         tokio::task::spawn_local(async move {
             // The request that is under way learns of the connection's end by itself.
             let _ = connection.await;

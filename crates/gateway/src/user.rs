@@ -57,8 +57,10 @@ impl UserSource {
 }
 
 /// Every value of the cookie `name`, quotes removed.
-pub fn cookies<'h, 'n>(head: &Head<'h>, name: &'n str) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n>
-{
+pub fn cookies<'h, 'n>(
+    head: &Head<'h>,
+    name: &'n str,
+) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
     head.all("cookie").flat_map(move |line| {
         line.split(|b| *b == b';').filter_map(move |pair| {
             let value = pair.trim_ascii().strip_prefix(name.as_bytes())?;
@@ -72,9 +74,10 @@ fn query_values<'h, 'n>(
     query: Option<&'h str>,
     name: &'n str,
 ) -> impl Iterator<Item = Cow<'h, [u8]>> + use<'h, 'n> {
-    query.unwrap_or("").split('&').filter_map(move |pair| {
-        exchange::query_value(pair.as_bytes(), name)
-    })
+    query
+        .unwrap_or("")
+        .split('&')
+        .filter_map(move |pair| exchange::query_value(pair.as_bytes(), name))
 }
 
 fn single<'h>(values: impl Iterator<Item = Cow<'h, [u8]>>, bytes_max: usize) -> User<'h> {

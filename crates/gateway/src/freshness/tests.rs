@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use http::header::{HeaderName, HeaderValue};
 use http::HeaderMap;
+use http::header::{HeaderName, HeaderValue};
 
 use super::{Asked, Lifetime, Policy, lifetime};
 
@@ -28,10 +28,8 @@ fn the_origin_states_the_lifetime_and_there_is_no_default() {
     assert_eq!(fresh(299, &[("cache-control", "max-age=60")], none), Some(60));
     assert_eq!(fresh(200, &[], none), None);
     assert_eq!(fresh(206, &[("cache-control", "max-age=60")], none), None);
-    let dates = [
-        ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
-        ("expires", "Sun, 06 Nov 1994 08:50:37 GMT"),
-    ];
+    let dates =
+        [("date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("expires", "Sun, 06 Nov 1994 08:50:37 GMT")];
     assert_eq!(fresh(200, &dates, none), Some(60));
     assert_eq!(fresh(200, &[("expires", "0"), ("etag", "\"x\"")], none), Some(0));
 }

@@ -25,8 +25,9 @@ fn raising_the_share_keeps_everybody_who_was_in() {
 #[test]
 fn the_held_out_stay_out_at_full_rollout() {
     let rollout = Rollout::new("s", Mode::Sticky, 1.0, 0.1);
-    let held: Vec<u32> =
-        (0..10_000).filter(|n: &u32| rollout.decide(&n.to_le_bytes()) == Decision::HeldOut).collect();
+    let held: Vec<u32> = (0..10_000)
+        .filter(|n: &u32| rollout.decide(&n.to_le_bytes()) == Decision::HeldOut)
+        .collect();
     assert!((850..1150).contains(&held.len()), "{}", held.len());
     rollout.set_rollout(0.0);
     assert!(held.iter().all(|n| rollout.decide(&n.to_le_bytes()) == Decision::HeldOut));

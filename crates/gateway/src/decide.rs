@@ -1,0 +1,30 @@
+//! Decides at the edge who gets an answer of their own.
+//!
+//! Source document 000, "Fast VCL checks for personalized backend responses": no id, no profile,
+//! a profile but not let in: all get the shared answer; only who is left costs a fetch.
+
+use chassis::http::Head;
+use exchange::Decision;
+
+use crate::gateway::Gateway;
+use crate::plan::Route;
+use crate::ports::Profile;
+use crate::trace::Trace;
+use crate::user::User;
+
+/// Decides, and notes the user id in the trace.
+pub fn decide(gateway: &Gateway, route: &Route, head: &Head<'_>, trace: &mut Trace) -> Decision {
+    let Some(personalise) = &route.personalise else { return Decision::Generic };
+    let id = match personalise.user.find(head, gateway.plan.user_bytes_max) {
+        User::Nobody => return Decision::Anonymous,
+        User::Unacceptable => return Decision::NoProfile,
+        User::Id(id) => id,
+    };
+    trace.user.extend_from_slice(&id);
+    let profile = gateway.profiles.as_ref().map_or(Profile::Unavailable, |p| p.look_up(&id));
+    match profile {
+        Profile::Unavailable => Decision::Fallback,
+        Profile::Absent => Decision::NoProfile,
+        Profile::Present => personalise.rollout.decide(&id),
+    }
+}

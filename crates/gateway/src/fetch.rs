@@ -1,0 +1,339 @@
+//! Fetches from upstreams and models, in tasks of their own: a client that goes away takes no
+//! fetch with it.
+//!
+//! Invariant: only complete answers are stored. Every fetch ends within the route's lease, and with
+//! it the flight, whatever the upstream does.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use chassis::WorkRefused;
+use chassis::http::{Payload, Source};
+use http::HeaderMap;
+use http::header::{self, HeaderValue};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::cache::Entry;
+use crate::entry::Whole;
+use crate::error::{FetchError, Refusal};
+use crate::flight::{Landing, Lease};
+use crate::freshness::{self, Lifetime};
+use crate::gateway::Edge;
+use crate::order::Order;
+use crate::plan::{Route, Target};
+use crate::ports::{Computed, Shown};
+use crate::record;
+use crate::upstream::{Response, UpstreamBody};
+
+/// Work longer than this leaves the I/O core.
+const INLINE_MAX: Duration = Duration::from_micros(200);
+
+/// What a fetch brought for the request that asked for it.
+#[derive(Debug)]
+pub enum Brought {
+    /// A stored answer, everybody's.
+    Stored(Arc<Entry>),
+    /// The stale answer, because the upstream failed.
+    Stale(Arc<Entry>),
+    /// An answer for this request alone.
+    Own(Own),
+}
+
+/// An answer for one request alone.
+#[derive(Debug)]
+pub struct Own {
+    /// The status.
+    pub status: u16,
+    /// Its fields.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub payload: Payload,
+}
+
+/// What a fetch brought, and what it cost.
+#[derive(Debug)]
+pub struct Delivery {
+    /// What it brought.
+    pub brought: Brought,
+    /// Time by features, score and store.
+    pub times: [Duration; 3],
+    /// What was shown, when a ranking was made.
+    pub shown: Option<Arc<Shown>>,
+}
+
+/// Where a detached fetch delivers to.
+pub type Handover = oneshot::Sender<Result<Delivery, Refusal>>;
+
+/// An answer before it is decided who may have it.
+struct Fetched {
+    status: u16,
+    headers: HeaderMap,
+    body: Body,
+    delay: Duration,
+    times: [Duration; 3],
+    shown: Option<Shown>,
+}
+
+enum Body {
+    Whole(Bytes),
+    Incoming(UpstreamBody),
+}
+
+/// Fetches, stores what may be stored, ends the flight, delivers.
+pub async fn fly(edge: Rc<Edge>, order: Order, lease: Option<Lease>, handover: Option<Handover>) {
+    let gateway = Arc::clone(&edge.gateway);
+    let route = &gateway.plan.routes[order.route];
+    let outcome = match timeout(route.lease, obtain(&edge, route, &order)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Refusal::Fetch(FetchError::Timeout)),
+    };
+    let outcome = or_stale(outcome, &order);
+    if let Some(lease) = lease {
+        lease.land(match &outcome {
+            Ok(Delivery { brought: Brought::Stored(entry) | Brought::Stale(entry), .. }) => {
+                Landing::Shared(Arc::clone(entry))
+            }
+            Ok(_) | Err(Refusal::Model(..) | Refusal::Body(..)) => Landing::NotShared,
+            Err(Refusal::Fetch(error)) => Landing::Failed(*error),
+            Err(_) => Landing::Failed(FetchError::Abandoned),
+        });
+    }
+    match handover {
+        // A client that went away needs no delivery.
+        Some(handover) => drop(handover.send(outcome)),
+        None => {
+            if let Ok(Delivery { shown: Some(shown), .. }) = &outcome {
+                record::refresh(&edge, route, &order, shown);
+            }
+        }
+    }
+}
+
+/// Fetches an answer for one request alone, in the request's own task.
+///
+/// # Errors
+/// When the upstream or the model gives none.
+pub async fn own(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delivery, Refusal> {
+    let fetched = match timeout(route.lease, ask(edge, route, order)).await {
+        Ok(fetched) => fetched?,
+        Err(_) => return Err(failed(edge, FetchError::Timeout)),
+    };
+    Ok(fetched.into_own(Vec::new()))
+}
+
+/// Puts the stale entry in the place of a failure, while it may be (RFC 5861 §4).
+fn or_stale(outcome: Result<Delivery, Refusal>, order: &Order) -> Result<Delivery, Refusal> {
+    let now = Instant::now();
+    let Some(stale) = order.stale.as_ref().filter(|stale| stale.may_answer_error(now)) else {
+        return outcome;
+    };
+    let is_failure = match &outcome {
+        Ok(Delivery { brought: Brought::Own(own), .. }) => matches!(own.status, 500 | 502..=504),
+        Ok(_) => false,
+        Err(refusal) => refusal.status() >= 500,
+    };
+    if !is_failure {
+        return outcome;
+    }
+    let brought = Brought::Stale(Arc::clone(stale));
+    Ok(Delivery { brought, times: [Duration::ZERO; 3], shown: None })
+}
+
+/// Asks, and stores the answer when it may be stored.
+async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delivery, Refusal> {
+    let mut fetched = ask(edge, route, order).await?;
+    let Some(cache) = route.cache.as_ref().filter(|_| order.is_for_storing()) else {
+        return Ok(fetched.into_own(Vec::new()));
+    };
+    if fetched.status == 304
+        && let Some(stale) = &order.stale
+    {
+        fetched.headers = stale.merged(&fetched.headers);
+        fetched.status = stale.status;
+        fetched.body = Body::Whole(stale.body.clone());
+    }
+    let asked = order.asked(route);
+    let lifetime = freshness::lifetime(fetched.status, &fetched.headers, &cache.policy, asked);
+    let Some(lifetime) = lifetime else { return Ok(fetched.into_own(Vec::new())) };
+    let (pieces, whole) = match &mut fetched.body {
+        Body::Whole(bytes) => (vec![bytes.clone()], bytes.len() as u64 <= cache.body_bytes_max),
+        Body::Incoming(body) => {
+            let read = body.read_up_to(cache.body_bytes_max).await;
+            read.map_err(|error| failed(edge, error))?
+        }
+    };
+    if !whole {
+        return Ok(fetched.into_own(pieces));
+    }
+    Ok(store(edge, order, fetched, (pieces, lifetime)))
+}
+
+fn store(
+    edge: &Edge,
+    order: &Order,
+    fetched: Fetched,
+    (pieces, lifetime): (Vec<Bytes>, Lifetime),
+) -> Delivery {
+    let begun = Instant::now();
+    let names = vary(&fetched.headers);
+    let whole = Whole {
+        status: fetched.status,
+        headers: fetched.headers,
+        body: joined(pieces),
+        ranked_by: fetched.shown.as_ref().map(|_| order.id),
+    };
+    let entry = Entry::new(whole, lifetime, begun, fetched.delay);
+    let base = &order.key[..order.base_length];
+    let cache = &edge.gateway.cache;
+    if names.is_empty() {
+        cache.store(base, Arc::clone(&entry));
+    } else {
+        let values = |name: &str| order.values(name);
+        cache.store_variant(base, names.into(), values, Arc::clone(&entry));
+    }
+    let mut times = fetched.times;
+    times[2] = begun.elapsed();
+    Delivery { brought: Brought::Stored(entry), times, shown: fetched.shown.map(Arc::new) }
+}
+
+/// Request fields that the answer varies by, in lower case, sorted.
+fn vary(headers: &HeaderMap) -> Vec<Box<str>> {
+    let lines = headers.get_all(header::VARY).iter().filter_map(|line| line.to_str().ok());
+    let mut names: Vec<Box<str>> = lines
+        .flat_map(|line| line.split(','))
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(|name| name.to_ascii_lowercase().into())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+async fn ask(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Fetched, Refusal> {
+    edge.gateway.metrics.fetches.add(1);
+    match &route.targets[order.arm].1 {
+        Target::Upstream(index) => ask_upstream(edge, route, order, *index).await,
+        target @ (Target::Model(_) | Target::Models) => ask_model(edge, order, target).await,
+        Target::Here => Err(Refusal::NoRoute),
+    }
+}
+
+async fn ask_upstream(
+    edge: &Rc<Edge>,
+    route: &Route,
+    order: &Order,
+    index: usize,
+) -> Result<Fetched, Refusal> {
+    let pool = &edge.pools[index];
+    let request = order.request(route, pool.upstream())?;
+    let begun = Instant::now();
+    let response: Response = pool
+        .send(request, &order.key, order.is_idempotent())
+        .await
+        .map_err(|error| failed(edge, error))?;
+    let (parts, body) = response.into_parts();
+    Ok(Fetched {
+        status: parts.status.as_u16(),
+        headers: parts.headers,
+        body: Body::Incoming(body),
+        delay: begun.elapsed(),
+        times: [Duration::ZERO; 3],
+        shown: None,
+    })
+}
+
+async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fetched, Refusal> {
+    let unavailable = || Refusal::Model(503, "no model is loaded".to_owned());
+    let compute = edge.gateway.compute.as_ref().ok_or_else(unavailable)?;
+    let question = order.question(target);
+    let (computed, body): (Computed, Bytes) = if compute.cost(&question) <= INLINE_MAX {
+        let mut out = edge.scratch.borrow_mut();
+        out.clear();
+        let computed = compute.compute(&question, &mut out);
+        (
+            computed.map_err(|(status, why)| Refusal::Model(status, why))?,
+            Bytes::copy_from_slice(&out),
+        )
+    } else {
+        let (compute, order, target) = (Arc::clone(compute), order.clone(), target.clone());
+        let job = move || {
+            let mut out = Vec::new();
+            compute.compute(&order.question(&target), &mut out).map(|done| (done, out.into()))
+        };
+        let done = edge.gateway.work.run(job).await;
+        let done = done.map_err(|refused| match refused {
+            WorkRefused::Full => Refusal::Overloaded("model requests"),
+            WorkRefused::Broken => Refusal::Model(500, "the model failed".to_owned()),
+        })?;
+        done.map_err(|(status, why)| Refusal::Model(status, why))?
+    };
+    let mut headers = HeaderMap::with_capacity(2);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(Fetched {
+        status: 200,
+        headers,
+        body: Body::Whole(body),
+        delay: Duration::ZERO,
+        times: [computed.features, computed.score, Duration::ZERO],
+        shown: computed.impression,
+    })
+}
+
+fn failed(edge: &Edge, error: FetchError) -> Refusal {
+    edge.gateway.metrics.failed(error);
+    Refusal::Fetch(error)
+}
+
+impl Fetched {
+    /// Hands the answer to one request, the pieces read so far first.
+    fn into_own(self, pieces: Vec<Bytes>) -> Delivery {
+        let payload = match self.body {
+            Body::Whole(bytes) => Payload::Whole(bytes),
+            Body::Incoming(body) if pieces.is_empty() && body.length() == Some(0) => Payload::Empty,
+            Body::Incoming(body) => {
+                let length = announced(&self.headers);
+                let source = Resumed { pieces: pieces.into_iter(), body };
+                Payload::Stream(length, Box::new(source))
+            }
+        };
+        let own = Own { status: self.status, headers: self.headers, payload };
+        let shown = self.shown.map(Arc::new);
+        Delivery { brought: Brought::Own(own), times: self.times, shown }
+    }
+}
+
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// A body of which some pieces were read already.
+struct Resumed {
+    pieces: std::vec::IntoIter<Bytes>,
+    body: UpstreamBody,
+}
+
+impl Source for Resumed {
+    fn poll_piece(
+        &mut self,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<std::io::Result<Bytes>>> {
+        match self.pieces.next() {
+            Some(piece) => std::task::Poll::Ready(Some(Ok(piece))),
+            None => self.body.poll_piece(cx),
+        }
+    }
+}
+
+fn joined(mut pieces: Vec<Bytes>) -> Bytes {
+    if pieces.len() == 1 {
+        // Copied, because a piece may be a small window on a large read buffer.
+        return Bytes::copy_from_slice(&pieces.remove(0));
+    }
+    let mut whole = BytesMut::with_capacity(pieces.iter().map(Bytes::len).sum());
+    pieces.iter().for_each(|piece| whole.extend_from_slice(piece));
+    whole.freeze()
+}

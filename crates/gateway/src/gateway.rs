@@ -1,0 +1,144 @@
+//! The gateway: what all cores share, and each core's own part.
+//!
+//! `Gateway` is shared; `Edge` lives on one core and never leaves it: its connections to upstreams,
+//! its recorder, its source of request ids.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chassis::WorkPool;
+use metrics::Registry;
+
+use crate::cache::Cache;
+use crate::flight::Flights;
+use crate::metrics::GatewayMetrics;
+use crate::plan::Plan;
+use crate::ports::{Compute, Profiles, Record};
+use crate::trace::Trace;
+use crate::upstream::Pool;
+
+/// Time after which a core reads the wall clock again.
+const ANCHOR_AGE_MAX: Duration = Duration::from_millis(200);
+
+/// What all cores share.
+pub struct Gateway {
+    /// What is to be done.
+    pub plan: Plan,
+    /// Stored answers.
+    pub cache: Cache,
+    /// Fetches under way.
+    pub flights: Arc<Flights>,
+    /// Metrics.
+    pub metrics: GatewayMetrics,
+    /// Knows who has a profile.
+    pub profiles: Option<Arc<dyn Profiles>>,
+    /// Answers from models.
+    pub compute: Option<Arc<dyn Compute>>,
+    /// Takes work that is too long for an I/O core.
+    pub work: WorkPool,
+}
+
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gateway").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// A gateway with nothing stored.
+    pub fn new(
+        plan: Plan,
+        registry: &Registry,
+        profiles: Option<Arc<dyn Profiles>>,
+        compute: Option<Arc<dyn Compute>>,
+        work: WorkPool,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            cache: Cache::new(plan.cache_bytes_max),
+            flights: Flights::new(plan.waiters_max, plan.waiters_per_key_max),
+            metrics: GatewayMetrics::new(registry, &plan),
+            plan,
+            profiles,
+            compute,
+            work,
+        })
+    }
+}
+
+/// One core's part.
+pub struct Edge {
+    /// What all cores share.
+    pub gateway: Arc<Gateway>,
+    /// This core's connections, one pool an upstream.
+    pub pools: Vec<Pool>,
+    /// This core's recorder.
+    pub recorder: Option<Box<dyn Record>>,
+    /// Requests under way beyond the cache.
+    pending: Cell<usize>,
+    /// Bodies of computed answers are written here first.
+    pub scratch: RefCell<Vec<u8>>,
+    /// One instant with the wall clock's microseconds at it.
+    anchor: Cell<(Instant, u64)>,
+    id_high: u64,
+    id_low: Cell<u64>,
+}
+
+impl Edge {
+    /// The part of one core.
+    pub fn new(gateway: Arc<Gateway>, recorder: Option<Box<dyn Record>>, seed: u128) -> Rc<Self> {
+        let pools = gateway.plan.upstreams.iter().map(|u| Pool::new(Arc::clone(u))).collect();
+        Rc::new(Self {
+            gateway,
+            pools,
+            recorder,
+            pending: Cell::new(0),
+            scratch: RefCell::default(),
+            anchor: Cell::new((Instant::now(), stdx::unix_micros())),
+            id_high: (seed >> 64) as u64,
+            id_low: Cell::new(seed as u64),
+        })
+    }
+
+    /// Begins an exchange.
+    pub fn begin(&self) -> Trace {
+        let start = Instant::now();
+        let (mut at, mut micros) = self.anchor.get();
+        if start.duration_since(at) > ANCHOR_AGE_MAX {
+            (at, micros) = (start, stdx::unix_micros());
+            self.anchor.set((at, micros));
+        }
+        let time_us = micros + start.duration_since(at).as_micros() as u64;
+        Trace::begin(start, time_us, self.next_id())
+    }
+
+    /// A request id: unique by a random half a core and a sequence that is scrambled.
+    pub fn next_id(&self) -> u128 {
+        let sequence = self.id_low.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.id_low.set(sequence);
+        // SplitMix64 (Steele, Lea, Flood 2014): a bijection, so ids of one core never repeat.
+        let mut low = (sequence ^ (sequence >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        low = (low ^ (low >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (u128::from(self.id_high) << 64) | u128::from(low ^ (low >> 31))
+    }
+
+    /// Admits a request beyond the cache; `None` when the core has enough to do.
+    pub fn admit(self: &Rc<Self>) -> Option<Pending> {
+        let pending = self.pending.get();
+        if pending >= self.gateway.plan.pending_max {
+            return None;
+        }
+        self.pending.set(pending + 1);
+        Some(Pending(Rc::clone(self)))
+    }
+}
+
+/// A request under way beyond the cache; ends when dropped.
+pub struct Pending(Rc<Edge>);
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.0.pending.set(self.0.pending.get() - 1);
+    }
+}

@@ -1,0 +1,238 @@
+//! A fetch to be made, owned: it outlives the request that asked for it.
+//!
+//! Invariant: what is fetched for everybody carries nothing of the user who happened to ask: no id,
+//! no `Authorization`, no condition of theirs.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chassis::http::Head;
+use exchange::Decision;
+use http::header::{self, HeaderName, HeaderValue};
+use http::{HeaderMap, Method};
+use http_body_util::Full;
+
+use crate::cache::{Entry, KeyBytes, join_values};
+use crate::entry::{connection_options, is_hop_by_hop};
+use crate::error::Refusal;
+use crate::freshness::Asked;
+use crate::key;
+use crate::plan::{Route, Target};
+use crate::ports::Question;
+use crate::trace::Trace;
+use crate::upstream::{Request, Upstream};
+use crate::user::UserSource;
+
+/// Fields by which a client asks for less than the whole answer.
+const CONDITIONS: [HeaderName; 6] = [
+    header::IF_NONE_MATCH,
+    header::IF_MODIFIED_SINCE,
+    header::IF_MATCH,
+    header::IF_UNMODIFIED_SINCE,
+    header::IF_RANGE,
+    header::RANGE,
+];
+
+/// A fetch to be made.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Index of the route.
+    pub route: usize,
+    /// Which of its targets.
+    pub arm: usize,
+    /// Under which key the answer is stored; empty when it is not to be.
+    pub key: KeyBytes,
+    /// Length of the key without its variant.
+    pub base_length: usize,
+    /// An entry that the answer replaces.
+    pub stale: Option<Arc<Entry>>,
+    /// Why this answer.
+    pub decision: Decision,
+    /// Id of the request, or of the refresh.
+    pub id: u128,
+    method: Method,
+    target: String,
+    /// The request's fields as the client sent them.
+    client: HeaderMap,
+    host: HeaderValue,
+    peer: String,
+    user: Option<Vec<u8>>,
+    body: Bytes,
+}
+
+impl Order {
+    /// The fetch that a request asks for; `user` when the answer is to be the user's own.
+    ///
+    /// # Errors
+    /// When the request cannot be said in HTTP again.
+    pub fn new(
+        head: &Head<'_>,
+        route: &Route,
+        trace: &Trace,
+        body: Bytes,
+    ) -> Result<Self, Refusal> {
+        let wrong = |what: &str| Refusal::Body(400, format!("the request's {what} is malformed"));
+        let mut client = HeaderMap::with_capacity(16);
+        for (name, value) in head.fields() {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong("field name"))?;
+            let value = HeaderValue::from_bytes(value).map_err(|_| wrong("field value"))?;
+            client.append(name, value);
+        }
+        let own = trace.decision == Decision::Personalised || route.personalise.is_none();
+        let target = match key::user_field(route) {
+            Some(name) if !own => key::without_field(head.path_and_query(), name),
+            _ => head.path_and_query().to_owned(),
+        };
+        let personalised = trace.decision == Decision::Personalised;
+        Ok(Self {
+            route: trace.route.unwrap_or_default(),
+            arm: trace.arm,
+            key: KeyBytes::new(),
+            base_length: 0,
+            stale: None,
+            decision: trace.decision,
+            id: trace.id,
+            method: Method::from_bytes(head.method().as_bytes()).map_err(|_| wrong("method"))?,
+            target,
+            client,
+            host: HeaderValue::from_str(head.host()).map_err(|_| wrong("host"))?,
+            peer: head.peer().ip().to_canonical().to_string(),
+            user: trace.user().filter(|_| personalised).map(<[u8]>::to_vec),
+            body,
+        })
+    }
+
+    /// The same fetch, to be stored under `key`.
+    #[must_use]
+    pub fn stored_as(
+        mut self,
+        key: KeyBytes,
+        base_length: usize,
+        stale: Option<Arc<Entry>>,
+    ) -> Self {
+        self.key = key;
+        self.base_length = base_length;
+        self.stale = stale;
+        self
+    }
+
+    /// Whether the answer may be stored.
+    pub fn is_for_storing(&self) -> bool {
+        !self.key.is_empty()
+    }
+
+    /// What storing must know of the request.
+    pub fn asked(&self, route: &Route) -> Asked {
+        let sent = self.client.contains_key(header::AUTHORIZATION);
+        Asked { authorised: sent && !self.hides_user(route) }
+    }
+
+    /// The values of a request field, joined, as the cache compares them.
+    pub fn values(&self, name: &str) -> Vec<u8> {
+        join_values(self.client.get_all(name).iter().map(HeaderValue::as_bytes))
+    }
+
+    /// Whether a repeated request changes nothing (RFC 9110 §9.2.2).
+    pub fn is_idempotent(&self) -> bool {
+        self.method.is_idempotent()
+    }
+
+    /// The question to a model.
+    pub fn question<'a>(&'a self, target: &'a Target) -> Question<'a> {
+        let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
+        let model = match target {
+            Target::Model(name) => Some(name.as_ref()),
+            _ => None,
+        };
+        Question {
+            model,
+            method: self.method.as_str(),
+            path,
+            query,
+            body: &self.body,
+            user: self.user.as_deref(),
+            decision: self.decision,
+            id: self.id,
+        }
+    }
+
+    /// The request to an upstream.
+    ///
+    /// # Errors
+    /// When the target is none that HTTP knows.
+    pub fn request(&self, route: &Route, upstream: &Upstream) -> Result<Request, Refusal> {
+        let mut headers = self.client.clone();
+        for option in connection_options(&self.client) {
+            headers.remove(option.as_str());
+        }
+        let hops: Vec<HeaderName> = headers.keys().filter(|n| is_hop_by_hop(n)).cloned().collect();
+        for name in hops.iter().chain([&header::EXPECT, &header::CONTENT_LENGTH]) {
+            headers.remove(name);
+        }
+        if self.hides_user(route) {
+            self.hide_user(&mut headers, route);
+        }
+        if self.is_for_storing() {
+            CONDITIONS.iter().for_each(|name| {
+                headers.remove(name);
+            });
+            self.ask_for_changes(&mut headers);
+        }
+        let host = upstream.host.as_deref().and_then(|host| HeaderValue::from_str(host).ok());
+        headers.insert(header::HOST, host.unwrap_or_else(|| self.host.clone()));
+        self.say_for_whom(&mut headers);
+        let body = Full::new(self.body.clone());
+        let mut request = http::Request::new(body);
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.target.parse().map_err(|_| {
+            Refusal::Body(
+                400,
+                "the request target holds characters that no URL may hold".to_owned(),
+            )
+        })?;
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    /// Whether what is fetched is for everybody although the route knows users.
+    fn hides_user(&self, route: &Route) -> bool {
+        route.personalise.is_some() && self.user.is_none() && self.is_for_storing()
+    }
+
+    fn hide_user(&self, headers: &mut HeaderMap, route: &Route) {
+        headers.remove(header::AUTHORIZATION);
+        headers.remove(header::COOKIE);
+        if let Some(UserSource::Header(name)) = route.personalise.as_ref().map(|p| &p.user) {
+            headers.remove(name.as_ref());
+        }
+    }
+
+    /// Asks only whether the stale entry still stands, when it can be told (RFC 9111 §4.3.1).
+    fn ask_for_changes(&self, headers: &mut HeaderMap) {
+        let Some(stale) = &self.stale else { return };
+        let value = |text: &Option<Box<[u8]>>| HeaderValue::from_bytes(text.as_deref()?).ok();
+        if let Some(etag) = value(&stale.etag) {
+            headers.insert(header::IF_NONE_MATCH, etag);
+        }
+        if let Some(modified) = value(&stale.last_modified) {
+            headers.insert(header::IF_MODIFIED_SINCE, modified);
+        }
+    }
+
+    fn say_for_whom(&self, headers: &mut HeaderMap) {
+        let before = headers.get("x-forwarded-for").and_then(|value| value.to_str().ok());
+        let list = match before {
+            Some(before) => format!("{before}, {}", self.peer),
+            None => self.peer.clone(),
+        };
+        let mut set = |name: &'static str, value: &str| {
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        };
+        set("x-forwarded-for", &list);
+        set("x-forwarded-proto", "http");
+        set("x-request-id", &format!("{:032x}", self.id));
+        set("tidegate-decision", self.decision.name());
+    }
+}

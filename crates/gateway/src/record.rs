@@ -1,0 +1,144 @@
+//! Records exchanges: one record each, when the reply is sent, or before it on collection routes.
+
+use chassis::http::{Head, Sent};
+use exchange::{CacheResult, ExchangeRef, ImpressionRef, Phase};
+use smallvec::SmallVec;
+
+use crate::gateway::Edge;
+use crate::order::Order;
+use crate::plan::{RecordMode, Route, Target};
+use crate::ports::{Durable, Shown};
+use crate::rollout;
+use crate::trace::Trace;
+
+/// Ids that are shown without a heap allocation.
+type Items<'a> = SmallVec<[&'a str; 16]>;
+
+/// Records an exchange that ended; counts it when it cannot be recorded.
+pub fn ended(edge: &Edge, head: &Head<'_>, trace: &mut Trace, sent: &Sent) {
+    let Some((recorder, brief)) = recorder(edge, trace) else { return };
+    trace.mark(Phase::Record);
+    let items = trace.shown.as_deref().map(items);
+    let exchange = exchange(edge, head, trace, sent, items.as_deref());
+    if !recorder.record(&exchange, brief) {
+        edge.gateway.metrics.unrecorded.add(1);
+    }
+}
+
+/// Records an exchange before its reply is sent; `None` when it is not to be recorded.
+pub fn before_reply(edge: &Edge, head: &Head<'_>, trace: &Trace, sent: &Sent) -> Option<Durable> {
+    let (recorder, brief) = recorder(edge, trace)?;
+    let exchange = exchange(edge, head, trace, sent, None);
+    Some(recorder.record_durably(&exchange, brief))
+}
+
+/// Records the ranking of a refresh that no request waited for.
+pub fn refresh(edge: &Edge, route: &Route, order: &Order, shown: &Shown) {
+    let Some(recorder) = edge.recorder.as_ref().filter(|_| route.record != RecordMode::Off) else {
+        return;
+    };
+    let target = &route.targets[order.arm].1;
+    let question = order.question(target);
+    let items = items(shown);
+    let exchange = ExchangeRef {
+        time_us: stdx::unix_micros(),
+        id: order.id,
+        method: question.method,
+        path: question.path.as_bytes(),
+        status: 200,
+        route: Some(&route.name),
+        decision: order.decision,
+        cache: CacheResult::Stale,
+        upstream: upstream_name(edge, target),
+        ranked_by: Some(order.id),
+        impression: Some(impression(shown, &items)),
+        ..ExchangeRef::default()
+    };
+    if !recorder.record(&exchange, false) {
+        edge.gateway.metrics.unrecorded.add(1);
+    }
+}
+
+/// The recorder and whether to be brief, when this exchange is to be recorded.
+fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::Record, bool)> {
+    let recorder = edge.recorder.as_deref()?;
+    let mode = trace.route.map_or(RecordMode::Full, |index| edge.gateway.plan.routes[index].record);
+    let brief = match mode {
+        RecordMode::Off => return None,
+        RecordMode::Full => false,
+        RecordMode::Brief => true,
+        RecordMode::Sample(share) => {
+            let place = rollout::place("record", &trace.id.to_le_bytes());
+            if f64::from(place) >= share * 1e6 {
+                return None;
+            }
+            false
+        }
+    };
+    Some((recorder, brief))
+}
+
+fn exchange<'a>(
+    edge: &'a Edge,
+    head: &Head<'a>,
+    trace: &'a Trace,
+    sent: &Sent,
+    items: Option<&'a [&'a str]>,
+) -> ExchangeRef<'a> {
+    let route = trace.route.map(|index| &edge.gateway.plan.routes[index]);
+    let target = route.and_then(|route| route.targets.get(trace.arm)).map(|(_, target)| target);
+    let host = head.host();
+    ExchangeRef {
+        time_us: trace.time_us,
+        id: trace.id,
+        method: head.method(),
+        scheme: "http",
+        host: (!host.is_empty()).then_some(host.as_bytes()),
+        path: head.path().as_bytes(),
+        query: head.query().map(str::as_bytes),
+        version: if head.is_http_10() { "1.0" } else { "1.1" },
+        status: sent.status,
+        bytes_in: sent.bytes_in,
+        bytes_out: sent.bytes_out,
+        client_ip: Some(head.peer().ip().to_canonical()),
+        user: trace.user(),
+        user_agent: head.get("user-agent"),
+        referer: head.get("referer"),
+        route: route.map(|route| &*route.name),
+        decision: trace.decision,
+        cache: trace.cache,
+        upstream: target
+            .filter(|_| !matches!(trace.cache, CacheResult::Hit | CacheResult::Stale))
+            .and_then(|target| upstream_name(edge, target)),
+        ranked_by: trace.ranked_by,
+        phases: trace.phases,
+        total_us: trace.start.elapsed().as_micros() as u64,
+        impression: trace
+            .shown
+            .as_deref()
+            .zip(items)
+            .map(|(shown, items)| impression(shown, items)),
+    }
+}
+
+fn upstream_name<'a>(edge: &'a Edge, target: &'a Target) -> Option<&'a str> {
+    match target {
+        Target::Upstream(index) => Some(&edge.gateway.plan.upstreams[*index].name),
+        Target::Model(name) => Some(name),
+        Target::Models => Some("models"),
+        Target::Here => None,
+    }
+}
+
+fn items(shown: &Shown) -> Items<'_> {
+    shown.items.lines().collect()
+}
+
+fn impression<'a>(shown: &'a Shown, items: &'a [&'a str]) -> ImpressionRef<'a> {
+    ImpressionRef {
+        model: &shown.model.0,
+        version: &shown.model.1,
+        propensity: shown.propensity,
+        items,
+    }
+}

@@ -1,0 +1,197 @@
+//! Writes replies: stored answers, fetched ones, refusals, and the fields that explain them.
+//!
+//! `Cache-Status` (RFC 9211) and `Tidegate-Decision` stand on every answer; `Server-Timing` when
+//! the route or the request asks for it.
+
+use std::io::Write as _;
+use std::time::Instant;
+
+use bytes::Bytes;
+use chassis::http::{Head, Payload, Reply};
+use exchange::Phase;
+use http::HeaderMap;
+
+use crate::cache::Entry;
+use crate::entry;
+use crate::error::Refusal;
+use crate::plan::{Cors, Route, ServerTiming};
+use crate::trace::Trace;
+
+/// A transparent GIF of one pixel, for beacons that are pictures.
+const GIF: &[u8] =
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\
+\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
+
+/// How a cache took part, for `Cache-Status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Answered from memory.
+    Hit,
+    /// Went on: why, whether the answer was stored, whether another request's fetch was shared.
+    Forward {
+        /// `fwd`
+        why: &'static str,
+        /// `stored`
+        stored: bool,
+        /// `collapsed`
+        collapsed: bool,
+    },
+}
+
+/// Answers from a stored entry, or 304 when the client has it already.
+pub fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, now: Instant, status: Status) {
+    let unchanged = entry.status == 200 && is_unchanged(head, entry);
+    reply.begin(if unchanged { 304 } else { entry.status });
+    reply.block(&entry.fields, entry.dated);
+    let out = reply.head_bytes();
+    out.extend_from_slice(b"age: ");
+    out.extend_from_slice(itoa::Buffer::new().format(entry.age(now).as_secs()).as_bytes());
+    out.extend_from_slice(b"\r\n");
+    cache_status(out, status, Some(entry.ttl_seconds(now)));
+    if !unchanged {
+        reply.payload(Payload::Whole(entry.body.clone()));
+    }
+}
+
+/// Begins an answer that was fetched for this request alone; its payload is the caller's.
+pub fn fetched(reply: &mut Reply, status: u16, headers: &HeaderMap, cache: Status) {
+    reply.begin(status);
+    let dated = headers.contains_key(http::header::DATE);
+    reply.block(&entry::render(headers), dated);
+    if let Some(age) = headers.get(http::header::AGE) {
+        reply.field("age", age.as_bytes());
+    }
+    cache_status(reply.head_bytes(), cache, None);
+}
+
+/// Answers a collected event.
+pub fn collected(reply: &mut Reply, gif: bool) {
+    if !gif {
+        reply.begin(204);
+        reply.field("cache-control", b"no-store");
+        return;
+    }
+    reply.begin(200);
+    reply.field("content-type", b"image/gif");
+    reply.field("cache-control", b"no-store");
+    reply.payload(Payload::Whole(Bytes::from_static(GIF)));
+}
+
+/// Answers a preflight (Fetch standard, CORS protocol).
+pub fn preflight(reply: &mut Reply, cors: &Cors, route: &Route) {
+    reply.begin(204);
+    let methods = match route.methods.is_empty() {
+        true => "GET, HEAD, POST, PUT, PATCH, DELETE".to_owned(),
+        false => route.methods.join(", "),
+    };
+    reply.field("access-control-allow-methods", methods.as_bytes());
+    if !cors.headers.is_empty() {
+        reply.field("access-control-allow-headers", cors.headers.as_bytes());
+    }
+    reply.field("access-control-max-age", cors.max_age.to_string().as_bytes());
+}
+
+/// Answers a refusal.
+pub fn refused(reply: &mut Reply, refusal: &Refusal) {
+    reply.error(refusal.status(), &refusal.message());
+    reply.field("cache-control", b"no-store");
+    if let Some(seconds) = refusal.retry_after() {
+        reply.field("retry-after", seconds.to_string().as_bytes());
+    }
+    if let Refusal::Method(allowed) = refusal {
+        reply.field("allow", allowed.as_bytes());
+    }
+    let out = reply.head_bytes();
+    let _ = write!(out, "cache-status: tidegate; detail={}\r\n", refusal.name());
+}
+
+/// Adds what explains the answer: decision, timings, cross-origin permission.
+pub fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>, trace: &Trace) {
+    let out = reply.head_bytes();
+    out.extend_from_slice(b"tidegate-decision: ");
+    out.extend_from_slice(trace.decision.name().as_bytes());
+    out.extend_from_slice(b"\r\n");
+    let Some(route) = route else { return };
+    let asked = match route.server_timing {
+        ServerTiming::Off => false,
+        ServerTiming::On => true,
+        ServerTiming::Debug => head.get("tidegate-debug").is_some(),
+    };
+    if asked {
+        server_timing(out, trace);
+    }
+    if let Some(cors) = &route.cors {
+        allow_origin(reply, head, cors);
+    }
+}
+
+fn server_timing(out: &mut Vec<u8>, trace: &Trace) {
+    out.extend_from_slice(b"server-timing: ");
+    for phase in Phase::ALL {
+        let us = trace.phases[phase.index()];
+        if us > 0 {
+            let _ = write!(out, "{};dur={:.3}, ", phase.name(), f64::from(us) / 1e3);
+        }
+    }
+    let total = trace.start.elapsed().as_secs_f64() * 1e3;
+    let _ = write!(out, "total;dur={total:.3}\r\n");
+}
+
+fn allow_origin(reply: &mut Reply, head: &Head<'_>, cors: &Cors) {
+    if cors.origins.is_empty() {
+        reply.field("access-control-allow-origin", b"*");
+        return;
+    }
+    // Who is told differs by who asks, so whoever stores this must know.
+    reply.field("vary", b"origin");
+    let Some(origin) = head.get("origin") else { return };
+    if cors.origins.iter().any(|allowed| allowed.as_bytes() == origin) {
+        reply.field("access-control-allow-origin", origin);
+        if cors.credentials {
+            reply.field("access-control-allow-credentials", b"true");
+        }
+    }
+}
+
+fn cache_status(out: &mut Vec<u8>, status: Status, ttl: Option<i64>) {
+    out.extend_from_slice(b"cache-status: tidegate");
+    match status {
+        Status::Hit => out.extend_from_slice(b"; hit"),
+        Status::Forward { why, stored, collapsed } => {
+            out.extend_from_slice(b"; fwd=");
+            out.extend_from_slice(why.as_bytes());
+            if stored {
+                out.extend_from_slice(b"; stored");
+            }
+            if collapsed {
+                out.extend_from_slice(b"; collapsed");
+            }
+        }
+    }
+    if let Some(ttl) = ttl {
+        out.extend_from_slice(b"; ttl=");
+        out.extend_from_slice(itoa::Buffer::new().format(ttl).as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Whether the client's copy is the stored one (RFC 9110 §13.1.2, §13.1.3; weak comparison).
+fn is_unchanged(head: &Head<'_>, entry: &Entry) -> bool {
+    let mut tags = head.all("if-none-match").peekable();
+    if tags.peek().is_some() {
+        let opaque = |tag: &[u8]| tag.strip_prefix(b"W/").unwrap_or(tag).to_vec();
+        let Some(ours) = entry.etag.as_deref().map(opaque) else { return false };
+        return tags.any(|line| {
+            line.split(|b| *b == b',')
+                .map(<[u8]>::trim_ascii)
+                .any(|tag| tag == b"*" || opaque(tag) == ours)
+        });
+    }
+    let since = head.get("if-modified-since").and_then(parse_date);
+    let modified = entry.last_modified.as_deref().and_then(parse_date);
+    matches!((since, modified), (Some(since), Some(modified)) if modified <= since)
+}
+
+fn parse_date(text: &[u8]) -> Option<std::time::SystemTime> {
+    httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()
+}
