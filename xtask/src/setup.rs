@@ -38,7 +38,7 @@ const NEEDS: [Need; 7] = [
     need("C compiler", "command -v cc", "gcc", Stage::Run),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
     need("curl", "command -v curl", "curl", Stage::Run),
-    need("Python 3", "command -v python3", "python3", Stage::Test),
+    need("Python 3.11 or newer", PYTHON_NEW_ENOUGH, "python3", Stage::Test),
     need("Python's venv", "python3 -c 'import ensurepip, venv'", "python3-venv", Stage::Test),
     need("nginx", "command -v nginx", "nginx", Stage::Test),
     need("Varnish", "command -v varnishd", "varnish", Stage::Test),
@@ -46,6 +46,9 @@ const NEEDS: [Need; 7] = [
 
 const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\"\")<0;}' \
                        | cc -x c - -o /dev/null";
+
+/// The oldest that the pinned requirements run on.
+const PYTHON_NEW_ENOUGH: &str = "python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'";
 
 const fn need(
     what: &'static str,
