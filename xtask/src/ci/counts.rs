@@ -11,11 +11,13 @@ pub struct Counts {
 
 impl Counts {
     /// Adds the line if it is a summary: `test result: ok. 3 passed; 1 failed; …` of cargo, or
-    /// `1 failed, 3 passed in 0.1s` of pytest.
+    /// `1 failed, 3 passed in 0.1s` of pytest; or if it is the `SKIPPED:` of `testkit::require`.
     pub fn add_line(&mut self, line: &str) {
         let line = line.trim().trim_matches('=').trim();
         let cargo = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "));
-        if let Some((_, counts)) = cargo {
+        if line.starts_with("SKIPPED: ") {
+            self.skipped += 1;
+        } else if let Some((_, counts)) = cargo {
             self.add(counts.split(';'));
         } else if let Some((counts, seconds)) = line.rsplit_once(" in ")
             && seconds.starts_with(|c: char| c.is_ascii_digit())

@@ -28,3 +28,8 @@ fn the_summary_of_pytest_is_read_with_and_without_its_frame() {
 fn other_lines_do_not_count() {
     check(&["running 3 tests", "test a ... ok", "3 passed", "built in 3s"], "0 passed, 0 failed");
 }
+
+#[test]
+fn a_test_that_could_not_run_is_counted_as_skipped() {
+    check(&["SKIPPED: `nginx` is not installed"], "0 passed, 0 failed, 1 skipped");
+}
