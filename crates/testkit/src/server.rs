@@ -26,20 +26,24 @@ pub enum Absent {
     Panic,
 }
 
-/// Returns where the program is.
+/// Returns where the program is, or does with its absence as told.
 pub fn require(program: &str, absent: Absent) -> Option<PathBuf> {
+    let found = find(program);
+    if found.is_none() {
+        let text = format!("`{program}` is not installed; `cargo xtask setup --test` installs it");
+        match absent {
+            Absent::Panic => panic!("{text}"),
+            Absent::Skip => announce(&text),
+        }
+    }
+    found
+}
+
+fn find(program: &str) -> Option<PathBuf> {
     let script = format!("PATH=\"$PATH:{DAEMON_FOLDERS}\"; command -v -- \"$1\"");
-    let output = Command::new("sh").args(["-c", &script, "sh", program]).output();
-    let path = output.ok().filter(|output| output.status.success()).map(|output| output.stdout);
-    if let Some(path) = path {
-        return Some(PathBuf::from(String::from_utf8_lossy(&path).trim()));
-    }
-    let text = format!("`{program}` is not installed; `cargo xtask setup --test` installs it");
-    match absent {
-        Absent::Panic => panic!("{text}"),
-        Absent::Skip => announce(&text),
-    }
-    None
+    let output = Command::new("sh").args(["-c", &script, "sh", program]).output().ok()?;
+    let path = String::from_utf8_lossy(&output.stdout);
+    output.status.success().then(|| PathBuf::from(path.trim()))
 }
 
 /// Writes past the capture of the test runner: a skipped test must never be silent, and `cargo

@@ -3,13 +3,13 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
 
-use super::{Absent, Server, require};
+use super::{Absent, Server, find, require};
 use crate::{Client, TempDir, free_port};
 
 #[test]
-fn a_program_that_is_missing_is_reported_as_such() {
-    assert!(require("sh", Absent::Skip).is_some());
-    assert!(require("no-such-program-anywhere", Absent::Skip).is_none());
+fn a_program_is_found_where_it_is_and_only_there() {
+    assert!(require("sh", Absent::Panic).is_some_and(|path| path.is_absolute()));
+    assert_eq!(find("no-such-program-anywhere"), None);
 }
 
 #[test]
