@@ -19,7 +19,8 @@ fn problems(text: &str) -> Vec<String> {
 fn columns_hold_one_entry_per_row_and_nan_where_absent() {
     let items = Items::parse(
         b"{\"id\":\"17\",\"title\":\"a \\\"b\\\"\",\"category\":\"b\",\"popularity\":0.5}\r\n\n\
-          {\"id\":\"x\",\"popularity\":null,\"publisher\":\"P\",\"stats\":{\"reads\":3},\"hot\":true}",
+          {\"id\":\"x\",\"popularity\":null,\"publisher\":\"P\",\
+          \"stats\":{\"reads\":3},\"hot\":true}",
         &wanted(),
     )
     .unwrap();

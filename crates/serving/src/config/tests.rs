@@ -1,0 +1,60 @@
+//! What is written, what it means, and every error at once.
+
+use super::*;
+
+fn planned(models: &[ModelConfig]) -> (Vec<ModelPlan>, Vec<String>) {
+    let mut wrong = Vec::new();
+    let plans = plan(models, Path::new("/etc/tidegate"), &mut |key, message| {
+        wrong.push(format!("{key} {message}"));
+    });
+    (plans, wrong)
+}
+
+#[test]
+fn everything_but_name_and_files_has_a_default() {
+    let written = ModelConfig {
+        name: Some("news".into()),
+        file: Some("models/news.json".into()),
+        items: Some("/data/items.jsonl".into()),
+        ..ModelConfig::default()
+    };
+    let (plans, wrong) = planned(&[written]);
+    assert_eq!(wrong, [""; 0]);
+    let plan = &plans[0];
+    assert_eq!(plan.file, Path::new("/etc/tidegate/models/news.json"));
+    assert_eq!(plan.items, Path::new("/data/items.jsonl"));
+    assert_eq!((plan.limit, plan.limit_max, plan.candidates_max), (10, 1000, 100_000));
+    assert_eq!((plan.candidates_default, plan.per_category_max), (None, None));
+    assert!(plan.exclude_recent && plan.candidates.is_empty());
+}
+
+#[test]
+fn all_errors_are_reported_with_their_keys() {
+    let json = r#"[{"name":"a","file":"f","items":"i","limit":20,"limit_max":5,
+                    "candidates_default":"new",
+                    "candidates":[{"name":"x","count":3},{"name":"x"},{}]},
+                   {"name":"a","file":"f"}]"#;
+    let models: Vec<ModelConfig> = serde_json::from_str(json).unwrap();
+    let mut wrong = planned(&models).1;
+    wrong.sort();
+    assert_eq!(
+        wrong,
+        [
+            "model[0].candidates[0].count goes with `by`, which says the highest of what",
+            "model[0].candidates[1].name candidate set `x` is given twice",
+            "model[0].candidates[2].name is missing",
+            "model[0].candidates_default no candidate set `new`",
+            "model[0].limit is 20, more than `limit_max` (5)",
+            "model[1].items is missing",
+            "model[1].name model `a` is given twice",
+        ]
+    );
+}
+
+#[test]
+fn unknown_keys_are_rejected() {
+    let error = serde_json::from_str::<ModelConfig>(r#"{"nme":"a"}"#).unwrap_err().to_string();
+    assert!(error.contains("unknown field `nme`"), "{error}");
+    let set = serde_json::from_str::<CandidatesConfig>(r#"{"where":{"category":"b"},"by":"x"}"#);
+    assert_eq!(set.unwrap().fields.unwrap()["category"], "b");
+}

@@ -1,0 +1,274 @@
+//! The models of a process, and the two ways to ask them.
+//!
+//! `rank_body` and `recommend` read top to bottom: find the model, read what is asked, rank, write.
+//! Both work on the calling thread; `cost` tells the caller beforehand whether that is too long for
+//! an I/O core.
+//!
+//! Invariant: one request sees one generation from its first look to its last byte.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use generation::{Poll, Status};
+use models::{Candidates, RankRequest, RequestError, Source};
+use profiles::Profile;
+
+use crate::answer::{Impression, RankMeta, write_rank, write_recommendation};
+use crate::body::{self, Chosen};
+use crate::config::ModelPlan;
+use crate::features::Work;
+use crate::files::ModelFiles;
+use crate::load::Loaded;
+use crate::refusal::Refusal;
+
+/// The models of a process. One for all threads.
+pub struct Ranking {
+    models: Vec<Arc<ModelFiles>>,
+}
+
+/// What a `GET` asks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecommendParams<'a> {
+    /// As the query has it; `None` takes the model's default.
+    pub limit: Option<&'a str>,
+    /// Whether each item says what its score is made of.
+    pub explain: bool,
+    /// Only items of this category; one that no item has gives an empty list.
+    pub category: Option<&'a str>,
+    /// Id of this request, repeated in the answer.
+    pub request_id: &'a str,
+    /// Why the answer is what it is, repeated in the answer.
+    pub decision: &'a str,
+}
+
+/// What an operator asks about a model.
+#[derive(Debug, Clone)]
+pub struct ModelStatus {
+    pub name: String,
+    /// The version in use; none before the first good generation.
+    pub version: Option<String>,
+    pub items: usize,
+    /// The model file.
+    pub file: Status,
+    /// The items file.
+    pub items_file: Status,
+}
+
+impl Ranking {
+    /// Opens the models after a first look at their files; one without a good generation answers
+    /// 503 until it has one.
+    pub fn open(plans: Vec<ModelPlan>) -> Self {
+        Self { models: plans.into_iter().map(|plan| Arc::new(ModelFiles::open(plan))).collect() }
+    }
+
+    /// Returns what a `generation::Watcher` must look at.
+    pub fn watched(&self) -> Vec<Arc<dyn Poll>> {
+        self.models.iter().map(|model| model.clone() as Arc<dyn Poll>).collect()
+    }
+
+    /// Returns where each model stands.
+    pub fn status(&self) -> Vec<ModelStatus> {
+        self.models.iter().map(|model| status(model)).collect()
+    }
+
+    /// Answers `POST /v1/models/{model}/rank`: appends the reply to `out`.
+    ///
+    /// # Errors
+    /// A [`Refusal`] to be sent to the client; `out` is then as it was.
+    pub fn rank_body(
+        &self,
+        model: &str,
+        body: &[u8],
+        request_id: Option<&str>,
+        out: &mut Vec<u8>,
+    ) -> Result<RankMeta, Refusal> {
+        let files = self.model(model)?;
+        let loaded = files.peek();
+        let loaded = loaded.as_ref().ok_or_else(|| Refusal::not_ready(model))?;
+        rank_loaded(loaded, files.plan(), (body, request_id), out)
+    }
+
+    /// Answers a `GET` route: appends the reply to `out`. Without a profile no user feature is
+    /// known; with one its features count and what its user has recently read is left out.
+    ///
+    /// # Errors
+    /// A [`Refusal`] to be sent to the client; `out` is then as it was.
+    pub fn recommend(
+        &self,
+        model: &str,
+        profile: Option<&Profile>,
+        params: &RecommendParams<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Impression, Refusal> {
+        let files = self.model(model)?;
+        let plan = files.plan();
+        let loaded = files.peek();
+        let loaded = loaded.as_ref().ok_or_else(|| Refusal::not_ready(model))?;
+        let limit = params.limit.map_or(Ok(plan.limit), |written| body::limit(written, plan));
+        let limit = limit.map_err(|cause| Refusal::parameter("limit", cause))?;
+        let ranker = &loaded.ranker;
+        Work::with(ranker.inputs(), ranker.len(), |work| {
+            if let Some(profile) = profile {
+                take_profile(profile, plan, loaded, work);
+            }
+            recommend_from(loaded, plan, (params.category, limit), work)?;
+            let (request_id, decision) = (params.request_id, params.decision);
+            write_recommendation(out, loaded, work, (request_id, decision, params.explain));
+            Ok(Impression::new(loaded.clone(), &work.ranked))
+        })
+    }
+
+    /// Estimates the time to rank `candidates` of a model, all of its default ones by default;
+    /// zero for a model that does not exist. To be compared with what an I/O core may spend.
+    pub fn cost(&self, model: &str, candidates: Option<usize>) -> Duration {
+        let Ok(files) = self.model(model) else { return Duration::ZERO };
+        let guard = files.peek();
+        let Some(loaded) = guard.as_ref() else { return Duration::ZERO };
+        let all = count(default_candidates(files.plan(), loaded), loaded);
+        let candidates = candidates.unwrap_or(all) as u64;
+        let one = CANDIDATE_PS + MULTIPLICATION_PS * loaded.ranker.multiplications() as u64;
+        Duration::from_nanos(REQUEST_NS + candidates * one / 1000)
+    }
+
+    /// Estimates the time to answer a `rank` body, unread but for its length: it lists at most one
+    /// id in four bytes, or it names a set or ranks everything.
+    pub fn body_cost(&self, model: &str, body_bytes: usize) -> Duration {
+        let Ok(files) = self.model(model) else { return Duration::ZERO };
+        let guard = files.peek();
+        let Some(loaded) = guard.as_ref() else { return Duration::ZERO };
+        let unlisted = loaded.sets.iter().map(|(_, rows)| rows.len()).max().unwrap_or(0);
+        let unlisted = unlisted.max(count(default_candidates(files.plan(), loaded), loaded));
+        let candidates = unlisted.max(body_bytes / 4);
+        let reading = Duration::from_nanos(body_bytes as u64 * BODY_BYTE_PS / 1000);
+        self.cost(model, Some(candidates)) + reading
+    }
+
+    fn model(&self, name: &str) -> Result<&ModelFiles, Refusal> {
+        let found = self.models.iter().find(|model| model.plan().name == name);
+        found.map(|model| &**model).ok_or_else(|| Refusal::no_model(name))
+    }
+}
+
+/// What a request costs whatever it ranks, in nanoseconds. Measured as the others are, on the
+/// machine of docs/BENCHMARKS.md, and rounded up: the estimate decides where to work, not whether.
+const REQUEST_NS: u64 = 4000;
+/// What a candidate costs before its features, in picoseconds.
+const CANDIDATE_PS: u64 = 4000;
+/// What each live feature of a candidate adds, in picoseconds.
+const MULTIPLICATION_PS: u64 = 150;
+/// What a byte of a body costs to read, its ids looked up, in picoseconds.
+const BODY_BYTE_PS: u64 = 3000;
+
+/// Answers a body with one generation.
+pub(crate) fn rank_loaded(
+    loaded: &Arc<Loaded>,
+    plan: &ModelPlan,
+    (body, request_id): (&[u8], Option<&str>),
+    out: &mut Vec<u8>,
+) -> Result<RankMeta, Refusal> {
+    let ranker = &loaded.ranker;
+    Work::with(ranker.inputs(), ranker.len(), |work| {
+        let asked = body::read(body, loaded, plan, work)?;
+        let candidates = match asked.candidates {
+            Chosen::Listed => Candidates::Rows(work.listed.rows()),
+            Chosen::Set(index) => Candidates::Rows(&loaded.sets[index].1),
+            Chosen::Default => default_candidates(plan, loaded),
+        };
+        let request = RankRequest {
+            inputs: &work.slots,
+            candidates,
+            excluded: &work.excluded,
+            limit: asked.limit,
+            per_category_max: plan.per_category_max,
+        };
+        let candidates = count(candidates, loaded);
+        ranker.rank(&request, &mut work.scratch, &mut work.ranked).map_err(Refusal::features)?;
+        write_rank(out, loaded, work, body, (request_id, asked.explain));
+        let impression = Impression::new(loaded.clone(), &work.ranked);
+        Ok(RankMeta { impression, candidates, unknown: work.unknown.len() })
+    })
+}
+
+fn status(files: &ModelFiles) -> ModelStatus {
+    let guard = files.peek();
+    let loaded = guard.as_ref();
+    let [file, items_file] = files.status();
+    ModelStatus {
+        name: files.plan().name.clone(),
+        version: loaded.map(|loaded| loaded.ranker.model().version.clone()),
+        items: loaded.map_or(0, |loaded| loaded.ranker.len()),
+        file,
+        items_file,
+    }
+}
+
+fn default_candidates<'l>(plan: &ModelPlan, loaded: &'l Loaded) -> Candidates<'l> {
+    match plan.candidates_default {
+        Some(index) => Candidates::Rows(&loaded.sets[index].1),
+        None => Candidates::All,
+    }
+}
+
+fn count(candidates: Candidates<'_>, loaded: &Loaded) -> usize {
+    match candidates {
+        Candidates::All => loaded.ranker.len(),
+        Candidates::Rows(rows) => rows.len(),
+    }
+}
+
+/// A profile is not the client's doing: what does not fit the model counts as absent.
+fn take_profile(profile: &Profile, plan: &ModelPlan, loaded: &Loaded, work: &mut Work) {
+    let inputs = loaded.ranker.inputs();
+    for (name, value) in profile.features() {
+        let _unfit = inputs.set_number(Source::User, name, value, &mut work.slots);
+    }
+    if plan.exclude_recent {
+        let items = loaded.ranker.items();
+        work.excluded.extend(profile.recent().filter_map(|id| items.row(id.as_bytes())));
+    }
+}
+
+fn recommend_from(
+    loaded: &Loaded,
+    plan: &ModelPlan,
+    (category, limit): (Option<&str>, usize),
+    work: &mut Work,
+) -> Result<(), Refusal> {
+    let ranker = &loaded.ranker;
+    let candidates = match (category, default_candidates(plan, loaded)) {
+        (None, candidates) => candidates,
+        (Some(category), Candidates::All) => Candidates::Rows(rows_in(loaded, category)),
+        (Some(category), Candidates::Rows(rows)) => {
+            let both = rows_in(loaded, category).iter();
+            work.chosen.extend(both.filter(|row| rows.binary_search(row).is_ok()));
+            Candidates::Rows(&work.chosen)
+        }
+    };
+    let rank = |slots: &[f64], scratch: &mut models::Scratch, ranked: &mut Vec<_>| {
+        let request = RankRequest {
+            inputs: slots,
+            candidates,
+            excluded: &work.excluded,
+            limit,
+            per_category_max: plan.per_category_max,
+        };
+        ranker.rank(&request, scratch, ranked)
+    };
+    match rank(&work.slots, &mut work.scratch, &mut work.ranked) {
+        Err(RequestError::Overflow) => {
+            // A profile with such numbers is worth nothing, and no error to its user.
+            ranker.inputs().clear(&mut work.slots);
+            rank(&work.slots, &mut work.scratch, &mut work.ranked)
+        }
+        result => result,
+    }
+    .map_err(Refusal::features)
+}
+
+fn rows_in<'l>(loaded: &'l Loaded, category: &str) -> &'l [u32] {
+    let codes = loaded.ranker.items().text("category").expect("items always keep `category`");
+    codes.code(category).map_or(&[], |code| &loaded.categories[code as usize])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Why a request gets no ranking, and what the client is told.
+//!
+//! Invariant: the text names the object, the place and the cause; the status is never 5xx for
+//! something the client sent.
+
+use crate::json::push_text;
+
+/// A request that is not answered with a ranking.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// 400 a bad body, 404 no such model, 413 too many ids, 503 no good generation yet.
+    pub status: u16,
+    /// One line; names the byte where `position` is given.
+    pub message: String,
+    /// Byte of the body at which the trouble starts, from 0.
+    pub position: Option<usize>,
+}
+
+impl Refusal {
+    /// Appends the JSON answer, `{"error":"…"}`.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"error\":");
+        push_text(out, &self.message);
+        out.push(b'}');
+    }
+
+    pub(crate) fn malformed(at: usize, cause: &str) -> Self {
+        let message = format!("malformed JSON at byte {at}: {cause}");
+        Self { status: 400, message, position: Some(at) }
+    }
+
+    pub(crate) fn wrong(at: usize, object: &str, cause: &str) -> Self {
+        let message = format!("`{object}` {cause}, at byte {at}");
+        Self { status: 400, message, position: Some(at) }
+    }
+
+    pub(crate) fn parameter(name: &str, cause: String) -> Self {
+        Self { status: 400, message: format!("`{name}` {cause}"), position: None }
+    }
+
+    pub(crate) fn too_many(at: usize, object: &str, count_max: usize) -> Self {
+        let message = format!("`{object}` holds more than {count_max} ids, at byte {at}");
+        Self { status: 413, message, position: Some(at) }
+    }
+
+    pub(crate) fn no_model(model: &str) -> Self {
+        Self { status: 404, message: format!("no model `{model}`"), position: None }
+    }
+
+    pub(crate) fn not_ready(model: &str) -> Self {
+        let message = format!("model `{model}` has no good generation yet");
+        Self { status: 503, message, position: None }
+    }
+
+    pub(crate) fn features(cause: models::RequestError) -> Self {
+        Self { status: 400, message: cause.to_string(), position: None }
+    }
+}

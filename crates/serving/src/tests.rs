@@ -1,0 +1,71 @@
+//! A small model with its files, for the tests of this crate.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::config::{CandidatesPlan, ModelPlan};
+
+/// `item.popularity`, and `user.affinity.b` for items of category `b`.
+pub(crate) const MODEL: &str = r#"{"format":"tidegate-linear-1","name":"news","version":"1",
+    "link":"identity","intercept":0.5,
+    "features":[{"name":"item.popularity","weight":1},
+                {"name":"context.hour","weight":0.25,"missing":0},
+                {"name":"user.country=de","weight":2}],
+    "crosses":[{"left":"user.affinity.b","right":"item.category=b","weight":8},
+               {"left":"user.affinity.t","right":"item.category=t","weight":8},
+               {"left":"user.reads","right":"item.popularity","weight":0.125}]}"#;
+
+/// Items `0` to `count - 1`: popularity falls with the row, categories b, t, e in turn.
+pub(crate) fn items(count: usize) -> String {
+    let item = |row: usize| {
+        let (category, popularity) = (["b", "t", "e"][row % 3], (count - row) as f64 / 1024.0);
+        format!(
+            "{{\"id\":\"{row}\",\"title\":\"headline \\\"{row}\\\"\",\"category\":\"{category}\",\
+             \"popularity\":{popularity}}}\n"
+        )
+    };
+    (0..count).map(item).collect()
+}
+
+pub(crate) fn plan(folder: &Path) -> ModelPlan {
+    let set =
+        |name: &str, fields: &[(&str, &str)], highest: Option<(&str, usize)>| CandidatesPlan {
+            name: name.into(),
+            fields: fields
+                .iter()
+                .map(|(field, text)| (field.to_string(), text.to_string()))
+                .collect(),
+            highest: highest.map(|(field, count)| (field.to_owned(), count)),
+        };
+    ModelPlan {
+        name: "news".into(),
+        file: folder.join("model.json"),
+        items: folder.join("items.jsonl"),
+        limit: 3,
+        limit_max: 1000,
+        candidates_max: 100_000,
+        candidates: vec![
+            set("business", &[("category", "b")], None),
+            set("top", &[], Some(("popularity", 4))),
+        ],
+        candidates_default: None,
+        per_category_max: None,
+        exclude_recent: true,
+    }
+}
+
+/// Writes the model and `count` items.
+pub(crate) fn folder(count: usize) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    replace(&folder.path().join("model.json"), MODEL);
+    replace(&folder.path().join("items.jsonl"), &items(count));
+    folder
+}
+
+/// Puts a file in place as deployments do: whole, by rename.
+pub(crate) fn replace(path: &Path, text: &str) {
+    let fresh = path.with_extension("new");
+    std::fs::write(&fresh, text).unwrap();
+    std::fs::rename(fresh, path).unwrap();
+}
