@@ -70,6 +70,11 @@ impl<'t> Document<'t> {
         }
     }
 
+    /// Whether there is a section or key `name` at the top.
+    pub fn has(&self, name: &str) -> bool {
+        self.root.contains_key(name)
+    }
+
     /// Reads the section `[name]`, or a single key at the top; the default when it is absent.
     pub fn section<T: DeserializeOwned + Default>(&mut self, name: &str) -> T {
         let Some(value) = self.root.get(name).cloned() else { return T::default() };

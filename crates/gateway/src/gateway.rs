@@ -16,6 +16,7 @@ use crate::flight::Flights;
 use crate::metrics::GatewayMetrics;
 use crate::plan::Plan;
 use crate::ports::{Compute, Profiles, Record};
+use crate::rollout::Rollout;
 use crate::trace::Trace;
 use crate::upstream::Pool;
 
@@ -64,6 +65,14 @@ impl Gateway {
             compute,
             work,
         })
+    }
+}
+
+impl Gateway {
+    /// The routes that personalise, with their rollouts.
+    pub fn rollouts(&self) -> impl Iterator<Item = (&str, &Rollout)> {
+        let routes = self.plan.routes.iter();
+        routes.filter_map(|route| Some((&*route.name, &route.personalise.as_ref()?.rollout)))
     }
 }
 

@@ -1,3 +1,58 @@
 //! The command line: parse, load the configuration, run the command.
+//!
+//! Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration (`EX_CONFIG`).
 
-fn main() {}
+mod admin;
+mod cli;
+mod client;
+mod commands;
+mod config;
+mod demo;
+mod environment;
+mod learn;
+mod live;
+mod ports;
+mod serve;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+// musl's malloc collapses under load (source document 003); this one is the same everywhere.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const EXIT_CONFIG: u8 = 78;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(environment::log_filter()))
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .init();
+    let done = match cli.command {
+        Command::Serve(args) => commands::serve(&args.config),
+        Command::Demo(args) => demo::run(&args),
+        Command::Config(command) => commands::config(command),
+        Command::Profiles(command) => commands::profiles(command),
+        Command::Model(command) => commands::model(command),
+        Command::Rollout(command) => commands::rollout(command),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report(&error),
+    }
+}
+
+fn report(error: &anyhow::Error) -> ExitCode {
+    if let Some(wrong) = error.downcast_ref::<commands::WrongConfig>() {
+        eprint!("{wrong}");
+        return ExitCode::from(EXIT_CONFIG);
+    }
+    eprintln!("error: {error:#}");
+    ExitCode::FAILURE
+}

@@ -1,0 +1,207 @@
+//! The pages and actions of the admin listener.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use chassis::admin::{Admin, Page, Visit};
+use serde_json::{Value, json};
+
+use crate::live::{self, Change};
+use crate::serve::Parts;
+
+/// Hangs up everything.
+pub fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
+    let mut admin = Admin::new(token);
+    let with = |page: fn(&Parts, &Visit<'_>) -> Page| {
+        let parts = Arc::clone(parts);
+        move |visit: &Visit<'_>| page(&parts, visit)
+    };
+    admin.page("/metrics", with(metrics));
+    admin.page("/status", with(status));
+    admin.page("/health/live", |_| Page::ok("text/plain", "live\n"));
+    admin.page("/health/ready", with(ready));
+    admin.page("/rollout", with(rollout));
+    admin.action("POST", "/rollout", with(change_rollout));
+    admin.action("DELETE", "/rollout", with(clear_rollout));
+    admin.audit(|client, action, body| {
+        let body = String::from_utf8_lossy(body);
+        tracing::info!(target: "audit", client, action, body = %body, "operator's action");
+    });
+    admin
+}
+
+fn metrics(parts: &Parts, _: &Visit<'_>) -> Page {
+    let gauge = |name: &str, help: &str, value: u64| {
+        let value = i64::try_from(value).unwrap_or(i64::MAX);
+        parts.registry.gauge(name, help, &[]).set(value);
+    };
+    let gateway = &parts.gateway;
+    gauge("tidegate_cache_entries", "Stored answers.", gateway.cache.entries() as u64);
+    gauge("tidegate_cache_bytes", "Bytes of stored answers.", gateway.cache.bytes());
+    gauge("tidegate_flights", "Fetches under way.", gateway.flights.count() as u64);
+    gauge("tidegate_waiters", "Requests that wait on flights.", gateway.flights.waiting() as u64);
+    if let Some(journal) = &parts.journal {
+        let stats = journal.stats();
+        gauge("tidegate_journal_bytes", "Bytes of the journal's end.", stats.offset);
+        gauge("tidegate_journal_unrecorded_lines", "Lines lost.", stats.unrecorded_lines);
+    }
+    Page::ok("text/plain; version=0.0.4", parts.registry.prometheus())
+}
+
+fn ready(parts: &Parts, _: &Visit<'_>) -> Page {
+    let reasons = not_ready(parts);
+    if reasons.is_empty() {
+        return Page::ok("text/plain", "ready\n");
+    }
+    let mut text = String::from("not ready\n");
+    for reason in reasons {
+        let _ = writeln!(text, "{reason}");
+    }
+    Page { status: 503, content_type: "text/plain", body: text.into_bytes() }
+}
+
+/// Why requests would fail that should not. Missing profiles are no reason: they cost
+/// personalisation, not answers.
+fn not_ready(parts: &Parts) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for model in parts.ranking.status() {
+        if model.version.is_none() {
+            reasons.push(format!("model `{}` has no good generation", model.name));
+        }
+    }
+    for upstream in &parts.gateway.plan.upstreams {
+        if !upstream.is_healthy() {
+            reasons.push(format!("upstream `{}` has no healthy server", upstream.name));
+        }
+    }
+    reasons
+}
+
+fn status(parts: &Parts, _: &Visit<'_>) -> Page {
+    let gateway = &parts.gateway;
+    let upstreams: Vec<Value> = gateway.plan.upstreams.iter().map(|u| upstream(u)).collect();
+    let models: Vec<Value> = parts.ranking.status().iter().map(model).collect();
+    let body = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "alarms": alarms(parts),
+        "cache": { "entries": gateway.cache.entries(), "bytes": gateway.cache.bytes(),
+                   "bytes_max": gateway.plan.cache_bytes_max },
+        "flights": { "count": gateway.flights.count(), "waiters": gateway.flights.waiting() },
+        "upstreams": upstreams,
+        "models": models,
+        "profiles": parts.profiles.as_ref().map(|p| profiles(p)),
+        "learned": parts.learned.status(),
+        "journal": parts.journal.as_ref().map(|j| journal(j)),
+        "rollout": shares(parts),
+    });
+    Page::json(200, format!("{body:#}\n"))
+}
+
+/// What an operator should look at.
+fn alarms(parts: &Parts) -> Vec<String> {
+    let mut alarms = not_ready(parts);
+    if let Some(profiles) = &parts.profiles {
+        let status = profiles.status().watched;
+        if profiles.generation().is_none() {
+            alarms.push("profiles: no good generation, everybody is `fallback`".to_owned());
+        }
+        alarms.extend(status.fault.map(|fault| format!("profiles: {}", fault.message)));
+    }
+    if let Some(journal) = &parts.journal {
+        alarms.extend(journal.stats().alarm.map(|alarm| format!("journal: {alarm}")));
+    }
+    alarms.extend(parts.learned.alarm());
+    alarms
+}
+
+fn upstream(upstream: &gateway::Upstream) -> Value {
+    let servers: Vec<Value> = upstream
+        .servers
+        .iter()
+        .map(|s| json!({ "address": s.address.to_string(), "healthy": s.health.is_healthy() }))
+        .collect();
+    json!({ "name": &*upstream.name, "healthy": upstream.is_healthy(), "servers": servers })
+}
+
+fn model(model: &serving::ModelStatus) -> Value {
+    json!({
+        "name": model.name, "version": model.version, "items": model.items,
+        "generation": model.file.generation,
+        "age_s": model.file.age.map(|age| age.as_secs()),
+        "error": model.file.fault.as_ref().map(|fault| fault.message.clone()),
+        "items_error": model.items_file.fault.as_ref().map(|fault| fault.message.clone()),
+    })
+}
+
+fn profiles(profiles: &profiles::Profiles) -> Value {
+    let status = profiles.status();
+    json!({
+        "generation": status.watched.generation,
+        "age_s": status.watched.age.map(|age| age.as_secs()),
+        "rows": status.file.as_ref().and_then(|file| file.rows),
+        "filter_bytes": status.file.as_ref().and_then(|file| file.filter_bytes),
+        "error": status.watched.fault.map(|fault| fault.message),
+    })
+}
+
+fn journal(journal: &journal::Journal) -> Value {
+    let stats = journal.stats();
+    json!({
+        "offset": stats.offset, "lines": stats.lines, "segments": stats.segments,
+        "unsynced_s": stats.unsynced_age.as_secs_f64(),
+        "unrecorded_lines": stats.unrecorded_lines, "alarm": stats.alarm,
+    })
+}
+
+fn shares(parts: &Parts) -> Value {
+    let routes = live::rollouts(&parts.gateway).map(|(name, rollout)| {
+        let shares = rollout.shares();
+        let text = json!({
+            "rollout": shares.rollout, "hold_out": shares.hold_out,
+            "guard": shares.guard, "killed": shares.killed,
+        });
+        (name.to_owned(), text)
+    });
+    Value::Object(routes.collect())
+}
+
+fn rollout(parts: &Parts, _: &Visit<'_>) -> Page {
+    Page::json(200, format!("{:#}\n", shares(parts)))
+}
+
+/// Fields: `route` (all routes without it), `rollout` and `hold_out` (0 to 1), `killed`.
+fn change_rollout(parts: &Parts, visit: &Visit<'_>) -> Page {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Asked {
+        route: Option<String>,
+        rollout: Option<f64>,
+        hold_out: Option<f64>,
+        killed: Option<bool>,
+    }
+    let asked: Asked = match serde_json::from_slice(visit.body) {
+        Ok(asked) => asked,
+        Err(error) => return refuse(400, &error.to_string()),
+    };
+    let mut shares = [asked.rollout, asked.hold_out].into_iter().flatten();
+    if shares.any(|share| !(0.0..=1.0).contains(&share)) {
+        return refuse(400, "a share is a number from 0 to 1");
+    }
+    let change =
+        Change { rollout: asked.rollout, hold_out: asked.hold_out, killed: asked.killed };
+    match parts.live.change(asked.route.as_deref(), change) {
+        Ok(()) => rollout(parts, visit),
+        Err(error) => refuse(400, &format!("{error:#}")),
+    }
+}
+
+fn clear_rollout(parts: &Parts, visit: &Visit<'_>) -> Page {
+    match parts.live.clear(None) {
+        Ok(()) => rollout(parts, visit),
+        Err(error) => refuse(400, &format!("{error:#}")),
+    }
+}
+
+fn refuse(status: u16, why: &str) -> Page {
+    Page::json(status, format!("{}\n", json!({ "error": why })))
+}

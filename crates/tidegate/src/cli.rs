@@ -1,0 +1,151 @@
+//! The command line: noun, then verb. Data goes to stdout, logs to stderr.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// A personalised, model-ranked API in front of millions of users, from a handful of machines.
+#[derive(Debug, Parser)]
+#[command(name = "tidegate", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the roles that the configuration names.
+    Serve(ConfigArgs),
+    /// Run the news example, self-contained, with simulated readers.
+    Demo(DemoArgs),
+    /// Check, print or explain the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Build, inspect or check profile files.
+    #[command(subcommand)]
+    Profiles(ProfilesCommand),
+    /// Inspect a model or score with it.
+    #[command(subcommand)]
+    Model(ModelCommand),
+    /// Show or change who gets a personalised answer, in a running server.
+    #[command(subcommand)]
+    Rollout(RolloutCommand),
+}
+
+/// Which configuration.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    /// The configuration file.
+    #[arg(short, long, value_name = "FILE", default_value = "tidegate.toml")]
+    pub config: PathBuf,
+}
+
+/// How to run the demo.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Serve only, without simulated readers.
+    #[arg(long)]
+    pub no_readers: bool,
+    /// End after this many seconds; runs until interrupted otherwise.
+    #[arg(long, value_name = "N")]
+    pub seconds: Option<u64>,
+    /// Public address.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8080")]
+    pub public: std::net::SocketAddr,
+    /// Admin address.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8081")]
+    pub admin: std::net::SocketAddr,
+    /// Requests a second of all readers together.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub rate: u32,
+}
+
+/// What to do with the configuration.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Report every error at once, with line and key; exit code 78 when there is one.
+    Check(ConfigArgs),
+    /// Print the configuration as it stands, live changes included.
+    Print(ConfigArgs),
+    /// Print every key there is, with its meaning and default.
+    Reference,
+}
+
+/// What to do with profiles.
+#[derive(Debug, Subcommand)]
+pub enum ProfilesCommand {
+    /// Build the profile file from the journal, as `[profiles]` says, and swap it in.
+    Build(ConfigArgs),
+    /// Show what a profile file holds, of one user or in all.
+    Inspect {
+        /// The profile file.
+        file: PathBuf,
+        /// The user whose profile is shown.
+        #[arg(long, value_name = "ID")]
+        user: Option<String>,
+    },
+    /// Check a profile file thoroughly; exit code 1 when it is not fit.
+    Check {
+        /// The profile file.
+        file: PathBuf,
+    },
+}
+
+/// What to do with a model.
+#[derive(Debug, Subcommand)]
+pub enum ModelCommand {
+    /// Show a model's features, weights and version.
+    Inspect {
+        /// The model file.
+        file: PathBuf,
+        /// Check the model against these items, too.
+        #[arg(long, value_name = "FILE")]
+        items: Option<PathBuf>,
+    },
+    /// Rank items with a model; reads a `rank` request body from stdin.
+    Score {
+        /// The model file.
+        file: PathBuf,
+        /// The items file.
+        #[arg(long, value_name = "FILE")]
+        items: PathBuf,
+    },
+}
+
+/// What to do with the rollout.
+#[derive(Debug, Subcommand)]
+pub enum RolloutCommand {
+    /// Show the shares of every route that personalises.
+    Show(AdminArgs),
+    /// Change shares; they stay changed after a restart, until cleared.
+    Set {
+        /// Which server.
+        #[command(flatten)]
+        admin: AdminArgs,
+        /// The route; all that personalise by default.
+        #[arg(long)]
+        route: Option<String>,
+        /// Share of users with a profile who are let in, such as 5%.
+        #[arg(long, value_name = "SHARE")]
+        rollout: Option<String>,
+        /// Share of users who never are, such as 1%.
+        #[arg(long, value_name = "SHARE")]
+        hold_out: Option<String>,
+        /// The kill switch: `on` gives everybody the generic answer.
+        #[arg(long, value_name = "on|off")]
+        kill: Option<String>,
+        /// Forget every change: the configuration stands again.
+        #[arg(long, conflicts_with_all = ["rollout", "hold_out", "kill", "route"])]
+        clear: bool,
+    },
+}
+
+/// Which running server.
+#[derive(Debug, Args)]
+pub struct AdminArgs {
+    /// Its admin address.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8081")]
+    pub admin: std::net::SocketAddr,
+}

@@ -1,0 +1,190 @@
+//! The commands that are not `demo`: each reads its arguments, calls one role and prints.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use chassis::config::Problem;
+use serde_json::{Value, json};
+
+use crate::cli::{AdminArgs, ConfigCommand, ModelCommand, ProfilesCommand, RolloutCommand};
+use crate::client::Client;
+use crate::config::{self, Plan};
+use crate::environment;
+use crate::ports::user_key;
+use crate::serve;
+use crate::signals::EndSignals;
+
+mod reference;
+
+/// A configuration with errors.
+#[derive(Debug)]
+pub struct WrongConfig {
+    file: PathBuf,
+    problems: Vec<Problem>,
+}
+
+impl fmt::Display for WrongConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.problems.len();
+        let plural = if count == 1 { "error" } else { "errors" };
+        writeln!(f, "{}: {count} {plural}", self.file.display())?;
+        self.problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))
+    }
+}
+
+impl std::error::Error for WrongConfig {}
+
+/// `tidegate serve`
+pub fn serve(file: &Path) -> Result<()> {
+    let plan = load(file)?;
+    let mut signals = EndSignals::install()?;
+    let server = serve::start(plan)?;
+    tracing::info!(public = %server.public, admin = %server.admin, "serving");
+    signals.wait();
+    server.stop()
+}
+
+/// `tidegate config …`
+pub fn config(command: ConfigCommand) -> Result<()> {
+    match command {
+        ConfigCommand::Check(args) => {
+            let plan = load(&args.config)?;
+            for note in notes(&plan) {
+                println!("note: {note}");
+            }
+            println!("{}: no errors", args.config.display());
+        }
+        ConfigCommand::Print(args) => print_config(&args.config)?,
+        ConfigCommand::Reference => print!("{}", reference::text()),
+    }
+    Ok(())
+}
+
+/// `tidegate profiles …`
+pub fn profiles(command: ProfilesCommand) -> Result<()> {
+    match command {
+        ProfilesCommand::Build(args) => build_profiles(&load(&args.config)?),
+        ProfilesCommand::Inspect { file, user } => {
+            let inspection = profiles::inspect(&file, user.as_deref().map(str::as_bytes))?;
+            println!("{inspection}");
+            Ok(())
+        }
+        ProfilesCommand::Check { file } => {
+            let report = profiles::check(&file)?;
+            println!("{report}");
+            Ok(())
+        }
+    }
+}
+
+/// `tidegate model …`
+pub fn model(command: ModelCommand) -> Result<()> {
+    match command {
+        ModelCommand::Inspect { file, items } => {
+            println!("{}", serving::inspect(&file, items.as_deref())?);
+        }
+        ModelCommand::Score { file, items } => {
+            let mut body = Vec::new();
+            std::io::stdin().read_to_end(&mut body).context("read the request from stdin")?;
+            let answer = serving::score(&file, &items, &body)?;
+            std::io::stdout().write_all(&answer)?;
+            println!();
+        }
+    }
+    Ok(())
+}
+
+/// `tidegate rollout …`
+pub fn rollout(command: RolloutCommand) -> Result<()> {
+    match command {
+        RolloutCommand::Show(admin) => ask_admin(&admin, "GET", &[]),
+        RolloutCommand::Set { admin, clear: true, .. } => ask_admin(&admin, "DELETE", &[]),
+        RolloutCommand::Set { admin, route, rollout, hold_out, kill, .. } => {
+            let killed = kill.map(|text| match text.as_str() {
+                "on" => Ok(true),
+                "off" => Ok(false),
+                other => bail!("`--kill {other}` is none of on, off"),
+            });
+            let body = json!({
+                "route": route,
+                "rollout": rollout.as_deref().map(share).transpose()?,
+                "hold_out": hold_out.as_deref().map(share).transpose()?,
+                "killed": killed.transpose()?,
+            });
+            ask_admin(&admin, "POST", body.to_string().as_bytes())
+        }
+    }
+}
+
+fn load(file: &Path) -> Result<Plan> {
+    let wrong = |problems| WrongConfig { file: file.to_owned(), problems };
+    Ok(config::load(file).map_err(wrong)?)
+}
+
+/// What an operator should know of a configuration that is not wrong.
+fn notes(plan: &Plan) -> Vec<String> {
+    let mut notes = Vec::new();
+    let hashed = plan.journal.as_ref().is_some_and(|journal| journal.user_key.is_some());
+    if hashed && plan.profiles.is_some() {
+        notes.push("`user = \"hash\"`: the profile file holds hashes and does not serve Varnish".into());
+    }
+    if plan.journal.is_none() {
+        notes.push("without [journal] nothing is recorded".into());
+    }
+    notes
+}
+
+fn print_config(file: &Path) -> Result<()> {
+    let plan = load(file)?;
+    let text = std::fs::read_to_string(file).with_context(|| format!("read `{}`", file.display()))?;
+    print!("{text}");
+    let live = plan.root.join("data/live.toml");
+    match std::fs::read_to_string(&live) {
+        Ok(changes) => {
+            println!("\n# Live changes, which win until cleared ({}):", live.display());
+            changes.lines().for_each(|line| println!("# {line}"));
+        }
+        Err(_) => println!("\n# No live changes."),
+    }
+    Ok(())
+}
+
+fn build_profiles(plan: &Plan) -> Result<()> {
+    let profiles = plan.profiles.as_ref().context("the configuration has no [profiles]")?;
+    let journal = plan.journal.as_ref().context("the configuration has no [journal]")?;
+    let key = user_key(journal.user_key.as_deref());
+    let built = profiles::rebuild_from_journal(&journal.options.dir, profiles, &key)?;
+    println!(
+        "{}: {} profiles of {} users, {} bytes",
+        profiles.file.display(),
+        built.rows,
+        built.users,
+        built.bytes
+    );
+    Ok(())
+}
+
+fn ask_admin(admin: &AdminArgs, method: &str, body: &[u8]) -> Result<()> {
+    let mut client = Client::connect(admin.admin).context("is `tidegate serve` running?")?;
+    let token = environment::admin_token();
+    let fields = token.map(|token| format!("authorization: Bearer {token}\r\n"));
+    let reply = client.send(method, "/rollout", &fields.unwrap_or_default(), body)?;
+    let text = String::from_utf8_lossy(&reply.body);
+    if reply.status != 200 {
+        let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
+        bail!("{}", parsed["error"].as_str().unwrap_or(&text));
+    }
+    print!("{text}");
+    Ok(())
+}
+
+fn share(text: &str) -> Result<f64> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    match percent {
+        Some(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => bail!("`{text}` is no share; write 0% to 100%"),
+    }
+}
+

@@ -1,0 +1,84 @@
+//! The annotated reference of the configuration, generated from the `Config` types' doc comments.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+use crate::config::Config;
+
+const WIDTH: usize = 96;
+
+/// Every section with every key, each explained.
+pub fn text() -> String {
+    let schema = schemars::schema_for!(Config).to_value();
+    let empty = Map::new();
+    let definitions = schema["$defs"].as_object().unwrap_or(&empty);
+    let mut out = String::from(
+        "# Every key of tidegate.toml. All are optional but names, paths and targets.\n\
+         # Lengths of time: 20ms, 1s, 5m, 6h, 14d. Sizes: 64KB, 256MB, 20GB. Shares: 5%.\n",
+    );
+    let sections = schema["properties"].as_object().unwrap_or(&empty);
+    for (name, section) in sections {
+        let is_list = section["type"] == "array";
+        let table = resolve(if is_list { &section["items"] } else { section }, definitions);
+        let heading = if is_list { format!("[[{name}]]") } else { format!("[{name}]") };
+        let _ = write!(out, "\n{}{heading}\n", comment(description(section, table)));
+        keys(&mut out, table, definitions, "");
+    }
+    out
+}
+
+fn keys(out: &mut String, table: &Value, definitions: &Map<String, Value>, prefix: &str) {
+    let Some(properties) = table["properties"].as_object() else { return };
+    for (name, property) in properties {
+        let target = resolve(property, definitions);
+        let text = description(property, target);
+        let _ = write!(out, "{}# {prefix}{name} = {}\n", comment(text), shape(target));
+        keys(out, target, definitions, &format!("{prefix}{name}."));
+    }
+}
+
+fn description<'v>(property: &'v Value, target: &'v Value) -> &'v str {
+    property["description"].as_str().or_else(|| target["description"].as_str()).unwrap_or("")
+}
+
+/// Follows a reference, and takes the type out of an optional one.
+fn resolve<'v>(value: &'v Value, definitions: &'v Map<String, Value>) -> &'v Value {
+    if let Some(name) = value["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+        return definitions.get(name).unwrap_or(value);
+    }
+    let choices = value["anyOf"].as_array();
+    let inner = choices.and_then(|list| list.iter().find(|choice| choice["type"] != "null"));
+    inner.map_or(value, |inner| resolve(inner, definitions))
+}
+
+fn shape(target: &Value) -> &'static str {
+    let kind = match &target["type"] {
+        Value::Array(kinds) => kinds.iter().find_map(|k| k.as_str().filter(|k| *k != "null")),
+        kind => kind.as_str(),
+    };
+    match kind {
+        Some("string") => "\"…\"",
+        Some("integer" | "number") => "0",
+        Some("boolean") => "false",
+        Some("array") => "[ … ]",
+        Some("object") => "{ … }",
+        _ => "…",
+    }
+}
+
+fn comment(text: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if line.len() + word.len() + 3 > WIDTH {
+            let _ = writeln!(lines, "#{line}");
+            line.clear();
+        }
+        let _ = write!(line, " {word}");
+    }
+    if !line.is_empty() {
+        let _ = writeln!(lines, "#{line}");
+    }
+    lines
+}

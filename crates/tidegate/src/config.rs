@@ -1,0 +1,295 @@
+//! The configuration of the whole process: composed of the roles' sections, checked in one go.
+//!
+//! Every section is optional. All errors of a file come out together, each with line and key.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use chassis::config::{Document, Problem};
+use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
+use journal::{Keep, OnFull, Sync};
+use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serving::{ModelConfig, ModelPlan};
+use stdx::{ByteSize, Span};
+
+use crate::environment;
+
+/// Every section, as it may stand in the file.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Threads.
+    pub cores: CoresConfig,
+    /// Addresses.
+    pub listen: ListenConfig,
+    /// The access log as a queue. Without this section nothing is recorded.
+    pub journal: Option<JournalConfig>,
+    /// Whatever answers a miss over HTTP.
+    pub upstream: Vec<UpstreamConfig>,
+    /// Models served from this process.
+    pub model: Vec<ModelConfig>,
+    /// User profiles.
+    pub profiles: Option<ProfilesConfig>,
+    /// Memory for stored answers.
+    pub cache: StoreConfig,
+    /// Bounds that protect the machine.
+    pub limits: LimitsConfig,
+    /// What happens to requests; the first route that matches wins.
+    pub route: Vec<RouteConfig>,
+}
+
+/// Names of the sections, for the check of unknown ones.
+pub const SECTIONS: [&str; 9] =
+    ["cores", "listen", "journal", "upstream", "model", "profiles", "cache", "limits", "route"];
+
+/// Threads, such as `cores = { edge = 1, work = 1 }`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CoresConfig {
+    /// Threads that serve connections; default: one a core of the machine.
+    pub edge: Option<usize>,
+    /// Threads for work of more than 200 µs; default: one a core of the machine.
+    pub work: Option<usize>,
+}
+
+/// Addresses.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ListenConfig {
+    /// Where the routes are served; default `127.0.0.1:8080`.
+    pub public: Option<String>,
+    /// Where metrics, status and actions are served; default `127.0.0.1:8081`. Loopback only,
+    /// unless there is a token.
+    pub admin: Option<String>,
+    /// Token that admin requests must carry as `Authorization: Bearer …`; the environment variable
+    /// `TIDEGATE_ADMIN_TOKEN` wins.
+    pub admin_token: Option<String>,
+    /// Time that connections get to finish when the process is told to end; default `30s`.
+    pub drain: Option<String>,
+}
+
+/// The access log as a queue.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct JournalConfig {
+    /// Folder; default `data/journal`.
+    pub dir: Option<String>,
+    /// How often records reach the disk, such as `1s` (default), or `always`: then collection routes
+    /// answer after fsync.
+    pub sync: Option<String>,
+    /// What is kept.
+    pub keep: Option<KeepConfig>,
+    /// What happens when the disk is full: `serve` (default) counts what is not recorded, `refuse`
+    /// answers 503 on collection routes.
+    pub on_full: Option<String>,
+    /// Size at which a segment is sealed; default `64MB`.
+    pub segment_bytes_max: Option<String>,
+    /// `full` (default) or `truncate`: the last byte of an IPv4 address, the last ten of an IPv6
+    /// address are not recorded.
+    pub client_ip: Option<String>,
+    /// `plain` (default) or `hash`: user ids are recorded as keyed hashes, and profiles are built
+    /// and looked up by the same; such a profile file does not serve Varnish.
+    pub user: Option<String>,
+    /// Key of the hash; needed with `user = "hash"`.
+    pub user_key: Option<String>,
+}
+
+/// What the journal keeps.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeepConfig {
+    /// Age of the oldest segment; default `14d`.
+    pub age: Option<String>,
+    /// Bytes of all segments; default `20GB`.
+    pub bytes: Option<String>,
+}
+
+/// Everything the process is to do.
+#[derive(Debug)]
+pub struct Plan {
+    /// Folder of the configuration file; relative paths start there.
+    pub root: PathBuf,
+    /// Threads that serve connections.
+    pub edge_cores: usize,
+    /// Threads for long work.
+    pub work_threads: usize,
+    /// Public address.
+    pub public: SocketAddr,
+    /// Admin address.
+    pub admin: SocketAddr,
+    /// Admin token.
+    pub admin_token: Option<String>,
+    /// Time to drain.
+    pub drain: Duration,
+    /// The journal.
+    pub journal: Option<JournalPlan>,
+    /// Models.
+    pub models: Vec<ModelPlan>,
+    /// Profiles.
+    pub profiles: Option<ProfilesPlan>,
+    /// The gateway.
+    pub gateway: gateway::Plan,
+}
+
+/// The journal as meant.
+#[derive(Debug, Clone)]
+pub struct JournalPlan {
+    /// Options of the journal itself.
+    pub options: journal::Options,
+    /// Addresses are cut.
+    pub truncate_ip: bool,
+    /// Key of user ids' hashes.
+    pub user_key: Option<String>,
+}
+
+/// Reads and checks a configuration file.
+///
+/// # Errors
+/// Every problem found, in the order of the lines.
+pub fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("read the configuration `{}`: {error}", path.display());
+        vec![Problem { line: 0, key: String::new(), message }]
+    })?;
+    let root = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+    check(&text, root.unwrap_or(Path::new(".")))
+}
+
+/// Checks the text of a configuration.
+///
+/// # Errors
+/// Every problem found, in the order of the lines.
+pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
+    let mut document = Document::parse(text);
+    document.known_sections(&SECTIONS);
+    let cores: CoresConfig = document.section("cores");
+    let listen: ListenConfig = document.section("listen");
+    let journal = document.has("journal").then(|| document.section::<JournalConfig>("journal"));
+    let journal = journal.map(|journal| check_journal(journal, root, &mut document));
+    let models: Vec<ModelConfig> = document.sections("model");
+    let models = serving::plan(&models, root, &mut |key, why| document.wrong(key, why));
+    let profiles = document.has("profiles").then(|| document.section("profiles"));
+    let profiles = profiles.map(|config: ProfilesConfig| {
+        profiles::config::plan(&config, root, &mut |key, why| document.wrong(key, why))
+    });
+    let sections = gateway::Sections {
+        upstreams: document.sections("upstream"),
+        routes: document.sections("route"),
+        cache: document.section("cache"),
+        limits: document.section("limits"),
+    };
+    let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    let gateway = gateway::Plan::check(sections, &names, &mut document);
+    let machine = std::thread::available_parallelism().map_or(1, usize::from);
+    let public = address(&mut document, "listen.public", listen.public, "127.0.0.1:8080");
+    let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
+    let drain = span(&mut document, "listen.drain", listen.drain, Duration::from_secs(30));
+    let plan = Plan {
+        root: root.to_owned(),
+        edge_cores: cores.edge.unwrap_or(machine).max(1),
+        work_threads: cores.work.unwrap_or(machine).max(1),
+        public,
+        admin,
+        admin_token: environment::admin_token().or(listen.admin_token),
+        drain,
+        journal,
+        models,
+        profiles,
+        gateway,
+    };
+    let problems = document.into_problems();
+    if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>) -> JournalPlan {
+    let sync = match config.sync.as_deref() {
+        Some("always") => Sync::Always,
+        _ => Sync::Every(span(document, "journal.sync", config.sync, Duration::from_secs(1))),
+    };
+    let keep = config.keep.unwrap_or_default();
+    let age = span(document, "journal.keep.age", keep.age, Duration::from_secs(14 * 86_400));
+    let bytes = size(document, "journal.keep.bytes", keep.bytes, 20_000_000_000);
+    let on_full = match config.on_full.as_deref() {
+        None | Some("serve") => OnFull::Serve,
+        Some("refuse") => OnFull::Refuse,
+        Some(other) => {
+            document.wrong("journal.on_full", format!("`{other}` is none of serve, refuse"));
+            OnFull::Serve
+        }
+    };
+    let truncate_ip = match config.client_ip.as_deref() {
+        None | Some("full") => false,
+        Some("truncate") => true,
+        Some(other) => {
+            document.wrong("journal.client_ip", format!("`{other}` is none of full, truncate"));
+            false
+        }
+    };
+    let user_key = match (config.user.as_deref(), config.user_key) {
+        (None | Some("plain"), None) => None,
+        (Some("hash"), Some(key)) => Some(key),
+        (Some("hash"), None) => {
+            document.wrong("journal.user", "`hash` needs a secret `user_key`");
+            None
+        }
+        (None | Some("plain"), Some(_)) => {
+            document.wrong("journal.user_key", "goes with `user = \"hash\"`");
+            None
+        }
+        (Some(other), _) => {
+            document.wrong("journal.user", format!("`{other}` is none of plain, hash"));
+            None
+        }
+    };
+    let dir = root.join(config.dir.as_deref().unwrap_or("data/journal"));
+    let segment = size(document, "journal.segment_bytes_max", config.segment_bytes_max, 64_000_000);
+    let mut options = journal::Options::new(dir);
+    options.sync = sync;
+    options.keep = Keep { age, bytes };
+    options.on_full = on_full;
+    options.segment_bytes_max = segment;
+    JournalPlan { options, truncate_ip, user_key }
+}
+
+fn address(
+    document: &mut Document<'_>,
+    key: &str,
+    text: Option<String>,
+    default: &str,
+) -> SocketAddr {
+    let text = text.unwrap_or_else(|| default.to_owned());
+    text.parse().unwrap_or_else(|_| {
+        document.wrong(key, format!("`{text}` is no address; write IP:PORT, such as {default}"));
+        SocketAddr::from(([127, 0, 0, 1], 0))
+    })
+}
+
+fn span(
+    document: &mut Document<'_>,
+    key: &str,
+    text: Option<String>,
+    default: Duration,
+) -> Duration {
+    let Some(text) = text else { return default };
+    match text.parse::<Span>() {
+        Ok(span) => span.0,
+        Err(error) => {
+            document.wrong(key, error.to_string());
+            default
+        }
+    }
+}
+
+fn size(document: &mut Document<'_>, key: &str, text: Option<String>, default: u64) -> u64 {
+    let Some(text) = text else { return default };
+    match text.parse::<ByteSize>() {
+        Ok(size) => size.0,
+        Err(error) => {
+            document.wrong(key, error.to_string());
+            default
+        }
+    }
+}

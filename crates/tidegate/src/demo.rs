@@ -1,0 +1,87 @@
+//! The news example, self-contained: serves, lets simulated readers read, and shows the loop close.
+//!
+//! The headlines and reading paths are real; who reads what is drawn from a stated mixture, so the
+//! uplift that is shown is planted (examples/news/README.md).
+
+mod readers;
+mod screen;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::cli::DemoArgs;
+use crate::commands::WrongConfig;
+use crate::config::{self, Plan};
+use crate::serve;
+use crate::signals::{EndSignals, Waited};
+use readers::Readers;
+use screen::Screen;
+
+const CONFIG: &str = include_str!("../../../examples/news/tidegate.toml");
+const ITEMS: &[u8] = include_bytes!("../../../examples/news/items.jsonl");
+const MODEL: &[u8] = include_bytes!("../../../examples/news/model.json");
+const READERS: &str = include_str!("../../../examples/news/readers.tsv");
+
+/// Runs the demo until it is told to end.
+///
+/// # Errors
+/// When an address is taken, or the folder for temporary files cannot be written.
+pub fn run(args: &DemoArgs) -> Result<()> {
+    let mut signals = EndSignals::install()?;
+    let folder = Folder::make()?;
+    let plan = plan(&folder.0, args)?;
+    let server = serve::start(plan).context("hint: --public and --admin choose other addresses")?;
+    let readers = match args.no_readers {
+        true => None,
+        false => Some(Arc::new(Readers::start(server.public, READERS, args.rate)?)),
+    };
+    let mut screen = Screen::open(server.public, server.admin, &folder.0);
+    let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    while signals.wait_for(Duration::from_secs(1)) == Waited::TimeOut {
+        screen.show(&server.parts, readers.as_deref());
+        if end.is_some_and(|end| Instant::now() >= end) {
+            break;
+        }
+    }
+    if let Some(readers) = readers {
+        readers.stop();
+    }
+    server.stop()
+}
+
+fn plan(folder: &Path, args: &DemoArgs) -> Result<Plan> {
+    let file = folder.join("tidegate.toml");
+    for (name, content) in
+        [("tidegate.toml", CONFIG.as_bytes()), ("items.jsonl", ITEMS), ("model.json", MODEL)]
+    {
+        std::fs::write(folder.join(name), content)
+            .with_context(|| format!("write `{}`", folder.join(name).display()))?;
+    }
+    let mut plan =
+        config::load(&file).map_err(|problems| WrongConfig { file: file.clone(), problems })?;
+    plan.public = args.public;
+    plan.admin = args.admin;
+    plan.drain = Duration::from_secs(2);
+    Ok(plan)
+}
+
+/// A folder for one run; goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn make() -> Result<Self> {
+        let folder = std::env::temp_dir().join(format!("tidegate-demo-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).with_context(|| format!("make `{}`", folder.display()))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What stays behind lies in the system's folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,175 @@
+//! Simulated readers: each asks for recommendations and reads what it likes, at a bounded rate.
+//!
+//! A reader likes categories as its line in `readers.tsv` says. It goes down the list and reads an
+//! item with a probability of its liking for the item's category; so a list that fits is read from
+//! more often, and the figures show it.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::client::Client;
+
+/// Readers who come back often; the rest of the file is not needed to see the loop close.
+const READERS_MAX: usize = 400;
+/// Share of visits without a user id.
+const ANONYMOUS: f64 = 0.3;
+/// A reader reads an item it likes fully with this probability, when it comes to it.
+const READS: f64 = 0.35;
+
+/// The thread that plays all readers.
+pub struct Readers {
+    stopped: Arc<AtomicBool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Lists shown and lists read from, for personalised answers and for others.
+    pub seen: Arc<[Seen; 2]>,
+}
+
+/// How lists were received.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Lists shown to readers with an id.
+    pub shown: AtomicU64,
+    /// Lists of which something was read.
+    pub read: AtomicU64,
+}
+
+struct Reader {
+    id: String,
+    likes: HashMap<String, f64>,
+}
+
+impl Readers {
+    /// Starts at `rate` requests a second.
+    ///
+    /// # Errors
+    /// When the readers' file is not as expected, or there is no thread.
+    pub fn start(address: SocketAddr, text: &str, rate: u32) -> Result<Self> {
+        let readers: Option<Vec<Reader>> = text.lines().take(READERS_MAX).map(parse).collect();
+        let readers = readers.context("read the readers' file")?;
+        let stopped = Arc::new(AtomicBool::new(false));
+        let seen: Arc<[Seen; 2]> = Arc::default();
+        let mut play = Play {
+            address,
+            readers,
+            seen: Arc::clone(&seen),
+            dice: Dice(0x5eed),
+            pause: Duration::from_secs(1) / rate.max(1),
+            next: Instant::now(),
+        };
+        let told = Arc::clone(&stopped);
+        let thread = std::thread::Builder::new().name("readers".to_owned()).spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                if let Err(error) = play.visit_until(&told) {
+                    tracing::debug!(%error, "readers come back");
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+            }
+        })?;
+        Ok(Self { stopped, thread: Mutex::new(Some(thread)), seen })
+    }
+
+    /// Ends the visits.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.lock().take() {
+            // A reader that panicked said so itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Play {
+    address: SocketAddr,
+    readers: Vec<Reader>,
+    seen: Arc<[Seen; 2]>,
+    dice: Dice,
+    pause: Duration,
+    next: Instant,
+}
+
+impl Play {
+    fn visit_until(&mut self, stopped: &AtomicBool) -> Result<()> {
+        let mut client = Client::connect(self.address)?;
+        while !stopped.load(Ordering::Relaxed) {
+            self.visit(&mut client)?;
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, client: &mut Client) -> Result<()> {
+        let anonymous = self.dice.roll() < ANONYMOUS;
+        // Squared, so that some readers come much more often than others.
+        let place = self.dice.roll() * self.dice.roll() * self.readers.len() as f64;
+        let reader = place as usize;
+        let cookie = match anonymous {
+            true => String::new(),
+            false => format!("cookie: userId={}\r\n", self.readers[reader].id),
+        };
+        self.wait();
+        let reply = client.send("GET", "/1/recommendations.json", &cookie, b"")?;
+        let list: Value = serde_json::from_slice(&reply.body).context("read the list")?;
+        if anonymous {
+            return Ok(());
+        }
+        let own = reply.field("tidegate-decision") == Some("personalised");
+        let seen = Arc::clone(&self.seen);
+        let seen = &seen[usize::from(own)];
+        seen.shown.fetch_add(1, Ordering::Relaxed);
+        let request = list["request_id"].as_str().unwrap_or("");
+        let mut any = false;
+        for item in list["items"].as_array().map_or(&[][..], Vec::as_slice) {
+            let category = item["category"].as_str().unwrap_or("");
+            let liking = self.readers[reader].likes.get(category).copied().unwrap_or(0.0);
+            if self.dice.roll() < READS * liking {
+                let id = item["id"].as_str().unwrap_or("");
+                let target = format!("/1/feedback/read?item={id}&request={request}");
+                self.wait();
+                client.send("POST", &target, &cookie, b"")?;
+                any = true;
+            }
+        }
+        seen.read.fetch_add(u64::from(any), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn wait(&mut self) {
+        self.next += self.pause;
+        let now = Instant::now();
+        match self.next.checked_duration_since(now) {
+            Some(early) => std::thread::sleep(early),
+            // Behind: do not catch up in a burst.
+            None => self.next = now,
+        }
+    }
+}
+
+/// `ID <tab> CATEGORY:SHARE,… <tab> ITEM …`
+fn parse(line: &str) -> Option<Reader> {
+    let mut columns = line.split('\t');
+    let id = columns.next()?.to_owned();
+    let likes = columns.next()?.split(',').map(|pair| {
+        let (category, share) = pair.split_once(':')?;
+        Some((category.to_owned(), share.parse().ok()?))
+    });
+    Some(Reader { id, likes: likes.collect::<Option<_>>()? })
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the same readers do the same at every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}

@@ -1,0 +1,13 @@
+//! The only place where the environment is read.
+
+#![expect(clippy::disallowed_methods, reason = "this is the file that may")]
+
+/// Which log lines are shown, in `tracing`'s filter syntax (`TIDEGATE_LOG`); `info` by default.
+pub fn log_filter() -> String {
+    std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| "info".to_owned())
+}
+
+/// The admin token (`TIDEGATE_ADMIN_TOKEN`), which wins over the configuration's.
+pub fn admin_token() -> Option<String> {
+    std::env::var("TIDEGATE_ADMIN_TOKEN").ok().filter(|token| !token.is_empty())
+}

@@ -1,0 +1,178 @@
+//! Hands the gateway the real ones: profiles, models, the journal.
+//!
+//! Each adapter is thin; the work is in the crate that it adapts.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use exchange::ExchangeRef;
+use gateway::{Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
+use journal::{Appended, Lane};
+use profiles::{Lookup, UserKey};
+use serving::{Impression, Ranking, RecommendParams};
+
+use crate::config::JournalPlan;
+
+/// Path under which the model API names the model.
+const RANK_PREFIX: &str = "/v1/models/";
+const RANK_SUFFIX: &str = "/rank";
+
+/// Profiles for the gateway's decisions.
+pub struct ProfileLookup(pub Arc<profiles::Profiles>);
+
+impl Profiles for ProfileLookup {
+    fn look_up(&self, user: &[u8]) -> Profile {
+        match self.0.lookup(user) {
+            Lookup::Present => Profile::Present,
+            Lookup::Absent => Profile::Absent,
+            Lookup::NoGeneration | Lookup::Broken => Profile::Unavailable,
+        }
+    }
+}
+
+/// Models for the gateway's routes.
+pub struct ModelAnswers {
+    /// The models.
+    pub ranking: Arc<Ranking>,
+    /// Where user features come from.
+    pub profiles: Option<Arc<profiles::Profiles>>,
+}
+
+impl Compute for ModelAnswers {
+    fn cost(&self, question: &Question<'_>) -> Duration {
+        match (question.model, rank_model(question.path)) {
+            (Some(model), _) => self.ranking.cost(model, None),
+            (None, Some(model)) => self.ranking.body_cost(model, question.body.len()),
+            (None, None) => Duration::ZERO,
+        }
+    }
+
+    fn compute(
+        &self,
+        question: &Question<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Computed, (u16, String)> {
+        let mut hex = [0; 32];
+        let id = hex_id(question.id, &mut hex);
+        let Some(model) = question.model else { return self.rank(question, id, out) };
+        let begun = Instant::now();
+        let profile = question.user.and_then(|user| self.profiles.as_ref()?.data(user));
+        let features = begun.elapsed();
+        let text = |name| exchange::query_value(question.query.as_bytes(), name);
+        let utf8 = |name| text(name).and_then(|value| String::from_utf8(value.into_owned()).ok());
+        let (limit, category) = (utf8("limit"), utf8("category"));
+        let params = RecommendParams {
+            limit: limit.as_deref(),
+            explain: text("explain").is_some_and(|value| *value == *b"1"),
+            category: category.as_deref(),
+            request_id: id,
+            decision: question.decision.name(),
+        };
+        let shown = self.ranking.recommend(model, profile.as_ref(), &params, out);
+        let shown = shown.map_err(|refusal| (refusal.status, refusal.message))?;
+        let score = begun.elapsed() - features;
+        Ok(Computed { features, score, impression: Some(shown_of(&shown)) })
+    }
+}
+
+impl ModelAnswers {
+    fn rank(
+        &self,
+        question: &Question<'_>,
+        id: &str,
+        out: &mut Vec<u8>,
+    ) -> Result<Computed, (u16, String)> {
+        let Some(model) = rank_model(question.path) else {
+            return Err((404, "the model API is `POST /v1/models/{model}/rank`".to_owned()));
+        };
+        if question.method != "POST" {
+            return Err((405, "rank by POST".to_owned()));
+        }
+        let begun = Instant::now();
+        let meta = self.ranking.rank_body(model, question.body, Some(id), out);
+        let meta = meta.map_err(|refusal| (refusal.status, refusal.message))?;
+        let impression = Some(shown_of(&meta.impression));
+        Ok(Computed { features: Duration::ZERO, score: begun.elapsed(), impression })
+    }
+}
+
+fn rank_model(path: &str) -> Option<&str> {
+    let model = path.strip_prefix(RANK_PREFIX)?.strip_suffix(RANK_SUFFIX)?;
+    (!model.is_empty() && !model.contains('/')).then_some(model)
+}
+
+fn shown_of(impression: &Impression) -> Shown {
+    let mut items = String::with_capacity(256);
+    for id in impression.ids() {
+        items.push_str(id);
+        items.push('\n');
+    }
+    Shown {
+        model: (impression.model().to_owned(), impression.version().to_owned()),
+        propensity: impression.propensity(),
+        items,
+    }
+}
+
+fn hex_id(id: u128, hex: &mut [u8; 32]) -> &str {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for (place, digit) in hex.iter_mut().enumerate() {
+        *digit = DIGITS[(id >> (124 - 4 * place)) as usize & 15];
+    }
+    std::str::from_utf8(hex).expect("hexadecimal digits are ASCII")
+}
+
+/// One core's way into the journal.
+pub struct JournalRecorder {
+    lane: Lane,
+    truncate_ip: bool,
+    user_key: UserKey,
+    /// Collection routes answer after fsync.
+    durable: bool,
+}
+
+impl JournalRecorder {
+    /// A recorder that writes to `lane` as `plan` says.
+    pub fn new(lane: Lane, plan: &JournalPlan) -> Self {
+        Self {
+            lane,
+            truncate_ip: plan.truncate_ip,
+            user_key: user_key(plan.user_key.as_deref()),
+            durable: matches!(plan.options.sync, journal::Sync::Always),
+        }
+    }
+
+    fn encode(&self, exchange: &ExchangeRef<'_>, brief: bool, line: &mut Vec<u8>) {
+        let mut exchange = *exchange;
+        if self.truncate_ip {
+            exchange.client_ip = exchange.client_ip.map(exchange::truncate_ip);
+        }
+        let hashed = exchange.user.map(|user| self.user_key.of(user));
+        exchange.user = hashed.as_deref();
+        if brief {
+            exchange::encode_brief(&exchange, line);
+        } else {
+            exchange::encode(&exchange, line);
+        }
+    }
+}
+
+impl Record for JournalRecorder {
+    fn record(&self, exchange: &ExchangeRef<'_>, brief: bool) -> bool {
+        self.lane.append(|line| self.encode(exchange, brief, line)) == Appended::Taken
+    }
+
+    fn record_durably(&self, exchange: &ExchangeRef<'_>, brief: bool) -> Durable {
+        if !self.durable {
+            let taken = self.record(exchange, brief);
+            return Box::pin(std::future::ready(taken));
+        }
+        let ticket = self.lane.append_durable(|line| self.encode(exchange, brief, line));
+        Box::pin(async move { ticket.await.is_ok() })
+    }
+}
+
+/// The key under which user ids are recorded and looked up.
+pub fn user_key(secret: Option<&str>) -> UserKey {
+    secret.map_or(UserKey::Plain, UserKey::hash)
+}

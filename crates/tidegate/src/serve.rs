@@ -1,0 +1,223 @@
+//! Runs the roles that the configuration names. The only place that knows the order of start and
+//! stop: what is looked up is opened before what looks it up, and stopped after it.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use chassis::{Cores, Drain, Limits, Listener, WorkPool};
+use gateway::{Compute, Edge, Gateway, Profiles, Record};
+use generation::Watcher;
+use journal::Journal;
+use metrics::Registry;
+use serving::Ranking;
+
+use crate::admin;
+use crate::config::Plan;
+use crate::learn::Learner;
+use crate::live::Live;
+use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, user_key};
+
+/// Jobs that may wait for a work thread.
+const WORK_QUEUE_MAX: usize = 1024;
+
+/// A process that serves; dropping it without [`Server::stop`] leaves its threads running.
+pub struct Server {
+    /// Where the routes are served.
+    pub public: SocketAddr,
+    /// Where metrics, status and actions are served.
+    pub admin: SocketAddr,
+    /// All parts.
+    pub parts: Arc<Parts>,
+    drain: Drain,
+    cores: Cores,
+    watcher: Watcher,
+    learner: Option<Learner>,
+}
+
+/// What the roles share.
+pub struct Parts {
+    /// What is to be done.
+    pub drain_grace: Duration,
+    /// Metrics of all roles.
+    pub registry: Registry,
+    /// The gateway.
+    pub gateway: Arc<Gateway>,
+    /// Models.
+    pub ranking: Arc<Ranking>,
+    /// Profiles.
+    pub profiles: Option<Arc<profiles::Profiles>>,
+    /// The journal.
+    pub journal: Option<Arc<Journal>>,
+    /// Changes made while serving.
+    pub live: Live,
+    /// The last build of profiles.
+    pub learned: Arc<crate::learn::Learned>,
+    /// The address of the public listener.
+    pub public: SocketAddr,
+}
+
+/// Starts everything; returns when the listeners are bound.
+///
+/// # Errors
+/// When an address is taken, or a folder cannot be written.
+pub fn start(plan: Plan) -> Result<Server> {
+    let registry = Registry::default();
+    let journal = plan.journal.as_ref().map(open_journal).transpose()?;
+    let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
+    let profiles = plan.profiles.as_ref().map(|profiles| {
+        let options = profiles.file_options(user_key(secret));
+        Arc::new(profiles::Profiles::open(&profiles.file, options))
+    });
+    let ranking = Arc::new(Ranking::open(plan.models));
+    let watcher = watch(&ranking, profiles.as_ref())?;
+    let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
+    let gateway = open_gateway(plan.gateway, &registry, (&ranking, profiles.as_ref()), work);
+    let live = Live::open(&plan.root, &gateway)?;
+    let learner = plan.profiles.as_ref().zip(plan.journal.as_ref());
+    let learner = learner.and_then(|(profiles, journal)| Learner::start(profiles, journal));
+    let learned = learner.as_ref().map(Learner::learned).unwrap_or_default();
+
+    let bind = |address| chassis::bind(address, plan.edge_cores);
+    let listeners = bind(plan.public).with_context(|| format!("listen on {}", plan.public))?;
+    let admin = chassis::bind(plan.admin, 1).with_context(|| format!("listen on {}", plan.admin))?;
+    let public = listeners[0].address()?;
+    let admin_address = admin[0].address()?;
+    let drain_grace = plan.drain;
+    let parts = Arc::new(Parts {
+        drain_grace,
+        registry,
+        gateway,
+        ranking,
+        profiles,
+        journal,
+        live,
+        learned,
+        public,
+    });
+    let drain = Drain::default();
+    let mut admin: Vec<Option<Listener>> = admin.into_iter().map(Some).collect();
+    admin.resize_with(plan.edge_cores, || None);
+    let mut cores = Vec::new();
+    for (public, admin) in listeners.into_iter().zip(admin) {
+        let recorder = plan.journal.as_ref().zip(parts.journal.as_ref());
+        let recorder = recorder.map(|(plan, journal)| JournalRecorder::new(journal.lane(), plan));
+        cores.push(Core {
+            public,
+            admin,
+            recorder,
+            parts: Arc::clone(&parts),
+            token: plan.admin_token.clone(),
+            draining: drain.draining(),
+        });
+    }
+    let cores = Cores::start("edge", cores, |number, core| core.run(number))?;
+    Ok(Server { public, admin: admin_address, parts, drain, cores, watcher, learner })
+}
+
+impl Server {
+    /// Ends in order: no new connections, then the ones there are, then what they used.
+    ///
+    /// # Errors
+    /// When records could not be made safe.
+    pub fn stop(self) -> Result<()> {
+        tracing::info!("draining");
+        self.drain.begin(self.parts.drain_grace);
+        let all_ended_well = self.cores.join();
+        if let Some(learner) = self.learner {
+            learner.stop();
+        }
+        self.watcher.stop();
+        if let Some(journal) = &self.parts.journal {
+            journal.close().context("sync the journal")?;
+        }
+        anyhow::ensure!(all_ended_well, "an edge thread ended by a panic; its message is above");
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+/// What one edge thread runs.
+struct Core {
+    public: Listener,
+    /// The first core has the admin listener too.
+    admin: Option<Listener>,
+    recorder: Option<JournalRecorder>,
+    parts: Arc<Parts>,
+    token: Option<String>,
+    draining: chassis::Draining,
+}
+
+impl Core {
+    async fn run(self, number: usize) {
+        let gateway = Arc::clone(&self.parts.gateway);
+        let connections_max = gateway.plan.connections_max;
+        let limits = Limits { connections_max, ..Limits::default() };
+        if number == 0 {
+            probe_all(&gateway, &self.draining);
+        }
+        let recorder = self.recorder.map(|recorder| Box::new(recorder) as Box<dyn Record>);
+        let edge = Edge::new(gateway, recorder, random_seed());
+        let role = Rc::new(gateway::Role(edge));
+        let admin = self.admin.map(|listener| {
+            let pages = Rc::new(admin::pages(&self.parts, self.token));
+            listener.serve(pages, Limits::default(), self.draining.clone())
+        });
+        let admin = admin.map(tokio::task::spawn_local);
+        if let Err(error) = self.public.serve(role, limits, self.draining).await {
+            tracing::error!(%error, "the public listener failed");
+        }
+        if let Some(admin) = admin {
+            // The task's own failure was logged; what matters here is that it has ended.
+            let _ = admin.await;
+        }
+    }
+}
+
+fn open_journal(plan: &crate::config::JournalPlan) -> Result<Arc<Journal>> {
+    let options = plan.options.clone();
+    let dir = options.dir.display().to_string();
+    let disk = Arc::new(stdx::RealDisk::default());
+    Ok(Arc::new(Journal::open(options, disk).with_context(|| format!("open the journal `{dir}`"))?))
+}
+
+fn watch(ranking: &Ranking, profiles: Option<&Arc<profiles::Profiles>>) -> Result<Watcher> {
+    let mut watched = ranking.watched();
+    if let Some(profiles) = profiles {
+        watched.push(Arc::clone(profiles) as Arc<dyn generation::Poll>);
+    }
+    Watcher::start(watched).context("watch files")
+}
+
+fn open_gateway(
+    plan: gateway::Plan,
+    registry: &Registry,
+    (ranking, profiles): (&Arc<Ranking>, Option<&Arc<profiles::Profiles>>),
+    work: WorkPool,
+) -> Arc<Gateway> {
+    let answers = ModelAnswers { ranking: Arc::clone(ranking), profiles: profiles.cloned() };
+    let compute = Arc::new(answers) as Arc<dyn Compute>;
+    let look_up = profiles.map(|p| Arc::new(ProfileLookup(Arc::clone(p))) as Arc<dyn Profiles>);
+    Gateway::new(plan, registry, look_up, Some(compute), work)
+}
+
+fn probe_all(gateway: &Arc<Gateway>, draining: &chassis::Draining) {
+    for upstream in &gateway.plan.upstreams {
+        for server in 0..upstream.servers.len() {
+            let probe = gateway::probe(Arc::clone(upstream), server, draining.clone());
+            tokio::task::spawn_local(probe);
+        }
+    }
+}
+
+fn random_seed() -> u128 {
+    let mut seed = [0; 16];
+    if getrandom::fill(&mut seed).is_err() {
+        // Without a random source the clock and the process still tell cores and machines apart.
+        let clock = u128::from(stdx::unix_micros()) << 64;
+        return clock | u128::from(std::process::id()) << 32;
+    }
+    u128::from_le_bytes(seed)
+}

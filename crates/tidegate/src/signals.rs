@@ -1,0 +1,51 @@
+//! Waits for the signals that end a process in order.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waited {
+    /// SIGINT or SIGTERM came.
+    Signal,
+    /// The time ran out.
+    TimeOut,
+}
+
+/// The signals that end the process; installed once.
+pub struct EndSignals(Signals);
+
+impl EndSignals {
+    /// Takes SIGINT and SIGTERM over.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn install() -> Result<Self> {
+        Ok(Self(Signals::new([SIGINT, SIGTERM]).context("install signal handlers")?))
+    }
+
+    /// Waits for a signal.
+    pub fn wait(&mut self) {
+        self.0.forever().next();
+    }
+
+    /// Looks whether a signal came, then waits for `time` at most.
+    pub fn wait_for(&mut self, time: Duration) -> Waited {
+        const STEP: Duration = Duration::from_millis(20);
+        let mut left = time;
+        loop {
+            if self.0.pending().next().is_some() {
+                return Waited::Signal;
+            }
+            if left.is_zero() {
+                return Waited::TimeOut;
+            }
+            let step = left.min(STEP);
+            std::thread::sleep(step);
+            left -= step;
+        }
+    }
+}
