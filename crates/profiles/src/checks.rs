@@ -2,7 +2,7 @@
 //!
 //! Quick means under a second for five million rows: no statement here reads a whole table unless
 //! it is bounded in time. What is left out is made up for by the full check, which reads every
-//! page and row, and whose scan also feeds the filter.
+//! page and row, and whose scan also takes the keys into memory.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use rusqlite::Connection;
 
 use crate::error::ProfilesError;
 use crate::file::{FileOptions, text_of};
-use crate::filter::{Filter, Keys};
 use crate::meta::{Checksum, FORMAT, Meta};
+use crate::resident::{Keys, Resident};
 use crate::schema::{Layout, is_set};
 
 /// Longest time that counting the rows of a foreign file may take before it is put off.
@@ -95,7 +95,7 @@ pub(crate) fn check_floor(
 pub(crate) struct Full {
     pub rows: u64,
     pub profiles: u64,
-    pub filter: Filter,
+    pub resident: Resident,
 }
 
 /// Reads every page and every row.
@@ -130,10 +130,9 @@ pub(crate) fn check_full(
         return Err(ProfilesError::unfit(path, why));
     }
     let profiles = keys.len() as u64;
-    let filter = keys
-        .into_filter()
-        .ok_or_else(|| ProfilesError::unfit(path, "no filter can be made of its keys"))?;
-    Ok(Full { rows, profiles, filter })
+    let resident =
+        keys.settle().ok_or_else(|| ProfilesError::unfit(path, "it has more than 2^32 rows"))?;
+    Ok(Full { rows, profiles, resident })
 }
 
 /// Returns the number of rows, the keys that have a profile, and the checksum (of files of our

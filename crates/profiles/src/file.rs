@@ -3,8 +3,8 @@
 //! Invariants: all connections, and the handle beside them, are on the same file (the path leads
 //! to one identity before the first is opened and after the last). An answer counts only if that
 //! file still has this identity afterwards, so that an overwrite in place gives `Broken` and never
-//! an answer read from two files. `Absent` from the filter needs no such look: the worst it can
-//! do is the generic answer.
+//! an answer read from two files. Once the file has passed its full check, its keys are in memory,
+//! and whether a user has a profile needs neither SQLite nor this look.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -21,11 +21,11 @@ use crate::Lookup;
 use crate::checks;
 use crate::connections::{self, Connections};
 use crate::error::ProfilesError;
-use crate::filter::Filter;
 use crate::header;
 use crate::key::UserKey;
 use crate::meta::Meta;
 use crate::profile::Profile;
+use crate::resident::Resident;
 use crate::samples;
 use crate::schema::{Layout, Schema, is_set};
 
@@ -69,8 +69,8 @@ pub struct FileStatus {
     pub rows: Option<u64>,
     /// Rows that say that there is a profile; none until the full check has passed.
     pub profiles: Option<u64>,
-    /// Size of the filter in memory; none while SQLite serves alone.
-    pub filter_bytes: Option<usize>,
+    /// Size of the keys in memory; none while SQLite serves alone.
+    pub resident_bytes: Option<usize>,
     /// When our builder finished it, in milliseconds since the Unix epoch; none for other files.
     pub built_unix_ms: Option<u64>,
     /// Look-ups that failed since it was loaded.
@@ -96,7 +96,7 @@ pub struct ProfileFile {
     counts: Mutex<Counts>,
     connections: Connections,
     checker: Mutex<Option<Connection>>,
-    filter: OnceLock<Filter>,
+    resident: OnceLock<Resident>,
     broken: AtomicU64,
     bad_data: AtomicU64,
     complained: AtomicBool,
@@ -141,7 +141,7 @@ impl ProfileFile {
             counts: Mutex::new(Counts { rows, profiles: None }),
             connections,
             checker: Mutex::new(Some(checker)),
-            filter: OnceLock::new(),
+            resident: OnceLock::new(),
             broken: AtomicU64::new(0),
             bad_data: AtomicU64::new(0),
             complained: AtomicBool::new(false),
@@ -152,7 +152,12 @@ impl ProfileFile {
 
     /// Returns whether `user` has a profile. Never `NoGeneration`.
     pub fn lookup(&self, user: &[u8]) -> Lookup {
-        self.key(user).map_or(Lookup::Absent, |key| self.lookup_key(&key))
+        let Some(key) = self.key(user) else { return Lookup::Absent };
+        match self.resident.get() {
+            Some(resident) if resident.holds(&key) => Lookup::Present,
+            Some(_) => Lookup::Absent,
+            None => self.lookup_key(&key),
+        }
     }
 
     /// Returns the profile of `user`, empty if the file says no more than that there is one;
@@ -169,6 +174,9 @@ impl ProfileFile {
     /// fails to answer.
     pub(crate) fn fetch<R>(&self, user: &[u8], read: impl Fn(Option<&[u8]>) -> R) -> Option<R> {
         let key = self.key(user)?;
+        if self.resident.get().is_some_and(|resident| !resident.holds(&key)) {
+            return None;
+        }
         let found = self.connections.with(|connection| {
             find(connection, &self.layout.fetch, &key, |row| {
                 Ok(read(row.get_ref(2)?.as_bytes_or_null()?))
@@ -177,8 +185,8 @@ impl ProfileFile {
         self.settled(found)?
     }
 
-    /// Checks the file in full and attaches the filter, after which users without a profile are
-    /// answered from memory.
+    /// Checks the file in full and takes its keys into memory: from then on, whether a user has a
+    /// profile is answered from there.
     ///
     /// # Errors
     /// When the file is corrupt, has other rows than its builder wrote, or has changed beneath.
@@ -192,7 +200,7 @@ impl ProfileFile {
         }
         checks::check_floor(full.rows, None, &self.options, &self.path)?;
         *self.counts.lock() = Counts { rows: Some(full.rows), profiles: Some(full.profiles) };
-        self.filter.get_or_init(|| full.filter);
+        self.resident.get_or_init(|| full.resident);
         *checker = None;
         Ok(())
     }
@@ -208,23 +216,17 @@ impl ProfileFile {
         FileStatus {
             rows: counts.rows,
             profiles: counts.profiles,
-            filter_bytes: self.filter.get().map(Filter::bytes),
+            resident_bytes: self.resident.get().map(Resident::bytes),
             built_unix_ms: self.meta.as_ref().map(|meta| meta.built_unix_ms),
             broken: self.broken.load(Ordering::Relaxed),
             bad_data: self.bad_data.load(Ordering::Relaxed),
         }
     }
 
-    /// Returns the key under which to look `user` up; none if there is surely no profile.
+    /// Returns the key under which to look `user` up; none for what is no user's id.
     fn key<'u>(&self, user: &'u [u8]) -> Option<Cow<'u, [u8]>> {
-        if user.is_empty() || user.len() > self.options.id_bytes_max {
-            return None;
-        }
-        let key = self.options.user_key.of(user);
-        match self.filter.get() {
-            Some(filter) if !filter.may_hold(&key) => None,
-            _ => Some(key),
-        }
+        let fits = !user.is_empty() && user.len() <= self.options.id_bytes_max;
+        fits.then(|| self.options.user_key.of(user))
     }
 
     fn lookup_key(&self, key: &[u8]) -> Lookup {

@@ -15,11 +15,11 @@ use crate::profile::{Profile, ProfileError};
 pub struct Report {
     /// Size of the file.
     pub bytes: u64,
-    /// Rows, profiles, filter, time of the build.
+    /// Rows, profiles, time of the build.
     pub file: FileStatus,
     /// Time the checks took that a file must pass before it is used.
     pub quick: Duration,
-    /// Time the full check took, filter included.
+    /// Time the full check took, the keys in memory included.
     pub full: Duration,
 }
 

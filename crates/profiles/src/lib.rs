@@ -15,13 +15,13 @@ mod checks;
 mod connections;
 mod error;
 mod file;
-mod filter;
 mod handle;
 mod header;
 mod inspect;
 mod key;
 mod meta;
 mod profile;
+mod resident;
 mod samples;
 mod schema;
 
