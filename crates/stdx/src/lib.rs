@@ -2,12 +2,18 @@
 //!
 //! Refuses: product nouns, tokio, I/O of its own beyond the disk.
 
+mod backoff;
 mod chain;
 mod clock;
+mod disk;
+mod random;
 mod size;
 mod span;
 
+pub use backoff::Backoff;
 pub use chain::Chain;
 pub use clock::{Clock, ManualClock, SystemClock, unix_micros};
+pub use disk::{Disk, DiskFile, FaultyDisk, FileIdentity, Lasting, Metadata, RealDisk};
+pub use random::Random;
 pub use size::ByteSize;
 pub use span::{Span, SpanError};

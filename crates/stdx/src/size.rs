@@ -52,7 +52,9 @@ impl fmt::Display for ByteSize {
         const DECIMAL: [(&str, u64); 4] =
             [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000)];
         match DECIMAL.iter().find(|(_, unit)| self.0 >= *unit) {
-            Some((name, unit)) if self.0 % unit == 0 => write!(f, "{}{name}", self.0 / unit),
+            Some((name, unit)) if self.0.is_multiple_of(*unit) => {
+                write!(f, "{}{name}", self.0 / unit)
+            }
             Some((name, unit)) => write!(f, "{:.1}{name}", self.0 as f64 / *unit as f64),
             None => write!(f, "{}B", self.0),
         }

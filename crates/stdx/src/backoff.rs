@@ -1,0 +1,40 @@
+//! How long to wait before trying again: doubling with jitter, up to a bound.
+//!
+//! Half of each delay is fixed and half is drawn, so that many clients that failed together do
+//! not come back together ("equal jitter", Brooker, "Exponential Backoff And Jitter", AWS 2015).
+
+use std::time::Duration;
+
+use crate::random::Random;
+
+/// Delays between tries.
+#[derive(Debug, Clone)]
+pub struct Backoff {
+    first: Duration,
+    max: Duration,
+    next: Duration,
+    random: Random,
+}
+
+impl Backoff {
+    /// Delays that start at `first`, double, and never exceed `max`; `seed` draws the jitter.
+    pub fn new(first: Duration, max: Duration, seed: u64) -> Self {
+        Self { first, max, next: first.min(max), random: Random::new(seed) }
+    }
+
+    /// Returns how long to wait before the next try: between half of the delay and all of it.
+    pub fn delay(&mut self) -> Duration {
+        let whole = self.next;
+        self.next = whole.saturating_mul(2).min(self.max);
+        let half = whole / 2;
+        half + half.mul_f64(self.random.fraction())
+    }
+
+    /// Starts over after a success.
+    pub fn reset(&mut self) {
+        self.next = self.first.min(self.max);
+    }
+}
+
+#[cfg(test)]
+mod tests;

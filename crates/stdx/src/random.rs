@@ -1,0 +1,33 @@
+//! A small seeded source of numbers for jitter and for made faults; not for secrets.
+//!
+//! SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+
+/// A seeded source of numbers.
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// The same seed draws the same numbers.
+    pub const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Draws 64 bits.
+    pub const fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    /// Draws a number in 0..1.
+    pub fn fraction(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Draws a number in `0..=max`; the bias is below 2⁻⁶⁴ · `max`.
+    pub const fn up_to(&mut self, max: u64) -> u64 {
+        ((self.bits() as u128 * (max as u128 + 1)) >> 64) as u64
+    }
+}
