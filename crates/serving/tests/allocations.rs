@@ -1,0 +1,132 @@
+//! Allocations of a rank request, counted by an allocator of this binary's own.
+//!
+//! Claim: at most 20 in a warm thread, whatever the number of candidates; in truth none but what
+//! the reply's buffer and a long impression take.
+#![expect(unsafe_code, reason = "a global allocator that counts is an unsafe trait")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fmt::Write as _;
+
+use profiles::Profile;
+use serving::{CandidatesPlan, ModelPlan, Ranking, RecommendParams};
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on unchanged to the system allocator; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: the caller's obligations are those of the system allocator.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: `pointer` came from the system allocator with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: `pointer` came from the system allocator with this layout.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A model of 50 live features over `count` items, with a set of 674 of them.
+fn ranking(count: usize) -> (tempfile::TempDir, Ranking) {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let crosses: Vec<String> = (0..50)
+        .map(|n| format!("{{\"left\":\"user.reads\",\"right\":\"item.f{n}\",\"weight\":0.{n}1}}"))
+        .collect();
+    let model = format!(
+        "{{\"format\":\"tidegate-linear-1\",\"name\":\"m\",\"version\":\"1\",\"crosses\":[{}]}}",
+        crosses.join(",")
+    );
+    let mut items = String::new();
+    for row in 0..count {
+        let _ = write!(items, "{{\"id\":\"{row}\",\"category\":\"{}\"", row % 7);
+        (0..50).for_each(|n| {
+            let _ = write!(items, ",\"f{n}\":{}", (row * 31 + n * 17) % 101);
+        });
+        items.push_str("}\n");
+    }
+    let (file, items_file) = (folder.path().join("m.json"), folder.path().join("i.jsonl"));
+    std::fs::write(&file, model).expect("the folder is ours");
+    std::fs::write(&items_file, items).expect("the folder is ours");
+    let set = CandidatesPlan {
+        name: "set".into(),
+        fields: Vec::new(),
+        highest: Some(("f0".into(), 674)),
+    };
+    let plan = ModelPlan {
+        name: "m".into(),
+        file,
+        items: items_file,
+        limit: 10,
+        limit_max: 1000,
+        candidates_max: 100_000,
+        candidates: vec![set],
+        candidates_default: None,
+        per_category_max: None,
+        exclude_recent: true,
+    };
+    (folder, Ranking::open(vec![plan]))
+}
+
+fn allocations(mut work: impl FnMut()) -> usize {
+    // The first request of a thread makes the memory that later ones use again.
+    work();
+    let before = COUNT.get();
+    work();
+    COUNT.get() - before
+}
+
+fn of_body(ranking: &Ranking, body: &str) -> usize {
+    allocations(|| {
+        let mut reply = Vec::with_capacity(256);
+        ranking.rank_body("m", body.as_bytes(), Some("id"), &mut reply).expect("a good body");
+        assert!(reply.len() > 100);
+    })
+}
+
+#[test]
+fn a_rank_request_allocates_at_most_twenty_times_whatever_its_candidates() {
+    let (_folder, ranking) = ranking(20_000);
+    let listed = |count: usize| {
+        let ids: Vec<String> = (0..count).map(|id| format!("\"{}\"", id % 25_000)).collect();
+        format!("{{\"user\":{{\"reads\":3}},\"limit\":100,\"candidates\":[{}]}}", ids.join(","))
+    };
+    let bodies = [
+        r#"{"user":{"reads":3,"affinity":{"b":0.5}}}"#.to_owned(),
+        r#"{"candidates":"set","user":{"reads":3},"explain":true}"#.to_owned(),
+        listed(1),
+        listed(674),
+        listed(100_000),
+    ];
+    for body in &bodies {
+        let count = of_body(&ranking, body);
+        assert!(count <= 20, "{count} allocations for {}", &body[..40]);
+    }
+}
+
+#[test]
+fn a_recommendation_allocates_at_most_twenty_times() {
+    let (_folder, ranking) = ranking(5000);
+    let data = br#"{"affinity":{"b":0.6,"t":0.4},"reads":12,"recent":["12","55","9"]}"#;
+    let profile = Profile::parse(data).unwrap();
+    let params =
+        RecommendParams { request_id: "id", decision: "personalised", ..Default::default() };
+    let count = allocations(|| {
+        let mut reply = Vec::with_capacity(256);
+        ranking.recommend("m", Some(&profile), &params, &mut reply).unwrap();
+    });
+    assert!(count <= 20, "{count} allocations");
+}
