@@ -1,0 +1,51 @@
+//! Claims about the command line.
+
+use crate::running::run;
+
+#[test]
+fn every_command_explains_itself() {
+    let folder = testkit::TempDir::new().unwrap();
+    for command in [
+        &["--help"][..],
+        &["serve", "--help"],
+        &["demo", "--help"],
+        &["config", "reference"],
+        &["profiles", "build", "--help"],
+        &["model", "score", "--help"],
+        &["rollout", "set", "--help"],
+    ] {
+        let (code, out, _) = run(command, folder.path());
+        assert_eq!(code, 0, "{command:?}");
+        assert!(out.len() > 100, "{command:?}: {out}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2() {
+    let folder = testkit::TempDir::new().unwrap();
+    assert_eq!(run(&["serv"], folder.path()).0, 2);
+    assert_eq!(run(&["config", "check", "--nonsense"], folder.path()).0, 2);
+}
+
+#[test]
+fn the_reference_names_every_section_with_its_keys() {
+    let folder = testkit::TempDir::new().unwrap();
+    let (_, out, _) = run(&["config", "reference"], folder.path());
+    for text in ["[journal]", "[[route]]", "[[upstream]]", "[[model]]", "[profiles]", "[listen]",
+        "# personalise.rollout", "# cache.ttl", "# health.threshold", "default `1s`"]
+    {
+        assert!(out.contains(text), "no {text} in\n{out}");
+    }
+}
+
+#[test]
+fn a_model_can_be_inspected_and_asked_from_the_command_line() {
+    let news = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/news");
+    let folder = std::path::Path::new(news);
+    let (code, out, err) = run(&["model", "inspect", "model.json"], folder);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("item.popularity"), "{out}");
+    let (code, _, err) = run(&["model", "inspect", "items.jsonl"], folder);
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: ") && err.contains("items.jsonl"), "{err}");
+}

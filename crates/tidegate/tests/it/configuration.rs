@@ -1,0 +1,79 @@
+//! Claims about configurations.
+
+use crate::running::run;
+
+const WRONG: &str = r#"
+roote = 1
+cores = { edge = "two", wrok = 1 }
+
+[listen]
+public = "nowhere"
+
+[journal]
+sync = "soon"
+on_full = "panic"
+
+[[upstream]]
+name = "backend"
+
+[[route]]
+path = "no-slash"
+to = "upstream:bakend"
+cache = { ttl = "1 fortnight", stael = "5m" }
+coalesce = "perhaps"
+
+[[route]]
+to = "model:news"
+when = 'header.user-agent ~'
+personalise = { user = "userId", rollout = "5" }
+"#;
+
+#[test]
+fn a_dozen_errors_come_out_at_once_with_line_and_key() {
+    let folder = testkit::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("tidegate.toml"), WRONG).unwrap();
+    let (code, out, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 78, "{err}");
+    assert!(out.is_empty(), "{out}");
+    for (line, key) in [
+        (2, "roote"),
+        (3, "cores.edge"),
+        (3, "cores.wrok"),
+        (6, "listen.public"),
+        (9, "journal.sync"),
+        (10, "journal.on_full"),
+        (12, "upstream[0].servers"),
+        (16, "route[0].path"),
+        (17, "route[0].to"),
+        (18, "route[0].cache.ttl"),
+        (18, "route[0].cache.stael"),
+        (19, "route[0].coalesce"),
+        (21, "route[1]"),
+        (22, "route[1].to"),
+        (23, "route[1].when"),
+        (24, "route[1].personalise.user"),
+        (24, "route[1].personalise.rollout"),
+    ] {
+        let wanted = format!("line {line}: `{key}`");
+        assert!(err.contains(&wanted), "no {wanted} in\n{err}");
+    }
+    assert!(err.contains("did you mean `backend`"), "{err}");
+}
+
+#[test]
+fn serve_refuses_a_wrong_configuration_with_the_same_exit_code() {
+    let folder = testkit::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("tidegate.toml"), WRONG).unwrap();
+    assert_eq!(run(&["serve"], folder.path()).0, 78);
+    let (code, _, err) = run(&["serve", "-c", "absent.toml"], folder.path());
+    assert_eq!(code, 78, "{err}");
+    assert!(err.contains("absent.toml"), "{err}");
+}
+
+#[test]
+fn the_example_configuration_has_no_errors() {
+    let news = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/news");
+    let (code, out, err) = run(&["config", "check"], std::path::Path::new(news));
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("no errors"), "{out}");
+}

@@ -1,0 +1,127 @@
+//! Claims about `tidegate demo`: what the README shows.
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{Client, Server, free_port};
+
+use crate::running::{BINARY, json, until};
+
+struct Demo {
+    public: SocketAddr,
+    admin: SocketAddr,
+    server: Server,
+}
+
+fn demo(arguments: &[&str]) -> Demo {
+    let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let mut command = Command::new(BINARY);
+    command.arg("demo").args(["--public", &public.to_string(), "--admin", &admin.to_string()]);
+    command.args(arguments);
+    let server = Server::spawn(command, public).unwrap();
+    Demo { public, admin, server }
+}
+
+fn ids(list: &Value) -> Vec<String> {
+    let items = list["items"].as_array().unwrap();
+    items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_reader_with_reads_gets_another_list_than_an_anonymous_one() {
+    let demo = demo(&["--no-readers"]);
+    let anonymous = Client::get(demo.public, "/1/recommendations.json").send();
+    assert_eq!(anonymous.status, 200);
+    assert_eq!(anonymous.header("tidegate-decision"), Some("anonymous"));
+    let generic = json(&anonymous);
+    assert_eq!(generic["decision"], "anonymous");
+    assert_eq!(generic["request_id"].as_str().unwrap().len(), 32);
+    for field in ["id", "title", "category", "score"] {
+        assert!(!generic["items"][0][field].is_null(), "{field}");
+    }
+
+    // Some of these are within the rollout; each reads six items of one category.
+    let items = include_str!("../../../../examples/news/items.jsonl");
+    let health: Vec<String> = items
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|item| item["category"] == "m")
+        .map(|item| item["id"].as_str().unwrap().to_owned())
+        .take(6)
+        .collect();
+    for user in 0..5 {
+        for id in &health {
+            let target = format!("/1/feedback/read?item={id}&request=0");
+            let read = Client::post(demo.public, &target, "")
+                .header("cookie", &format!("userId=u{user}"))
+                .send();
+            assert_eq!(read.status, 204);
+        }
+    }
+    let mut own = Value::Null;
+    until("a personalised list", || {
+        (0..5).any(|user| {
+            let reply = Client::get(demo.public, "/1/recommendations.json")
+                .header("cookie", &format!("userId=u{user}"))
+                .send();
+            own = json(&reply);
+            reply.header("tidegate-decision") == Some("personalised")
+        })
+    });
+    assert_eq!(own["decision"], "personalised");
+    let (own_ids, generic_ids) = (ids(&own), ids(&generic));
+    assert_ne!(own_ids, generic_ids);
+    assert!(own_ids.iter().all(|id| !health.contains(id)), "what was read is not shown again");
+    let own_items = own["items"].as_array().unwrap();
+    let health_items = own_items.iter().filter(|item| item["category"] == "m").count();
+    assert!(health_items >= 6, "{own}");
+}
+
+#[test]
+fn formats_methods_and_explanations_are_as_the_readme_says() {
+    let demo = demo(&["--no-readers"]);
+    assert_eq!(Client::get(demo.public, "/1/recommendations").send().status, 200);
+    assert_eq!(Client::get(demo.public, "/1/recommendations.xml").send().status, 404);
+    let posted = Client::post(demo.public, "/1/recommendations.json", "").send();
+    assert_eq!(posted.status, 405);
+    assert_eq!(posted.header("allow"), Some("GET, HEAD"));
+    let explained = Client::get(demo.public, "/1/recommendations.json?explain=1").send();
+    let explained = json(&explained);
+    assert!(explained["items"][0]["explain"].is_object(), "{explained}");
+    let gif = Client::get(demo.public, "/1/feedback/read.gif?item=1").send();
+    assert_eq!(gif.header("content-type"), Some("image/gif"));
+    assert!(gif.body.starts_with(b"GIF89a"));
+    let body = r#"{"candidates":["1","2","3"],"user":{"affinity":{"b":1.0}},"limit":2}"#;
+    let ranked = Client::post(demo.public, "/v1/models/news/rank", body).send();
+    assert_eq!(ranked.status, 200, "{}", ranked.text());
+    assert_eq!(json(&ranked)["items"].as_array().unwrap().len(), 2);
+    let malformed = Client::post(demo.public, "/v1/models/news/rank", r#"{"limit":}"#).send();
+    assert_eq!(malformed.status, 400);
+    assert!(malformed.text().contains("byte 9"), "{}", malformed.text());
+    let timed = Client::get(demo.public, "/1/recommendations.json")
+        .header("tidegate-debug", "1")
+        .send();
+    assert!(timed.header("server-timing").is_some_and(|timing| timing.contains("total;dur=")));
+}
+
+#[test]
+fn simulated_readers_close_the_loop_and_the_demo_ends_by_itself() {
+    let mut demo = demo(&["--seconds", "8", "--rate", "400"]);
+    until("personalised answers", || {
+        let text = Client::get(demo.admin, "/metrics").send();
+        let line = text.text().lines().find(|line| {
+            line.starts_with("tidegate_exchanges_total")
+                && line.contains("recommendations")
+                && line.contains("decision=\"personalised\"")
+                && line.contains("cache=\"pass\"")
+        });
+        line.is_some_and(|line| !line.ends_with(" 0"))
+    });
+    let ended = demo.server.wait().unwrap();
+    assert!(ended.success(), "{}", demo.server.stderr());
+    let shown = demo.server.stdout();
+    assert_eq!(shown.matches("curl ").count(), 4, "{shown}");
+    assert!(shown.contains("hit ratio"), "{shown}");
+}

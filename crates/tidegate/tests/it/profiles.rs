@@ -1,0 +1,139 @@
+//! Claims about profile files beneath a running server: nothing that happens to one is ever an
+//! error to a user.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+use testkit::Client;
+
+use crate::running::{Running, json, until};
+
+const CONFIG: &str = r#"
+[[model]]
+name = "news"
+file = "model.json"
+items = "items.jsonl"
+
+[profiles]
+file = "profiles.db"
+
+[[route]]
+path = "/list"
+to = "model:news"
+cache = { ttl = "1h" }
+personalise = { user = "cookie:userId" }
+"#;
+
+const MODEL: &str = r#"{"format":"tidegate-linear-1","name":"news","version":"1","intercept":0,
+"features":[{"name":"item.popularity","weight":1.0}],
+"crosses":[{"left":"user.affinity.b","right":"item.category=b","weight":5.0}]}"#;
+
+const ITEMS: &str = r#"{"id":"1","title":"One","category":"a","popularity":0.9}
+{"id":"2","title":"Two","category":"b","popularity":0.1}
+"#;
+
+fn prepare(folder: &Path) {
+    std::fs::write(folder.join("model.json"), MODEL).unwrap();
+    std::fs::write(folder.join("items.jsonl"), ITEMS).unwrap();
+}
+
+/// Puts a file with these users in the place of the last, by rename.
+fn replace(folder: &Path, users: &[&str]) {
+    let draft = folder.join("draft.db");
+    let file = Connection::open(&draft).unwrap();
+    file.execute_batch(
+        "CREATE TABLE user_profiles (profile_id char(100) PRIMARY KEY NOT NULL, data text);",
+    )
+    .unwrap();
+    for user in users {
+        let data = r#"{"affinity":{"b":1.0},"reads":5,"recent":[]}"#;
+        file.execute("INSERT INTO user_profiles VALUES (?, ?)", [*user, data]).unwrap();
+    }
+    file.close().unwrap();
+    std::fs::rename(draft, folder.join("profiles.db")).unwrap();
+}
+
+fn decision(server: &Running, user: &str) -> String {
+    let reply = server.get_as(user, "/list");
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    reply.header("tidegate-decision").unwrap().to_owned()
+}
+
+#[test]
+fn a_new_generation_is_swapped_in_and_the_last_good_one_survives_a_bad_one() {
+    let server = Running::start(CONFIG, prepare);
+    let folder = server.folder.path();
+    assert_eq!(decision(&server, "ann"), "fallback", "no file yet");
+    replace(folder, &["ann"]);
+    until("the first generation", || decision(&server, "ann") == "personalised");
+    assert_eq!(decision(&server, "bob"), "no-profile");
+    let own = json(&server.get_as("ann", "/list"));
+    assert_eq!(own["items"][0]["id"], "2");
+    assert_eq!(json(&server.get("/list"))["items"][0]["id"], "1");
+
+    for bad in [&b""[..], b"not a database at all", &std::fs::read(folder.join("profiles.db")).unwrap()[..5000]] {
+        let draft = folder.join("bad.db");
+        std::fs::write(&draft, bad).unwrap();
+        std::fs::rename(draft, folder.join("profiles.db")).unwrap();
+        until("the alarm", || !server.status()["profiles"]["error"].is_null());
+        assert_eq!(decision(&server, "ann"), "personalised", "the last good one serves");
+    }
+    std::fs::remove_file(folder.join("profiles.db")).unwrap();
+    assert_eq!(decision(&server, "ann"), "personalised");
+    replace(folder, &["bob"]);
+    until("the next generation", || decision(&server, "bob") == "personalised");
+    assert_eq!(decision(&server, "ann"), "no-profile");
+}
+
+#[test]
+fn strange_user_ids_are_data_and_never_an_error() {
+    let server = Running::start(CONFIG, |folder| {
+        prepare(folder);
+        replace(folder, &["o'hara", "\" OR 1=1 --", "ann"]);
+    });
+    until("the generation", || decision(&server, "ann") == "personalised");
+    assert_eq!(decision(&server, "o'hara"), "personalised");
+    assert_eq!(decision(&server, "' OR '1'='1"), "no-profile");
+    assert_eq!(decision(&server, &"x".repeat(10_000)), "no-profile");
+    let two = Client::get(server.public, "/list")
+        .header("cookie", "a=b; userId=ann")
+        .header("cookie", "userId=bob")
+        .send();
+    assert_eq!(two.header("tidegate-decision"), Some("no-profile"), "two different ids");
+    let split = Client::get(server.public, "/list")
+        .header("cookie", "a=b")
+        .header("cookie", "c=d; userId=ann; e=f")
+        .send();
+    assert_eq!(split.header("tidegate-decision"), Some("personalised"), "several Cookie lines");
+}
+
+#[test]
+fn the_rollout_is_changed_live_and_stays_changed_after_a_crash() {
+    let server = Running::start(CONFIG, |folder| {
+        prepare(folder);
+        replace(folder, &["ann"]);
+    });
+    until("the generation", || decision(&server, "ann") == "personalised");
+    let set = Client::post(server.admin, "/rollout", r#"{"killed":true}"#).send();
+    assert_eq!(set.status, 200, "{}", set.text());
+    assert_eq!(decision(&server, "ann"), "fallback");
+    let server = server.crash_and_restart(CONFIG);
+    until("the generation", || !server.status()["profiles"]["generation"].is_null());
+    assert_eq!(decision(&server, "ann"), "fallback");
+    let wrong = Client::post(server.admin, "/rollout", r#"{"rollout":7}"#).send();
+    assert_eq!(wrong.status, 400);
+    let cleared = Client::call(server.admin, "DELETE", "/rollout").send();
+    assert_eq!(cleared.status, 200);
+    assert_eq!(decision(&server, "ann"), "personalised");
+}
+
+#[test]
+fn the_admin_listener_refuses_foreign_hosts_and_pages() {
+    let server = Running::start(CONFIG, prepare);
+    let foreign = Client::get(server.admin, "/status").header("host", "evil.example").send();
+    assert_eq!(foreign.status, 403);
+    let page = Client::post(server.admin, "/rollout", "{}").header("origin", "http://evil.example");
+    assert_eq!(page.send().status, 403);
+    assert_eq!(Client::get(server.admin, "/nonsense").send().status, 404);
+    assert_eq!(Client::get(server.admin, "/health/live").send().status, 200);
+}

@@ -1,0 +1,98 @@
+//! Claims about what is recorded.
+
+use std::path::Path;
+
+use testkit::Client;
+
+use crate::running::{Running, json};
+
+const CONFIG: &str = r#"
+[journal]
+dir = "data/journal"
+sync = "always"
+
+[[model]]
+name = "news"
+file = "model.json"
+items = "items.jsonl"
+
+[[route]]
+path = "/list"
+to = "model:news"
+cache = { ttl = "1h" }
+personalise = { user = "cookie:userId" }
+
+[[route]]
+path = "/read"
+collect = "only"
+personalise = { user = "cookie:userId" }
+"#;
+
+fn prepare(folder: &Path) {
+    let model = r#"{"format":"tidegate-linear-1","name":"news","version":"7","intercept":0,
+        "features":[{"name":"item.popularity","weight":1.0}]}"#;
+    let items = "{\"id\":\"1\",\"title\":\"One\",\"category\":\"a\",\"popularity\":0.9}\n\
+                 {\"id\":\"2\",\"title\":\"Two\",\"category\":\"b\",\"popularity\":0.1}\n";
+    std::fs::write(folder.join("model.json"), model).unwrap();
+    std::fs::write(folder.join("items.jsonl"), items).unwrap();
+}
+
+#[test]
+fn an_acknowledged_event_survives_kill_9() {
+    let server = Running::start(CONFIG, prepare);
+    for event in 0..200 {
+        let reply = Client::post(server.public, &format!("/read?item={event}"), "")
+            .header("cookie", "userId=ann")
+            .send();
+        assert_eq!(reply.status, 204);
+    }
+    let server = server.crash_and_restart(CONFIG);
+    let lines = server.journal();
+    for event in 0..200 {
+        let wanted = format!("item={event}");
+        let found = lines.iter().filter(|line| line["query"] == *wanted).count();
+        assert_eq!(found, 1, "event {event}");
+    }
+}
+
+#[test]
+fn a_cached_answer_is_recorded_with_the_ranking_that_made_it() {
+    let server = Running::start(CONFIG, prepare);
+    let first = json(&server.get("/list"));
+    let second = json(&server.get_as("bob", "/list"));
+    assert_eq!(first["request_id"], second["request_id"], "served from one entry");
+    let lines = server.wait_for_journal(|lines| lines.len() >= 2);
+    let ranking = &lines[0];
+    assert_eq!(ranking["id"], first["request_id"]);
+    assert_eq!(ranking["ranked_by"], first["request_id"]);
+    let shown = &ranking["impression"];
+    assert_eq!(shown["model"], "news", "{ranking}");
+    assert_eq!(shown["version"], "7");
+    assert_eq!(shown["propensity"], 1.0);
+    assert_eq!(shown["items"], serde_json::json!(["1", "2"]));
+    let hit = &lines[1];
+    assert_ne!(hit["id"], first["request_id"]);
+    assert_eq!(hit["ranked_by"], first["request_id"]);
+    assert_eq!(hit["cache"], "hit");
+    assert_eq!(hit["user"], "bob");
+    assert!(hit["impression"].is_null());
+}
+
+#[test]
+fn secrets_are_not_recorded_and_addresses_and_ids_only_as_configured() {
+    let config = CONFIG.replace(
+        "sync = \"always\"",
+        "sync = \"always\"\nclient_ip = \"truncate\"\nuser = \"hash\"\nuser_key = \"k\"",
+    );
+    let server = Running::start(&config, prepare);
+    let reply = Client::get(server.public, "/list")
+        .header("cookie", "userId=ann; session=hush")
+        .header("authorization", "Bearer hush")
+        .send();
+    assert_eq!(reply.status, 200);
+    let lines = server.wait_for_journal(|lines| !lines.is_empty());
+    let text = lines[0].to_string();
+    assert!(!text.contains("hush"), "{text}");
+    assert!(!text.contains("ann"), "{text}");
+    assert_eq!(lines[0]["client_ip"], "127.0.0.0");
+}
