@@ -194,6 +194,31 @@ fn scores_equal_a_plain_f64_loop_within_a_millionth() {
     }
 }
 
+/// `golden/make.py` wrote these with scikit-learn: plain and one-hot features, crosses of users
+/// with both, and a time in milliseconds crossed with the hour.
+#[test]
+fn scores_equal_those_of_scikit_learn_within_a_millionth() {
+    let model = Linear::parse(include_bytes!("../../golden/model.json")).unwrap();
+    let ranker = ranker(model, include_str!("../../golden/items.jsonl"));
+    let mut compared = 0;
+    for line in include_str!("../../golden/requests.jsonl").lines() {
+        let request: serde_json::Value = serde_json::from_str(line).unwrap();
+        let mut flat = serde_json::Map::new();
+        for (category, share) in request["user"]["affinity"].as_object().unwrap() {
+            flat.insert(format!("user.affinity.{category}"), share.clone());
+        }
+        flat.insert("user.reads".into(), request["user"]["reads"].clone());
+        flat.insert("context.hour".into(), request["context"]["hour"].clone());
+        for Ranked { row, score } in rank(&ranker, &all(&slots(&ranker, &flat), 1000)) {
+            let expected = request["scores"][row as usize].as_f64().unwrap();
+            let error = (score - expected).abs() / expected;
+            assert!(error < 1e-6, "row {row}: {score} for {expected}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 6 * 60);
+}
+
 #[test]
 fn contributions_sum_to_the_score() {
     for seed in 1..=30 {
