@@ -12,8 +12,8 @@ use rusqlite::Connection;
 
 use crate::error::ProfilesError;
 use crate::file::{FileOptions, text_of};
+use crate::filter::{Filter, Keys};
 use crate::meta::{Checksum, FORMAT, Meta};
-use crate::resident::{Keys, Resident};
 use crate::schema::{Layout, is_set};
 
 /// Longest time that counting the rows of a foreign file may take before it is put off.
@@ -25,25 +25,30 @@ const STEPS_PER_LOOK: i32 = 10_000;
 /// Below this many rows, losing most of them says nothing.
 const SHRINK_ROWS_MIN: u64 = 100;
 
-/// Refuses files of another keying, or of a later format.
-pub(crate) fn check_meta(
+/// Refuses files of a later format.
+pub(crate) fn check_format(meta: &Meta, path: &Path) -> Result<(), ProfilesError> {
+    if meta.format == FORMAT {
+        return Ok(());
+    }
+    let why = format!("format `{}`; this program reads `{FORMAT}`", meta.format);
+    Err(ProfilesError::unfit(path, why))
+}
+
+/// Refuses files whose users are keyed otherwise: nobody would be found in them.
+pub(crate) fn check_keying(
     meta: &Meta,
     options: &FileOptions,
     path: &Path,
 ) -> Result<(), ProfilesError> {
-    if meta.format != FORMAT {
-        let why = format!("format `{}`; this program reads `{FORMAT}`", meta.format);
-        return Err(ProfilesError::unfit(path, why));
-    }
     let users = options.user_key.mark();
-    if meta.users != users {
-        let why = format!(
-            "its users are keyed `{}`, the configuration says `{users}`; build it again",
-            meta.users
-        );
-        return Err(ProfilesError::unfit(path, why));
+    if meta.users == users {
+        return Ok(());
     }
-    Ok(())
+    let why = format!(
+        "its users are keyed `{}`, the configuration says `{users}`; build it again",
+        meta.users
+    );
+    Err(ProfilesError::unfit(path, why))
 }
 
 /// Returns the number of rows, exact or as the last `ANALYZE` found it; none when counting takes
@@ -95,7 +100,7 @@ pub(crate) fn check_floor(
 pub(crate) struct Full {
     pub rows: u64,
     pub profiles: u64,
-    pub resident: Resident,
+    pub filter: Filter,
 }
 
 /// Reads every page and every row.
@@ -130,9 +135,9 @@ pub(crate) fn check_full(
         return Err(ProfilesError::unfit(path, why));
     }
     let profiles = keys.len() as u64;
-    let resident =
+    let filter =
         keys.settle().ok_or_else(|| ProfilesError::unfit(path, "it has more than 2^32 rows"))?;
-    Ok(Full { rows, profiles, resident })
+    Ok(Full { rows, profiles, filter })
 }
 
 /// Returns the number of rows, the keys that have a profile, and the checksum (of files of our

@@ -7,6 +7,7 @@
 //! and whether a user has a profile needs neither SQLite nor this look.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -21,12 +22,12 @@ use crate::Lookup;
 use crate::checks;
 use crate::connections::{self, Connections};
 use crate::error::ProfilesError;
+use crate::filter::Filter;
 use crate::header;
 use crate::key::UserKey;
 use crate::meta::Meta;
 use crate::profile::Profile;
-use crate::resident::Resident;
-use crate::samples;
+use crate::samples::{self, Stored};
 use crate::schema::{Layout, Schema, is_set};
 
 /// How a profile file is read, and what makes it fit.
@@ -70,9 +71,11 @@ pub struct FileStatus {
     /// Rows that say that there is a profile; none until the full check has passed.
     pub profiles: Option<u64>,
     /// Size of the keys in memory; none while SQLite serves alone.
-    pub resident_bytes: Option<usize>,
+    pub filter_bytes: Option<usize>,
     /// When our builder finished it, in milliseconds since the Unix epoch; none for other files.
     pub built_unix_ms: Option<u64>,
+    /// How users are keyed in it, as [`UserKey::mark`] says; none for files of other builders.
+    pub users: Option<String>,
     /// Look-ups that failed since it was loaded.
     pub broken: u64,
     /// Profiles whose data was no JSON object; they count as present without data.
@@ -96,7 +99,7 @@ pub struct ProfileFile {
     counts: Mutex<Counts>,
     connections: Connections,
     checker: Mutex<Option<Connection>>,
-    resident: OnceLock<Resident>,
+    filter: OnceLock<Filter>,
     broken: AtomicU64,
     bad_data: AtomicU64,
     complained: AtomicBool,
@@ -113,13 +116,26 @@ impl ProfileFile {
         options: &FileOptions,
         last: Option<&Self>,
     ) -> Result<Self, ProfilesError> {
+        let opened = Self::open_of_any_keying(path, options, last)?;
+        if let Some(meta) = &opened.meta {
+            checks::check_keying(meta, options, path)?;
+        }
+        Ok(opened)
+    }
+
+    /// As [`ProfileFile::open`], but takes files built for other keys than those of `options`.
+    pub(crate) fn open_of_any_keying(
+        path: &Path,
+        options: &FileOptions,
+        last: Option<&Self>,
+    ) -> Result<Self, ProfilesError> {
         let (file, source) = open_regular(path)?;
         header::check(&file, path)?;
         let mut checker = connections::open(path).map_err(ProfilesError::sqlite(path))?;
         let layout = Layout::detect(&checker, &options.schema, path)?;
         let meta = Meta::read(&checker).map_err(ProfilesError::sqlite(path))?;
         if let Some(meta) = &meta {
-            checks::check_meta(meta, options, path)?;
+            checks::check_format(meta, path)?;
         }
         let rows = checks::count_rows(&mut checker, &layout, meta.as_ref())
             .map_err(ProfilesError::sqlite(path))?;
@@ -141,7 +157,7 @@ impl ProfileFile {
             counts: Mutex::new(Counts { rows, profiles: None }),
             connections,
             checker: Mutex::new(Some(checker)),
-            resident: OnceLock::new(),
+            filter: OnceLock::new(),
             broken: AtomicU64::new(0),
             bad_data: AtomicU64::new(0),
             complained: AtomicBool::new(false),
@@ -153,8 +169,8 @@ impl ProfileFile {
     /// Returns whether `user` has a profile. Never `NoGeneration`.
     pub fn lookup(&self, user: &[u8]) -> Lookup {
         let Some(key) = self.key(user) else { return Lookup::Absent };
-        match self.resident.get() {
-            Some(resident) if resident.holds(&key) => Lookup::Present,
+        match self.filter.get() {
+            Some(filter) if filter.holds(&key) => Lookup::Present,
             Some(_) => Lookup::Absent,
             None => self.lookup_key(&key),
         }
@@ -174,7 +190,7 @@ impl ProfileFile {
     /// fails to answer.
     pub(crate) fn fetch<R>(&self, user: &[u8], read: impl Fn(Option<&[u8]>) -> R) -> Option<R> {
         let key = self.key(user)?;
-        if self.resident.get().is_some_and(|resident| !resident.holds(&key)) {
+        if self.filter.get().is_some_and(|filter| !filter.holds(&key)) {
             return None;
         }
         let found = self.connections.with(|connection| {
@@ -200,7 +216,7 @@ impl ProfileFile {
         }
         checks::check_floor(full.rows, None, &self.options, &self.path)?;
         *self.counts.lock() = Counts { rows: Some(full.rows), profiles: Some(full.profiles) };
-        self.resident.get_or_init(|| full.resident);
+        self.filter.get_or_init(|| full.filter);
         *checker = None;
         Ok(())
     }
@@ -216,8 +232,9 @@ impl ProfileFile {
         FileStatus {
             rows: counts.rows,
             profiles: counts.profiles,
-            resident_bytes: self.resident.get().map(Resident::bytes),
+            filter_bytes: self.filter.get().map(Filter::bytes),
             built_unix_ms: self.meta.as_ref().map(|meta| meta.built_unix_ms),
+            users: self.meta.as_ref().map(|meta| meta.users.clone()),
             broken: self.broken.load(Ordering::Relaxed),
             bad_data: self.bad_data.load(Ordering::Relaxed),
         }
@@ -227,6 +244,15 @@ impl ProfileFile {
     fn key<'u>(&self, user: &'u [u8]) -> Option<Cow<'u, [u8]>> {
         let fits = !user.is_empty() && user.len() <= self.options.id_bytes_max;
         fits.then(|| self.options.user_key.of(user))
+    }
+
+    /// Returns up to `count` keys that have a profile, spread over the file.
+    pub(crate) fn some_keys(&self, count: usize) -> Result<Vec<String>, ProfilesError> {
+        let samples = self.samples()?.into_iter().filter(|(_, has_profile)| *has_profile);
+        let keys: BTreeSet<Vec<u8>> = samples.filter_map(|(stored, _)| stored.text()).collect();
+        let step = keys.len().div_ceil(count).max(1);
+        let spread = keys.iter().step_by(step);
+        Ok(spread.map(|key| String::from_utf8_lossy(key).into_owned()).collect())
     }
 
     fn lookup_key(&self, key: &[u8]) -> Lookup {
@@ -258,13 +284,15 @@ impl ProfileFile {
         self.file.metadata().is_ok_and(|metadata| Source::of(&metadata) == self.source)
     }
 
+    fn samples(&self) -> Result<Vec<(Stored, bool)>, ProfilesError> {
+        self.connections
+            .with(|connection| samples::pick(connection, &self.layout))
+            .map_err(ProfilesError::sqlite(&self.path))
+    }
+
     fn check_samples(&self) -> Result<(), ProfilesError> {
         let unfit = |why: String| Err(ProfilesError::unfit(&self.path, why));
-        let samples = self
-            .connections
-            .with(|connection| samples::pick(connection, &self.layout))
-            .map_err(ProfilesError::sqlite(&self.path))?;
-        for (stored, has_profile) in samples {
+        for (stored, has_profile) in self.samples()? {
             let Some(key) = stored.text() else {
                 return unfit("a key is NULL, a fraction or a blob; write keys as text".to_owned());
             };

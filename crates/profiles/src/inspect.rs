@@ -1,6 +1,10 @@
 //! What an operator asks of a file by hand: is it fit, and what does it say about a user?
+//!
+//! Both take a file of any keying: whoever looks at a file need not have its configuration. The
+//! user is then given as the key that stands in the file.
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use generation::Stop;
@@ -8,63 +12,143 @@ use generation::Stop;
 use crate::Lookup;
 use crate::error::ProfilesError;
 use crate::file::{FileOptions, FileStatus, ProfileFile};
-use crate::profile::{Profile, ProfileError};
+use crate::profile::Profile;
+
+/// Keys shown of a file when no user is named.
+const KEYS_SHOWN: usize = 10;
 
 /// A file that passed every check.
 #[derive(Debug)]
 pub struct Report {
+    /// The file.
+    pub path: PathBuf,
     /// Size of the file.
     pub bytes: u64,
-    /// Rows, profiles, time of the build.
+    /// Rows, profiles, filter, time of the build.
     pub file: FileStatus,
     /// Time the checks took that a file must pass before it is used.
     pub quick: Duration,
-    /// Time the full check took, the keys in memory included.
+    /// Time the full check took, the filter included.
     pub full: Duration,
 }
 
-/// What a file says about a user.
+/// What a file says about a user, or about itself.
 #[derive(Debug)]
 pub struct Inspection {
-    /// Whether there is a profile.
-    pub lookup: Lookup,
+    /// The file.
+    pub path: PathBuf,
+    /// Rows and time of the build.
+    pub file: FileStatus,
+    /// The user asked for; none when nobody was.
+    pub user: Option<Inspected>,
+    /// Some keys that stand in the file, spread over it; empty when a user was asked for.
+    pub keys: Vec<String>,
+}
+
+/// What a file says about one user.
+#[derive(Debug)]
+pub struct Inspected {
     /// The key that was looked up.
     pub key: String,
+    /// Whether there is a profile.
+    pub lookup: Lookup,
     /// The data column as it stands there.
     pub data: Option<String>,
-    /// The profile in it, or what keeps it from being one.
-    pub profile: Option<Result<Profile, ProfileError>>,
+    /// What keeps the data from being a profile.
+    pub fault: Option<String>,
 }
 
 /// Runs the quick and the full checks on the file at `path`.
 ///
 /// # Errors
 /// The first check that fails; the message says what to do.
-pub fn check(path: &Path, options: &FileOptions) -> Result<Report, ProfilesError> {
+pub fn check(path: &Path) -> Result<Report, ProfilesError> {
     let start = Instant::now();
-    let file = ProfileFile::open(path, options, None)?;
+    let file = ProfileFile::open_of_any_keying(path, &FileOptions::default(), None)?;
     let quick = start.elapsed();
     file.verify(&Stop::default())?;
     let full = start.elapsed() - quick;
     let bytes = std::fs::metadata(path).map_err(ProfilesError::io(path))?.len();
-    Ok(Report { bytes, file: file.status(), quick, full })
+    Ok(Report { path: path.to_owned(), bytes, file: file.status(), quick, full })
 }
 
-/// Looks `user` up in the file at `path`, after the quick checks only.
+/// Looks `user` up in the file at `path`, after the quick checks only; without a user, shows some
+/// of the keys that it holds.
 ///
 /// # Errors
 /// When the file fails the quick checks.
-pub fn inspect(
-    path: &Path,
-    options: &FileOptions,
-    user: &[u8],
-) -> Result<Inspection, ProfilesError> {
-    let file = ProfileFile::open(path, options, None)?;
-    let data = file.fetch(user, |data| data.map(<[u8]>::to_vec)).flatten();
-    Ok(Inspection {
-        lookup: file.lookup(user),
-        key: String::from_utf8_lossy(&options.user_key.of(user)).into_owned(),
-        profile: data.as_deref().map(Profile::parse),
-        data: data.map(|data| String::from_utf8_lossy(&data).into_owned()),
-    })
+pub fn inspect(path: &Path, user: Option<&[u8]>) -> Result<Inspection, ProfilesError> {
+    let file = ProfileFile::open_of_any_keying(path, &FileOptions::default(), None)?;
+    let keys = match user {
+        Some(_) => Vec::new(),
+        None => file.some_keys(KEYS_SHOWN)?,
+    };
+    let user = user.map(|user| inspect_user(&file, user));
+    Ok(Inspection { path: path.to_owned(), file: file.status(), user, keys })
 }
+
+fn inspect_user(file: &ProfileFile, user: &[u8]) -> Inspected {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let data = file.fetch(user, |data| data.map(<[u8]>::to_vec)).flatten();
+    let parsed = data.as_deref().map(Profile::parse);
+    Inspected {
+        key: text(user),
+        lookup: file.lookup(user),
+        fault: parsed.and_then(Result::err).map(|error| stdx::Chain(&error).to_string()),
+        data: data.as_deref().map(text),
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: good", self.path.display())?;
+        writeln!(f, "bytes: {}", self.bytes)?;
+        write!(f, "{}", self.file)?;
+        writeln!(f, "quick checks: {:?}", self.quick)?;
+        write!(f, "full check: {:?}", self.full)
+    }
+}
+
+impl fmt::Display for Inspection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(user) = &self.user else {
+            writeln!(f, "{}", self.path.display())?;
+            write!(f, "{}", self.file)?;
+            return write!(f, "some keys: {}", self.keys.join(" "));
+        };
+        let has = match user.lookup {
+            Lookup::Present => "has a profile",
+            Lookup::Absent => "has no profile",
+            Lookup::Broken | Lookup::NoGeneration => "cannot be looked up",
+        };
+        write!(f, "`{}` {has}", user.key)?;
+        if let Some(data) = &user.data {
+            write!(f, "\n{data}")?;
+        }
+        match &user.fault {
+            Some(fault) => write!(f, "\nno data for models: {fault}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One line for each fact that is known.
+impl fmt::Display for FileStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = [("rows", self.rows), ("profiles", self.profiles)];
+        let bytes = ("filter bytes", self.filter_bytes.map(|bytes| bytes as u64));
+        let built = ("built, unix ms", self.built_unix_ms);
+        for (name, value) in counts.into_iter().chain([bytes, built]) {
+            if let Some(value) = value {
+                writeln!(f, "{name}: {value}")?;
+            }
+        }
+        match &self.users {
+            Some(users) => writeln!(f, "users: {users}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

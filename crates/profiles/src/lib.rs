@@ -12,16 +12,17 @@
 
 mod builder;
 mod checks;
+pub mod config;
 mod connections;
 mod error;
 mod file;
+mod filter;
 mod handle;
 mod header;
 mod inspect;
 mod key;
 mod meta;
 mod profile;
-mod resident;
 mod samples;
 mod schema;
 
@@ -29,7 +30,7 @@ pub use builder::{BuildOptions, Builder, Built, Read};
 pub use error::ProfilesError;
 pub use file::{FileOptions, FileStatus, ProfileFile};
 pub use handle::{Profiles, Status};
-pub use inspect::{Inspection, Report, check, inspect};
+pub use inspect::{Inspected, Inspection, Report, check, inspect};
 pub use key::UserKey;
 pub use profile::{Profile, ProfileError};
 pub use schema::Schema;

@@ -24,7 +24,7 @@ impl Fixture {
     }
 
     fn data(&self, user: &str) -> Option<String> {
-        inspect(&self.path, &FileOptions::default(), user.as_bytes()).unwrap().data
+        inspect(&self.path, Some(user.as_bytes())).unwrap().user.unwrap().data
     }
 
     /// The names of all files in the folder.
@@ -230,7 +230,7 @@ fn build_passes_its_own_full_check() {
         builder.add(read(&format!("user-{user}"), "1", "b", 0));
     }
     builder.finish(&fixture.path).unwrap();
-    let report = crate::check(&fixture.path, &FileOptions::default()).unwrap();
+    let report = crate::check(&fixture.path).unwrap();
     assert_eq!((report.file.rows, report.file.profiles), (Some(2_000), Some(2_000)));
     assert_eq!(report.file.built_unix_ms, Some(NOW));
 }

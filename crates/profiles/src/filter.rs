@@ -1,4 +1,5 @@
-//! The keys of a file in memory, as hashes: whether a user has a profile, without SQLite.
+//! The compact filter: a file's keys in memory, as hashes, which say without SQLite whether a
+//! user has a profile.
 //!
 //! Hashes of 64 bits, sorted, with an index by their leading bits that leads to the four or so
 //! that may match: one look at the index, one at the hashes. 9 bytes for each profile.
@@ -14,7 +15,7 @@ use foldhash::quality::RandomState;
 /// Hashes per entry of the index, on average.
 const BUCKET: usize = 4;
 
-pub(crate) struct Resident {
+pub(crate) struct Filter {
     state: RandomState,
     hashes: Box<[u64]>,
     /// Where the hashes begin whose leading bits are the index of the entry; one more at the end.
@@ -42,7 +43,7 @@ impl Keys {
     }
 
     /// Returns the keys ready for look-ups; none if there are more than 2^32.
-    pub fn settle(mut self) -> Option<Resident> {
+    pub fn settle(mut self) -> Option<Filter> {
         u32::try_from(self.hashes.len()).ok()?;
         self.hashes.sort_unstable();
         let buckets = (self.hashes.len() / BUCKET).next_power_of_two().max(2);
@@ -55,7 +56,7 @@ impl Keys {
             }
         }
         starts.resize(buckets + 1, self.hashes.len() as u32);
-        Some(Resident {
+        Some(Filter {
             state: self.state,
             hashes: self.hashes.into_boxed_slice(),
             starts: starts.into_boxed_slice(),
@@ -64,7 +65,7 @@ impl Keys {
     }
 }
 
-impl Resident {
+impl Filter {
     pub fn holds(&self, key: &[u8]) -> bool {
         let hash = self.state.hash_one(key);
         let bucket = (hash >> self.shift) as usize;

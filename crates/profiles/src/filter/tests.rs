@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn resident(count: u64) -> Resident {
+fn filter(count: u64) -> Filter {
     let mut keys = Keys::with_capacity(0);
     (0..count).for_each(|key| keys.push(key.to_string().as_bytes()));
     keys.settle().unwrap()
@@ -11,9 +11,9 @@ fn resident(count: u64) -> Resident {
 #[test]
 fn holds_every_key_and_no_other_at_any_size() {
     for count in [0, 1, 2, 3, 7, 8, 9, 1_000, 12_345] {
-        let resident = resident(count);
+        let filter = filter(count);
         for key in 0..2 * count + 10 {
-            assert_eq!(resident.holds(key.to_string().as_bytes()), key < count, "{key} of {count}");
+            assert_eq!(filter.holds(key.to_string().as_bytes()), key < count, "{key} of {count}");
         }
     }
 }
@@ -29,7 +29,7 @@ fn key_that_comes_twice_does_no_harm() {
 #[test]
 fn takes_at_most_ten_bytes_for_each_key() {
     for count in [5_000, 8_191, 8_192, 100_000] {
-        let bytes = resident(count).bytes() as u64;
+        let bytes = filter(count).bytes() as u64;
         assert!(bytes <= 10 * count + 16, "{bytes} bytes for {count}");
     }
 }

@@ -1,0 +1,51 @@
+//! What an operator reads.
+
+use super::*;
+use crate::{BuildOptions, Builder, Read, UserKey};
+
+fn built(user_key: UserKey) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profiles.db");
+    let options = BuildOptions { items_min: 1, user_key, ..BuildOptions::default() };
+    let mut builder = Builder::new(options, 1_000);
+    builder.add(Read { user: b"ann", item: "1", category: "b", unix_ms: 1_000 });
+    builder.finish(&path).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn user_is_shown_with_data() {
+    let (_folder, path) = built(UserKey::Plain);
+    let shown = |user: &[u8]| inspect(&path, Some(user)).unwrap().to_string();
+    let data = r#"{"affinity":{"b":1},"reads":1,"recent":["1"]}"#;
+    assert_eq!(shown(b"ann"), format!("`ann` has a profile\n{data}"));
+    assert_eq!(shown(b"bob"), "`bob` has no profile");
+}
+
+#[test]
+fn data_that_is_no_profile_is_shown_with_its_fault() {
+    let (_folder, path) = built(UserKey::Plain);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute("UPDATE user_profiles SET data = '[1'", []).unwrap();
+    let shown = inspect(&path, Some(b"ann")).unwrap().to_string();
+    assert!(shown.starts_with("`ann` has a profile\n[1\nno data for models: "), "{shown}");
+}
+
+#[test]
+fn file_of_hashed_users_is_shown_without_its_salt() {
+    let user_key = UserKey::hash("2026");
+    let (_folder, path) = built(user_key.clone());
+    let inspection = inspect(&path, None).unwrap();
+    assert_eq!(inspection.keys, [String::from_utf8_lossy(&user_key.of(b"ann"))]);
+    assert_eq!(inspection.file.users, Some(user_key.mark()));
+    assert_eq!(inspect(&path, Some(b"ann")).unwrap().user.unwrap().lookup, Lookup::Absent);
+}
+
+#[test]
+fn check_reports_what_it_read() {
+    let (_folder, path) = built(UserKey::Plain);
+    let report = check(&path).unwrap();
+    assert_eq!((report.file.rows, report.file.profiles), (Some(1), Some(1)));
+    let text = report.to_string();
+    assert!(text.contains("rows: 1\nprofiles: 1\n") && text.contains("users: plain\n"), "{text}");
+}
