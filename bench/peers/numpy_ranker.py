@@ -52,6 +52,6 @@ async def ping():
 @app.post("/rank")
 async def rank(request: Request):
     body = orjson.loads(await request.body())
-    ids = body.get("ids")
-    rows = None if ids is None else [ROWS[identity] for identity in ids]
+    candidates = body["candidates"]
+    rows = None if candidates == "all" else [ROWS[identity] for identity in candidates]
     return answer(body["user"]["affinity"], rows, body["limit"])

@@ -7,6 +7,7 @@ import json
 import math
 import os
 from pathlib import Path
+from typing import Literal
 
 from fastapi import FastAPI
 from pydantic import BaseModel
@@ -36,7 +37,7 @@ class User(BaseModel):
 class Ask(BaseModel):
     user: User
     limit: int
-    ids: list[str] | None = None
+    candidates: list[str] | Literal["all"]
 
 
 def score(affinity, item):
@@ -53,7 +54,8 @@ async def ping():
 
 @app.post("/rank")
 async def rank(ask: Ask):
-    candidates = ITEMS.values() if ask.ids is None else [ITEMS[identity] for identity in ask.ids]
+    every = ask.candidates == "all"
+    candidates = ITEMS.values() if every else [ITEMS[identity] for identity in ask.candidates]
     scored = [{"id": item["id"], "score": score(ask.user.affinity, item)} for item in candidates]
     scored.sort(key=lambda item: -item["score"])
     return {"items": scored[: ask.limit]}

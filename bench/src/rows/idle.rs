@@ -1,5 +1,6 @@
 //! Memory of an idle Tidegate with the news example's items and model.
 
+use std::fs;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -12,7 +13,7 @@ use crate::setup::Setup;
 pub const ROW: Row = Row {
     name: "idle",
     what: "resident memory with the news example loaded and nothing to do",
-    notes: "Items and model of `examples/news`, journal on; read two seconds after the first \
+    notes: "The configuration of `examples/news`; read two seconds after the first \
         answer.",
     peers: &["tidegate"],
     run,
@@ -22,13 +23,12 @@ const PATH: &str = "/1/recommendations.json";
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     let example = setup.root().join("examples/news");
-    let sections = format!(
-        "[[model]]\nname = \"news\"\nfile = \"{example}/model.json\"\nitems = \
-        \"{example}/items.jsonl\"\n\
-         [[route]]\npath = \"/1/recommendations.{{format:json}}\"\nto = \"model:news\"\n\
-         cache = {{ ttl = \"60s\" }}\n",
-        example = example.display()
-    );
+    let written = fs::read_to_string(example.join("tidegate.toml"))?;
+    // Where it listens and what it records to is this run's own.
+    let sections = written.find("[[model]]").map_or("", |at| &written[at..]);
+    let sections = ["model.json", "items.jsonl"].iter().fold(sections.to_owned(), |text, file| {
+        text.replace(&format!("\"{file}\""), &format!("\"{}\"", example.join(file).display()))
+    });
     let mut sizes = Vec::new();
     for _ in 0..setup.rounds.min(3) {
         let options =

@@ -26,16 +26,29 @@ pub const ROW: Row = Row {
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     let data = ranking::write(setup)?;
     let sections = format!(
-        "[[model]]\nname = \"ranking\"\nfile = \"{data}/model.json\"\nitems = \
-        \"{data}/items.jsonl\"\n\
-         [[route]]\npath = \"/{{*rest}}\"\nto = \"models\"\n",
+        "
+[[model]]
+name = \"ranking\"
+file = \"{data}/model.json\"
+items = \"{data}/items.jsonl\"
+candidates = [{{ name = \"all\" }}]
+
+[[route]]
+path = \"/1/recommendations.{{format:json}}\"
+to = \"model:ranking\"
+
+[[route]]
+path = \"/v1/models/{{model}}/rank\"
+methods = [\"POST\"]
+to = \"models\"
+",
         data = data.display()
     );
     let options = tidegate::Options {
         name: "Tidegate",
         journal: false,
         sections: &sections,
-        ready: "/v2/health/ready",
+        ready: "/1/recommendations.json",
     };
     let ours = tidegate::start(setup, &options)?.server;
     let numpy = python::start(setup, "numpy", "numpy_ranker", &data)?;
@@ -74,10 +87,9 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
 
 fn side<'a>(name: &str, server: &'a Server, path: &'static str, with_ids: bool) -> Side<'a> {
     let make = move || {
-        let mut body = json!({ "user": { "affinity": ranking::affinity(1) }, "limit": 10 });
-        if with_ids {
-            body["ids"] = ranking::ids();
-        }
+        let candidates = if with_ids { ranking::ids() } else { json!("all") };
+        let user = json!({ "affinity": ranking::affinity(1) });
+        let body = json!({ "candidates": candidates, "user": user, "limit": 10 });
         let request = Request::post_json(path, body.to_string()).expect_status(200);
         Box::new(request.template()) as Box<dyn Requests>
     };
