@@ -199,3 +199,6 @@ fn complaint(report: &Report) -> String {
         report.statuses().collect::<Vec<_>>()
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -217,3 +217,6 @@ fn json(bytes: usize) -> Vec<u8> {
     body.resize(bytes, b' ');
     body
 }
+
+#[cfg(test)]
+mod tests;

@@ -219,3 +219,6 @@ fn is_same_program(pid: u32, log: &Path) -> bool {
     fs::read_link(format!("/proc/{pid}/fd/2")).is_ok_and(|path| path == log)
         || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|path| log.starts_with(path))
 }
+
+#[cfg(test)]
+mod tests;

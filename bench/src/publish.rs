@@ -137,3 +137,6 @@ fn short(value: f64) -> String {
         _ => format!("{value:.2}"),
     }
 }
+
+#[cfg(test)]
+mod tests;
