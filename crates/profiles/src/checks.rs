@@ -118,8 +118,9 @@ pub(crate) fn check_full(
     connection
         .progress_handler(STEPS_PER_LOOK, Some(move || asked.asked()))
         .map_err(ProfilesError::sqlite(path))?;
+    // Not `quick_check`: it does not compare an index with its table, and look-ups go by the index.
     let verdict: String = connection
-        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
         .map_err(ProfilesError::sqlite(path))?;
     if verdict != "ok" {
         return Err(ProfilesError::unfit(path, verdict));

@@ -96,6 +96,8 @@ pub struct ProfileFile {
     options: FileOptions,
     layout: Layout,
     meta: Option<Meta>,
+    /// Rows of the file in use when this one was opened.
+    last_rows: Option<u64>,
     counts: Mutex<Counts>,
     connections: Connections,
     checker: Mutex<Option<Connection>>,
@@ -139,8 +141,9 @@ impl ProfileFile {
         }
         let rows = checks::count_rows(&mut checker, &layout, meta.as_ref())
             .map_err(ProfilesError::sqlite(path))?;
+        let last_rows = last.and_then(Self::rows);
         if let Some(rows) = rows {
-            checks::check_floor(rows, last.and_then(Self::rows), options, path)?;
+            checks::check_floor(rows, last_rows, options, path)?;
         }
         let connections =
             Connections::open(path, options.connections).map_err(ProfilesError::sqlite(path))?;
@@ -154,6 +157,7 @@ impl ProfileFile {
             options: options.clone(),
             layout,
             meta,
+            last_rows,
             counts: Mutex::new(Counts { rows, profiles: None }),
             connections,
             checker: Mutex::new(Some(checker)),
@@ -214,7 +218,7 @@ impl ProfileFile {
         if !self.is_untouched() {
             return Err(ProfilesError::unfit(&self.path, "it was written to where it stands"));
         }
-        checks::check_floor(full.rows, None, &self.options, &self.path)?;
+        checks::check_floor(full.rows, self.last_rows, &self.options, &self.path)?;
         *self.counts.lock() = Counts { rows: Some(full.rows), profiles: Some(full.profiles) };
         self.filter.get_or_init(|| full.filter);
         *checker = None;
