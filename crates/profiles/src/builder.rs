@@ -158,6 +158,13 @@ impl Builder {
         self.history(read.user).push(ItemRead { unix_ms, item });
     }
 
+    /// Returns how many users have read enough for a profile, so far.
+    pub fn rows(&mut self) -> u64 {
+        self.users.values_mut().for_each(History::compact);
+        let items_min = self.options.items_min;
+        self.users.values().filter(|history| history.distinct >= items_min).count() as u64
+    }
+
     /// Writes the file at `path`: complete, synchronised to the disk, put in place by one rename.
     ///
     /// # Errors

@@ -29,6 +29,14 @@ pub enum ProfilesError {
         /// What is wrong, with a hint.
         why: String,
     },
+    /// The journal cannot be read: its folder or the disk needs care.
+    #[error("read the journal `{dir}`", dir = dir.display())]
+    Journal {
+        /// The folder of the journal.
+        dir: PathBuf,
+        /// What the journal says.
+        source: journal::JournalError,
+    },
     /// Another build of the same file is under way: wait for it.
     #[error("build `{path}`: another build of it is under way", path = path.display())]
     Busy {

@@ -23,6 +23,7 @@ mod inspect;
 mod key;
 mod meta;
 mod profile;
+mod rebuild;
 mod samples;
 mod schema;
 
@@ -33,6 +34,7 @@ pub use handle::{Profiles, Status};
 pub use inspect::{Inspected, Inspection, Report, check, inspect};
 pub use key::UserKey;
 pub use profile::{Profile, ProfileError};
+pub use rebuild::rebuild_from_journal;
 pub use schema::Schema;
 
 /// What a look-up found.

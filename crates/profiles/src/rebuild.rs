@@ -1,0 +1,128 @@
+//! Builds the profile file from the journal: exchanges that are reads, with the user that made
+//! them.
+//!
+//! Every build starts from nothing and reads the journal's window again. It needs no state that
+//! could be lost or disagree with the journal, and forgets what fell out of the window by itself.
+//! Lines that are no exchanges are counted and passed over; the pipeline is who reports them.
+//!
+//! A build that would be refused when served, for having lost too many rows, does not replace the
+//! file: it would outlive a restart, and the last good one would not.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+
+use exchange::{Fields, Value};
+use journal::Reader;
+use stdx::RealDisk;
+
+use crate::builder::{Builder, Built, Read};
+use crate::checks;
+use crate::config::Plan;
+use crate::error::ProfilesError;
+use crate::file::ProfileFile;
+use crate::key::UserKey;
+
+/// Category by item.
+type Categories = HashMap<String, String>;
+
+/// Builds the file of `plan` from the journal in `dir`, which records users keyed by `user_key`.
+///
+/// Reads every line that the journal holds at the start; memory is as [`Builder`] says.
+///
+/// # Errors
+/// When journal or items file cannot be read, the file cannot be written, or it would have too few
+/// rows; the file is then as it was.
+pub fn rebuild_from_journal(
+    dir: &Path,
+    plan: &Plan,
+    user_key: &UserKey,
+) -> Result<Built, ProfilesError> {
+    let categories = match &plan.items {
+        Some(items) => read_categories(items, &plan.category)?,
+        None => Categories::new(),
+    };
+    let now_unix_ms = stdx::unix_micros() / 1_000;
+    let mut builder = Builder::new(plan.build_options(user_key.clone()), now_unix_ms);
+    let malformed = add_journal(&mut builder, dir, plan, &categories)
+        .map_err(|source| ProfilesError::Journal { dir: dir.to_owned(), source })?;
+    if malformed > 0 {
+        tracing::warn!(malformed, "lines of the journal are no exchanges");
+    }
+    let options = plan.file_options(user_key.clone());
+    let existing = ProfileFile::open_of_any_keying(&plan.file, &options, None).ok();
+    let existing = existing.and_then(|file| file.rows());
+    checks::check_floor(builder.rows(), existing, &options, &plan.file)?;
+    builder.finish(&plan.file)
+}
+
+/// Counts the reads in the journal as it is at present; returns how many lines are no exchanges.
+fn add_journal(
+    builder: &mut Builder,
+    dir: &Path,
+    plan: &Plan,
+    categories: &Categories,
+) -> Result<u64, journal::JournalError> {
+    let mut reader = Reader::open(dir, Arc::new(RealDisk))?;
+    let end = reader.end()?;
+    let mut malformed = 0;
+    while reader.offset() < end {
+        match reader.read()? {
+            journal::Read::Lines(lines) => {
+                for (line, _) in lines {
+                    malformed += u64::from(!add_line(builder, line, plan, categories));
+                }
+            }
+            journal::Read::Gap { .. } => {}
+            journal::Read::CaughtUp => break,
+        }
+    }
+    Ok(malformed)
+}
+
+/// Counts the read that `line` records, if it records one. Returns whether it is an exchange.
+fn add_line(builder: &mut Builder, line: &[u8], plan: &Plan, categories: &Categories) -> bool {
+    let Ok(exchange) = exchange::decode(line) else { return false };
+    if !plan.event.matches(&exchange) {
+        return true;
+    }
+    let (Some(user), Some(item)) = (&exchange.user, exchange.field(&plan.item)) else {
+        return true;
+    };
+    let item = match item {
+        Value::Text(text) => match std::str::from_utf8(&text) {
+            Ok(text) => text.to_owned(),
+            Err(_) => return true,
+        },
+        number => number.to_string(),
+    };
+    let category = categories.get(&item).map_or("", String::as_str);
+    builder.add(Read { user, item: &item, category, unix_ms: exchange.time_us / 1_000 });
+    true
+}
+
+/// Reads the categories of an items file.
+fn read_categories(path: &Path, field: &str) -> Result<Categories, ProfilesError> {
+    let file = File::open(path).map_err(ProfilesError::io(path))?;
+    let mut categories = Categories::new();
+    for (index, line) in BufReader::new(file).lines().enumerate() {
+        let line = line.map_err(ProfilesError::io(path))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let at = |why: String| ProfilesError::unfit(path, format!("line {}: {why}", index + 1));
+        let item: serde_json::Value =
+            serde_json::from_str(&line).map_err(|error| at(error.to_string()))?;
+        let text = |name: &str| item.get(name).and_then(serde_json::Value::as_str);
+        let id = text("id").ok_or_else(|| at("there is no text `id`".to_owned()))?;
+        if let Some(category) = text(field) {
+            categories.insert(id.to_owned(), category.to_owned());
+        }
+    }
+    Ok(categories)
+}
+
+#[cfg(test)]
+mod tests;

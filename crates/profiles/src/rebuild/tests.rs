@@ -1,0 +1,191 @@
+//! From exchanges in a real journal to look-ups in the file.
+
+use std::fs;
+use std::path::PathBuf;
+
+use exchange::{CacheResult, Decision, ExchangeRef, Phase};
+use journal::{Journal, Options};
+
+use super::*;
+use crate::config::{self, Config};
+use crate::{FileOptions, Lookup, Profile, inspect};
+
+struct Fixture {
+    folder: tempfile::TempDir,
+    plan: Plan,
+}
+
+impl Fixture {
+    fn new(config: Config) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let items = "{\"id\":\"1\",\"category\":\"b\"}\n\n{\"id\":\"2\",\"category\":\"t\",\"n\":1}\n\
+                     {\"id\":\"3\",\"section\":\"b\"}\n";
+        fs::write(folder.path().join("items.jsonl"), items).unwrap();
+        let config = Config {
+            file: Some("profiles.db".into()),
+            items: Some("items.jsonl".into()),
+            items_min: config.items_min.or(Some(2)),
+            ..config
+        };
+        let plan = config::plan(&config, folder.path(), &mut |key, why| panic!("{key}: {why}"));
+        Self { folder, plan }
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.folder.path().join("journal")
+    }
+
+    /// Appends to the journal as the gateway does, and closes it.
+    fn record(&self, lines: impl IntoIterator<Item = Vec<u8>>) {
+        let journal = Journal::open(Options::new(self.journal()), Arc::new(RealDisk)).unwrap();
+        let lane = journal.lane();
+        for line in lines {
+            lane.append(|buffer| buffer.extend_from_slice(&line)).unwrap();
+        }
+    }
+
+    fn rebuild(&self) -> Result<Built, ProfilesError> {
+        rebuild_from_journal(&self.journal(), &self.plan, &UserKey::Plain)
+    }
+
+    fn profile(&self, user: &str) -> Option<Profile> {
+        let file = ProfileFile::open(&self.plan.file, &FileOptions::default(), None).unwrap();
+        file.data(user.as_bytes())
+    }
+}
+
+fn exchange(user: &str, query: &str, status: u16, path: &str) -> Vec<u8> {
+    let mut line = Vec::new();
+    let exchange = ExchangeRef {
+        time_us: stdx::unix_micros(),
+        id: 1,
+        method: "POST",
+        scheme: "http",
+        host: None,
+        path: path.as_bytes(),
+        query: Some(query.as_bytes()),
+        version: "HTTP/1.1",
+        status,
+        bytes_in: 0,
+        bytes_out: 0,
+        client_ip: None,
+        user: Some(user.as_bytes()).filter(|user| !user.is_empty()),
+        user_agent: None,
+        referer: None,
+        route: None,
+        decision: Decision::from_name("generic").unwrap(),
+        cache: CacheResult::from_name("none").unwrap(),
+        upstream: None,
+        ranked_by: None,
+        phases: [0; Phase::COUNT],
+        total_us: 1,
+        impression: None,
+    };
+    exchange::encode(&exchange, &mut line);
+    line
+}
+
+fn read(user: &str, item: &str) -> Vec<u8> {
+    exchange(user, &format!("item={item}&request=00"), 204, "/1/feedback/read")
+}
+
+#[test]
+fn reads_in_the_journal_become_profiles() {
+    let fixture = Fixture::new(Config::default());
+    fixture.record([
+        read("ann", "1"),
+        read("ann", "2"),
+        read("ann", "unknown%20item"),
+        read("bob", "1"),
+        read("", "1"),
+        exchange("bob", "item=2", 503, "/1/feedback/read"),
+        exchange("bob", "item=2", 200, "/1/feedback/seen"),
+        exchange("bob", "other=2", 204, "/1/feedback/read"),
+    ]);
+    let built = fixture.rebuild().unwrap();
+    assert_eq!((built.rows, built.users, built.skipped), (1, 2, 0));
+    let profile = fixture.profile("ann").unwrap();
+    let mut categories: Vec<_> = profile.affinity().map(|(name, _)| name).collect();
+    categories.sort_unstable();
+    assert_eq!(categories, ["b", "t"]);
+    assert!((profile.affinity().map(|(_, share)| share).sum::<f64>() - 1.0).abs() < 1e-3);
+    assert_eq!(profile.feature("reads"), Some(3.0));
+    assert!(profile.recent().any(|item| item == "unknown item"));
+    assert_eq!(fixture.profile("bob"), None);
+}
+
+#[test]
+fn later_reads_change_the_next_build() {
+    let fixture = Fixture::new(Config::default());
+    fixture.record([read("ann", "1"), read("ann", "2"), read("bob", "1")]);
+    assert_eq!(fixture.rebuild().unwrap().rows, 1);
+    fixture.record([read("bob", "2")]);
+    assert_eq!(fixture.rebuild().unwrap().rows, 2);
+    assert!(fixture.profile("bob").is_some());
+}
+
+#[test]
+fn garbage_in_the_journal_is_passed_over() {
+    let fixture = Fixture::new(Config { items_min: Some(1), ..Config::default() });
+    fixture.record([b"garbage\n".to_vec(), read("ann", "1"), b"\xff{\n\n".to_vec()]);
+    assert_eq!(fixture.rebuild().unwrap().rows, 1);
+}
+
+#[test]
+fn event_and_item_may_be_chosen() {
+    let fixture = Fixture::new(Config {
+        items_min: Some(1),
+        event: Some("path ~ '^/news/' and status == 200".into()),
+        item: Some("path".into()),
+        ..Config::default()
+    });
+    fixture.record([exchange("ann", "", 200, "/news/17"), exchange("ann", "", 200, "/about")]);
+    assert_eq!(fixture.rebuild().unwrap().rows, 1);
+    let profile = fixture.profile("ann").unwrap();
+    assert_eq!(profile.recent().collect::<Vec<_>>(), ["/news/17"]);
+}
+
+#[test]
+fn users_recorded_as_hashes_are_found_by_their_ids() {
+    let fixture = Fixture::new(Config { items_min: Some(1), ..Config::default() });
+    let user_key = UserKey::hash("salt");
+    let recorded = String::from_utf8(user_key.of(b"ann").into_owned()).unwrap();
+    fixture.record([read(&recorded, "1")]);
+    rebuild_from_journal(&fixture.journal(), &fixture.plan, &user_key).unwrap();
+    let options = fixture.plan.file_options(user_key);
+    let file = ProfileFile::open(&fixture.plan.file, &options, None).unwrap();
+    assert_eq!(file.lookup(b"ann"), Lookup::Present);
+    assert_eq!(file.lookup(recorded.as_bytes()), Lookup::Absent);
+}
+
+#[test]
+fn build_that_lost_most_profiles_does_not_replace_the_file() {
+    let fixture = Fixture::new(Config { items_min: Some(1), ..Config::default() });
+    fixture.record((0..200).map(|user| read(&format!("user-{user}"), "1")));
+    fixture.rebuild().unwrap();
+    fs::rename(fixture.journal(), fixture.folder.path().join("lost")).unwrap();
+    let refused = fixture.rebuild().unwrap_err().to_string();
+    assert!(refused.contains("0 rows after 200"), "{refused}");
+    assert!(fixture.profile("user-7").is_some());
+}
+
+#[test]
+fn absent_journal_builds_an_empty_file_where_there_was_none() {
+    let fixture = Fixture::new(Config::default());
+    assert_eq!(fixture.rebuild().unwrap().rows, 0);
+    assert_eq!(inspect(&fixture.plan.file, None).unwrap().file.rows, Some(0));
+}
+
+#[test]
+fn items_file_that_is_broken_is_named_with_its_line() {
+    let fixture = Fixture::new(Config::default());
+    let items = fixture.folder.path().join("items.jsonl");
+    let refusal = |content: &str| {
+        fs::write(&items, content).unwrap();
+        fixture.rebuild().unwrap_err().to_string()
+    };
+    assert!(refusal("{\"id\":\"1\"}\n{\"id\":").contains("line 2: EOF"));
+    assert!(refusal("{\"id\":7}").contains("line 1: there is no text `id`"));
+    fs::remove_file(&items).unwrap();
+    assert!(fixture.rebuild().unwrap_err().to_string().contains("items.jsonl"));
+}
