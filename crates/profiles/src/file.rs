@@ -71,7 +71,7 @@ pub struct FileStatus {
     /// Rows that say that there is a profile; none until the full check has passed.
     pub profiles: Option<u64>,
     /// Size of the keys in memory; none while SQLite serves alone.
-    pub filter_bytes: Option<usize>,
+    pub resident_bytes: Option<usize>,
     /// When our builder finished it, in milliseconds since the Unix epoch; none for other files.
     pub built_unix_ms: Option<u64>,
     /// How users are keyed in it, as [`UserKey::mark`] says; none for files of other builders.
@@ -236,7 +236,7 @@ impl ProfileFile {
         FileStatus {
             rows: counts.rows,
             profiles: counts.profiles,
-            filter_bytes: self.filter.get().map(Filter::bytes),
+            resident_bytes: self.filter.get().map(Filter::bytes),
             built_unix_ms: self.meta.as_ref().map(|meta| meta.built_unix_ms),
             users: self.meta.as_ref().map(|meta| meta.users.clone()),
             broken: self.broken.load(Ordering::Relaxed),

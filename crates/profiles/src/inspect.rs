@@ -136,7 +136,7 @@ impl fmt::Display for Inspection {
 impl fmt::Display for FileStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = [("rows", self.rows), ("profiles", self.profiles)];
-        let bytes = ("filter bytes", self.filter_bytes.map(|bytes| bytes as u64));
+        let bytes = ("resident bytes", self.resident_bytes.map(|bytes| bytes as u64));
         let built = ("built, unix ms", self.built_unix_ms);
         for (name, value) in counts.into_iter().chain([bytes, built]) {
             if let Some(value) = value {

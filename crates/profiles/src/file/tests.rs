@@ -75,7 +75,7 @@ fn before_and_after_the_full_check(fixture: &Fixture, check: impl Fn(&ProfileFil
     let file = fixture.open().unwrap();
     check(&file);
     file.verify(&Stop::default()).unwrap();
-    assert!(file.status().filter_bytes.is_some());
+    assert!(file.status().resident_bytes.is_some());
     check(&file);
 }
 
@@ -319,7 +319,7 @@ fn rows_changed_after_the_build_fail_the_full_check() {
         fixture.run(change);
         let file = fixture.open().unwrap();
         assert!(file.verify(&Stop::default()).is_err(), "{change}");
-        assert!(file.status().filter_bytes.is_none());
+        assert!(file.status().resident_bytes.is_none());
     }
 }
 
@@ -337,7 +337,7 @@ fn noise(seed: u64) -> impl Iterator<Item = u64> {
 /// Asserts that a broken file finds nobody who is not in it, and after a full check that passed,
 /// everybody who is.
 fn assert_no_wrong_answer(file: &ProfileFile, what: &str) {
-    let verified = file.status().filter_bytes.is_some();
+    let verified = file.status().resident_bytes.is_some();
     for user in 0..120 {
         let (known, unknown) = (format!("user-{}", user * 16), format!("stranger-{user}"));
         assert_ne!(file.lookup(unknown.as_bytes()), Lookup::Present, "{what}");

@@ -18,9 +18,13 @@ struct Fixture {
 impl Fixture {
     fn new(config: Config) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let items = "{\"id\":\"1\",\"category\":\"b\"}\n\n{\"id\":\"2\",\"category\":\"t\",\"n\":1}\n\
-                     {\"id\":\"3\",\"section\":\"b\"}\n";
-        fs::write(folder.path().join("items.jsonl"), items).unwrap();
+        let items = [
+            r#"{"id":"1","category":"b"}"#,
+            "",
+            r#"{"id":"2","category":"t","n":1}"#,
+            r#"{"id":"3","section":"b"}"#,
+        ];
+        fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
         let config = Config {
             file: Some("profiles.db".into()),
             items: Some("items.jsonl".into()),
