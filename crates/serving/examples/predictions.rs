@@ -18,6 +18,7 @@ use serving::{CandidatesPlan, ModelPlan, Ranking, RecommendParams};
 const ITEMS: usize = 4400;
 const CANDIDATES: usize = 674;
 const FEATURES: usize = 50;
+const BODIES: usize = 100;
 const ROUND: Duration = Duration::from_millis(700);
 const ROUNDS: usize = 5;
 
@@ -29,11 +30,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folded = open(folder.path(), false, None)?;
     let user = r#""user":{"affinity":{"b":0.61,"t":0.39},"reads":12},"limit":10"#;
     let by_set = format!(r#"{{"candidates":"set",{user}}}"#);
-    let ids: Vec<String> = (0..CANDIDATES).map(|n| format!("\"{}\"", n * 2741 % ITEMS)).collect();
-    let by_ids = format!(r#"{{"candidates":[{}],{user}}}"#, ids.join(","));
+    // Many bodies in turn: of one alone the processor would learn every branch.
+    let by_ids: Vec<String> = (0..BODIES)
+        .map(|body| {
+            let id = |n: usize| format!("\"{}\"", (n * 2741 + body * 7) % ITEMS);
+            let ids: Vec<String> = (0..CANDIDATES).map(id).collect();
+            format!(r#"{{"candidates":[{}],{user}}}"#, ids.join(","))
+        })
+        .collect();
+    let mut turn = 0;
     let everything = format!("{{{user}}}");
     report(out, "by candidate set", CANDIDATES, || rank(&live, &by_set))?;
-    report(out, "674 ids in the body", CANDIDATES, || rank(&live, &by_ids))?;
+    report(out, "674 ids in the body", CANDIDATES, || {
+        turn = (turn + 1) % BODIES;
+        rank(&live, &by_ids[turn])
+    })?;
     report(out, "every item (4400)", ITEMS, || rank(&live, &everything))?;
     let data = br#"{"affinity":{"b":0.61,"t":0.39},"reads":12,"recent":["12","55","9"]}"#;
     let profile = Profile::parse(data)?;

@@ -218,7 +218,7 @@ pub(crate) fn limit(written: &str, plan: &ModelPlan) -> Result<usize, String> {
 }
 
 /// Reads an id; returns it and its place, quotes left out.
-#[inline]
+#[inline(always)]
 fn id<'b, 'a: 'b>(
     json: &mut Json<'a>,
     key: &str,

@@ -3,6 +3,9 @@
 //! It accepts exactly what RFC 8259 allows (checked against serde_json in the tests), nested up to
 //! 64 deep; serde_json itself would cost three times the ranking when a body brings 674 ids.
 //!
+//! What reads an id is inlined by force: its results are wider than registers, and passing them
+//! through memory cost a third of the time of a request with 674 ids.
+//!
 //! Invariant: every byte is examined at most once by each of UTF-8 validation and reading; an
 //! error names the byte at which reading could not go on. Never panics, whatever the bytes.
 
@@ -56,7 +59,7 @@ impl<'a> Json<'a> {
     }
 
     /// Returns the kind of the next value and the byte it starts at.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn peek(&mut self) -> Read<(Kind, usize)> {
         let kind = match self.next_byte() {
             Some(b'"') => Kind::Text,
@@ -111,19 +114,20 @@ impl<'a> Json<'a> {
     }
 
     /// Reads a text.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn text(&mut self) -> Read<Text<'a>> {
         self.expect(b'"', "`\"`")?;
         let start = self.at;
         let mut escaped = false;
         loop {
-            match self.text.as_bytes().get(self.at) {
+            match self.byte() {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     escaped = true;
                     self.escape()?;
                 }
                 Some(0..=0x1F) => return Err(self.malformed("a control character in a text")),
+                // Eight bytes at a time gained nothing: ids are short.
                 Some(_) => self.at += 1,
                 None => return Err(self.malformed("the body ends inside a text")),
             }
@@ -187,7 +191,7 @@ impl<'a> Json<'a> {
     }
 
     /// Skips whitespace and returns the byte there, which `at` then points to.
-    #[inline]
+    #[inline(always)]
     fn next_byte(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte() {
             self.at += 1;
@@ -195,12 +199,12 @@ impl<'a> Json<'a> {
         self.byte()
     }
 
-    #[inline]
+    #[inline(always)]
     fn byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    #[inline]
+    #[inline(always)]
     fn expect(&mut self, byte: u8, name: &str) -> Read<()> {
         if self.next_byte() != Some(byte) {
             return Err(self.unexpected(name));
@@ -209,6 +213,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
+    #[inline]
     fn enter(&mut self, byte: u8, name: &str) -> Read<()> {
         self.expect(byte, name)?;
         if self.depth == DEPTH_MAX {
@@ -274,7 +279,7 @@ impl<'a> Json<'a> {
 
 impl<'a> Text<'a> {
     /// Returns what the text means; `buffer` is used only where it holds escapes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decoded<'b>(&self, buffer: &'b mut String) -> &'b str
     where
         'a: 'b,
