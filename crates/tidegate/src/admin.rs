@@ -43,7 +43,7 @@ fn metrics(parts: &Parts, _: &Visit<'_>) -> Page {
     if let Some(journal) = &parts.journal {
         let stats = journal.stats();
         gauge("tidegate_journal_bytes", "Bytes of the journal's end.", stats.offset);
-        gauge("tidegate_journal_unrecorded_lines", "Lines lost.", stats.unrecorded_lines);
+        gauge("tidegate_journal_unrecorded_lines", "Lines lost.", stats.unrecorded);
     }
     Page::ok("text/plain; version=0.0.4", parts.registry.prometheus())
 }
@@ -91,7 +91,7 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
         "models": models,
         "profiles": parts.profiles.as_ref().map(|p| profiles(p)),
         "learned": parts.learned.status(),
-        "journal": parts.journal.as_ref().map(|j| journal(j)),
+        "journal": parts.journal.as_ref().map(journal),
         "rollout": shares(parts),
     });
     Page::json(200, format!("{body:#}\n"))
@@ -108,7 +108,7 @@ fn alarms(parts: &Parts) -> Vec<String> {
         alarms.extend(status.fault.map(|fault| format!("profiles: {}", fault.message)));
     }
     if let Some(journal) = &parts.journal {
-        alarms.extend(journal.stats().alarm.map(|alarm| format!("journal: {alarm}")));
+        alarms.extend(journal.health().alarm.map(|alarm| format!("journal: {alarm}")));
     }
     alarms.extend(parts.learned.alarm());
     alarms
@@ -139,17 +139,19 @@ fn profiles(profiles: &profiles::Profiles) -> Value {
         "generation": status.watched.generation,
         "age_s": status.watched.age.map(|age| age.as_secs()),
         "rows": status.file.as_ref().and_then(|file| file.rows),
-        "filter_bytes": status.file.as_ref().and_then(|file| file.filter_bytes),
+        "resident_bytes": status.file.as_ref().and_then(|file| file.resident_bytes),
         "error": status.watched.fault.map(|fault| fault.message),
     })
 }
 
 fn journal(journal: &journal::Journal) -> Value {
-    let stats = journal.stats();
+    let (stats, health) = (journal.stats(), journal.health());
     json!({
         "offset": stats.offset, "lines": stats.lines, "segments": stats.segments,
         "unsynced_s": stats.unsynced_age.as_secs_f64(),
-        "unrecorded_lines": stats.unrecorded_lines, "alarm": stats.alarm,
+        "synced": stats.synced, "unrecorded": stats.unrecorded,
+        "disk_bytes": stats.disk_bytes, "repaired_bytes": stats.repaired_bytes,
+        "recording": health.recording, "alarm": health.alarm,
     })
 }
 
@@ -187,8 +189,7 @@ fn change_rollout(parts: &Parts, visit: &Visit<'_>) -> Page {
     if shares.any(|share| !(0.0..=1.0).contains(&share)) {
         return refuse(400, "a share is a number from 0 to 1");
     }
-    let change =
-        Change { rollout: asked.rollout, hold_out: asked.hold_out, killed: asked.killed };
+    let change = Change { rollout: asked.rollout, hold_out: asked.hold_out, killed: asked.killed };
     match parts.live.change(asked.route.as_deref(), change) {
         Ok(()) => rollout(parts, visit),
         Err(error) => refuse(400, &format!("{error:#}")),

@@ -118,7 +118,11 @@ pub fn rollout(command: RolloutCommand) -> Result<()> {
     }
 }
 
-fn load(file: &Path) -> Result<Plan> {
+/// Reads and checks a configuration file.
+///
+/// # Errors
+/// [`WrongConfig`] with every problem in it.
+pub fn load(file: &Path) -> Result<Plan> {
     let wrong = |problems| WrongConfig { file: file.to_owned(), problems };
     Ok(config::load(file).map_err(wrong)?)
 }
@@ -128,7 +132,9 @@ fn notes(plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     let hashed = plan.journal.as_ref().is_some_and(|journal| journal.user_key.is_some());
     if hashed && plan.profiles.is_some() {
-        notes.push("`user = \"hash\"`: the profile file holds hashes and does not serve Varnish".into());
+        notes.push(
+            "`user = \"hash\"`: the profile file holds hashes and does not serve Varnish".into(),
+        );
     }
     if plan.journal.is_none() {
         notes.push("without [journal] nothing is recorded".into());
@@ -138,7 +144,8 @@ fn notes(plan: &Plan) -> Vec<String> {
 
 fn print_config(file: &Path) -> Result<()> {
     let plan = load(file)?;
-    let text = std::fs::read_to_string(file).with_context(|| format!("read `{}`", file.display()))?;
+    let text =
+        std::fs::read_to_string(file).with_context(|| format!("read `{}`", file.display()))?;
     print!("{text}");
     let live = plan.root.join("data/live.toml");
     match std::fs::read_to_string(&live) {
@@ -187,4 +194,3 @@ fn share(text: &str) -> Result<f64> {
         _ => bail!("`{text}` is no share; write 0% to 100%"),
     }
 }
-

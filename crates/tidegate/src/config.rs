@@ -108,7 +108,6 @@ pub struct KeepConfig {
 }
 
 /// Everything the process is to do.
-#[derive(Debug)]
 pub struct Plan {
     /// Folder of the configuration file; relative paths start there.
     pub root: PathBuf,
@@ -135,7 +134,7 @@ pub struct Plan {
 }
 
 /// The journal as meant.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct JournalPlan {
     /// Options of the journal itself.
     pub options: journal::Options,

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::cli::DemoArgs;
-use crate::commands::WrongConfig;
-use crate::config::{self, Plan};
+use crate::commands;
+use crate::config::Plan;
 use crate::serve;
 use crate::signals::{EndSignals, Waited};
 use readers::Readers;
@@ -60,8 +60,7 @@ fn plan(folder: &Path, args: &DemoArgs) -> Result<Plan> {
         std::fs::write(folder.join(name), content)
             .with_context(|| format!("write `{}`", folder.join(name).display()))?;
     }
-    let mut plan =
-        config::load(&file).map_err(|problems| WrongConfig { file: file.clone(), problems })?;
+    let mut plan = commands::load(&file)?;
     plan.public = args.public;
     plan.admin = args.admin;
     plan.drain = Duration::from_secs(2);

@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration (`EX_CONFIG`).
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the command line prints")]
+
 mod admin;
 mod cli;
 mod client;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use exchange::ExchangeRef;
 use gateway::{Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
-use journal::{Appended, Lane};
+use journal::Lane;
 use profiles::{Lookup, UserKey};
 use serving::{Impression, Ranking, RecommendParams};
 
@@ -159,7 +159,7 @@ impl JournalRecorder {
 
 impl Record for JournalRecorder {
     fn record(&self, exchange: &ExchangeRef<'_>, brief: bool) -> bool {
-        self.lane.append(|line| self.encode(exchange, brief, line)) == Appended::Taken
+        self.lane.append(|line| self.encode(exchange, brief, line)).is_ok()
     }
 
     fn record_durably(&self, exchange: &ExchangeRef<'_>, brief: bool) -> Durable {

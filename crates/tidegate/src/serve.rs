@@ -50,13 +50,11 @@ pub struct Parts {
     /// Profiles.
     pub profiles: Option<Arc<profiles::Profiles>>,
     /// The journal.
-    pub journal: Option<Arc<Journal>>,
+    pub journal: Option<Journal>,
     /// Changes made while serving.
     pub live: Live,
     /// The last build of profiles.
     pub learned: Arc<crate::learn::Learned>,
-    /// The address of the public listener.
-    pub public: SocketAddr,
 }
 
 /// Starts everything; returns when the listeners are bound.
@@ -82,7 +80,8 @@ pub fn start(plan: Plan) -> Result<Server> {
 
     let bind = |address| chassis::bind(address, plan.edge_cores);
     let listeners = bind(plan.public).with_context(|| format!("listen on {}", plan.public))?;
-    let admin = chassis::bind(plan.admin, 1).with_context(|| format!("listen on {}", plan.admin))?;
+    let admin =
+        chassis::bind(plan.admin, 1).with_context(|| format!("listen on {}", plan.admin))?;
     let public = listeners[0].address()?;
     let admin_address = admin[0].address()?;
     let drain_grace = plan.drain;
@@ -95,7 +94,6 @@ pub fn start(plan: Plan) -> Result<Server> {
         journal,
         live,
         learned,
-        public,
     });
     let drain = Drain::default();
     let mut admin: Vec<Option<Listener>> = admin.into_iter().map(Some).collect();
@@ -130,9 +128,8 @@ impl Server {
             learner.stop();
         }
         self.watcher.stop();
-        if let Some(journal) = &self.parts.journal {
-            journal.close().context("sync the journal")?;
-        }
+        // The last holder's drop writes and syncs what is left of the journal.
+        drop(self.parts);
         anyhow::ensure!(all_ended_well, "an edge thread ended by a panic; its message is above");
         tracing::info!("stopped");
         Ok(())
@@ -176,11 +173,11 @@ impl Core {
     }
 }
 
-fn open_journal(plan: &crate::config::JournalPlan) -> Result<Arc<Journal>> {
+fn open_journal(plan: &crate::config::JournalPlan) -> Result<Journal> {
     let options = plan.options.clone();
     let dir = options.dir.display().to_string();
-    let disk = Arc::new(stdx::RealDisk::default());
-    Ok(Arc::new(Journal::open(options, disk).with_context(|| format!("open the journal `{dir}`"))?))
+    let disk = Arc::new(stdx::RealDisk);
+    Journal::open(options, disk).with_context(|| format!("open the journal `{dir}`"))
 }
 
 fn watch(ranking: &Ranking, profiles: Option<&Arc<profiles::Profiles>>) -> Result<Watcher> {

@@ -33,7 +33,7 @@ fn keys(out: &mut String, table: &Value, definitions: &Map<String, Value>, prefi
     for (name, property) in properties {
         let target = resolve(property, definitions);
         let text = description(property, target);
-        let _ = write!(out, "{}# {prefix}{name} = {}\n", comment(text), shape(target));
+        let _ = writeln!(out, "{}# {prefix}{name} = {}", comment(text), shape(target));
         keys(out, target, definitions, &format!("{prefix}{name}."));
     }
 }

@@ -31,9 +31,18 @@ fn wrong_usage_is_exit_code_2() {
 fn the_reference_names_every_section_with_its_keys() {
     let folder = testkit::TempDir::new().unwrap();
     let (_, out, _) = run(&["config", "reference"], folder.path());
-    for text in ["[journal]", "[[route]]", "[[upstream]]", "[[model]]", "[profiles]", "[listen]",
-        "# personalise.rollout", "# cache.ttl", "# health.threshold", "default `1s`"]
-    {
+    for text in [
+        "[journal]",
+        "[[route]]",
+        "[[upstream]]",
+        "[[model]]",
+        "[profiles]",
+        "[listen]",
+        "# personalise.rollout",
+        "# cache.ttl",
+        "# health.threshold",
+        "default `1s`",
+    ] {
         assert!(out.contains(text), "no {text} in\n{out}");
     }
 }

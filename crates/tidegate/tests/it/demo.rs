@@ -100,9 +100,8 @@ fn formats_methods_and_explanations_are_as_the_readme_says() {
     let malformed = Client::post(demo.public, "/v1/models/news/rank", r#"{"limit":}"#).send();
     assert_eq!(malformed.status, 400);
     assert!(malformed.text().contains("byte 9"), "{}", malformed.text());
-    let timed = Client::get(demo.public, "/1/recommendations.json")
-        .header("tidegate-debug", "1")
-        .send();
+    let timed =
+        Client::get(demo.public, "/1/recommendations.json").header("tidegate-debug", "1").send();
     assert!(timed.header("server-timing").is_some_and(|timing| timing.contains("total;dur=")));
 }
 

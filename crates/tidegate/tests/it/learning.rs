@@ -45,10 +45,12 @@ fn profiles_are_built_of_users_with_enough_distinct_reads() {
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("1 profiles of 2 users"), "{out}");
     let file = "data/profiles.db";
-    let (code, out, _) = run(&["profiles", "inspect", file, "--user", "keen"], server.folder.path());
+    let (code, out, _) =
+        run(&["profiles", "inspect", file, "--user", "keen"], server.folder.path());
     assert_eq!(code, 0);
     assert!(out.contains("\"c0\":0.75"), "{out}");
-    let (_, out, _) = run(&["profiles", "inspect", file, "--user", "stubborn"], server.folder.path());
+    let (_, out, _) =
+        run(&["profiles", "inspect", file, "--user", "stubborn"], server.folder.path());
     assert!(out.contains("no profile"), "{out}");
     let (code, _, err) = run(&["profiles", "check", file], server.folder.path());
     assert_eq!(code, 0, "{err}");

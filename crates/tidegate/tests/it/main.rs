@@ -1,5 +1,7 @@
 //! Tests of the whole binary over loopback: real processes, real files, faults really made.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod cli;
 mod configuration;
 mod demo;

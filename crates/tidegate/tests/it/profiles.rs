@@ -71,7 +71,11 @@ fn a_new_generation_is_swapped_in_and_the_last_good_one_survives_a_bad_one() {
     assert_eq!(own["items"][0]["id"], "2");
     assert_eq!(json(&server.get("/list"))["items"][0]["id"], "1");
 
-    for bad in [&b""[..], b"not a database at all", &std::fs::read(folder.join("profiles.db")).unwrap()[..5000]] {
+    for bad in [
+        &b""[..],
+        b"not a database at all",
+        &std::fs::read(folder.join("profiles.db")).unwrap()[..5000],
+    ] {
         let draft = folder.join("bad.db");
         std::fs::write(&draft, bad).unwrap();
         std::fs::rename(draft, folder.join("profiles.db")).unwrap();

@@ -32,8 +32,10 @@ impl Running {
         let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let file = folder.path().join("tidegate.toml");
-        let cores = if config.contains("cores =") { "" } else { "cores = { edge = 2, work = 1 }\n" };
-        let text = format!("{cores}{config}\n[listen]\npublic = \"{public}\"\nadmin = \"{admin}\"\n");
+        let cores =
+            if config.contains("cores =") { "" } else { "cores = { edge = 2, work = 1 }\n" };
+        let text =
+            format!("{cores}{config}\n[listen]\npublic = \"{public}\"\nadmin = \"{admin}\"\n");
         std::fs::write(&file, text).unwrap();
         let mut command = Command::new(BINARY);
         command.arg("serve").arg("--config").arg(&file);
