@@ -16,7 +16,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 /// Page cache of one connection: the inner pages of an index over millions of keys.
-const CACHE_KIB: u32 = 8_192;
+const CACHE_KIB: u32 = 4_096;
 
 /// Statements kept prepared per connection: look up, fetch.
 const STATEMENTS: usize = 4;
