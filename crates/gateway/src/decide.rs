@@ -21,6 +21,10 @@ pub fn decide(gateway: &Gateway, route: &Route, head: &Head<'_>, trace: &mut Tra
         User::Id(id) => id,
     };
     trace.user.extend_from_slice(&id);
+    if route.collect.is_some() {
+        // An event is recorded with its user; its reply is the same for all.
+        return Decision::Generic;
+    }
     let profile = gateway.profiles.as_ref().map_or(Profile::Unavailable, |p| p.look_up(&id));
     match profile {
         Profile::Unavailable => Decision::Fallback,

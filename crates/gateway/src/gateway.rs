@@ -71,7 +71,7 @@ impl Gateway {
 impl Gateway {
     /// The routes that personalise, with their rollouts.
     pub fn rollouts(&self) -> impl Iterator<Item = (&str, &Rollout)> {
-        let routes = self.plan.routes.iter();
+        let routes = self.plan.routes.iter().filter(|route| route.collect.is_none());
         routes.filter_map(|route| Some((&*route.name, &route.personalise.as_ref()?.rollout)))
     }
 }

@@ -40,7 +40,10 @@ fn profiles_are_built_of_users_with_enough_distinct_reads() {
     };
     [0, 2, 4, 1].into_iter().for_each(|item| read("keen", item));
     [0, 0, 0, 0].into_iter().for_each(|item| read("stubborn", item));
-    server.wait_for_journal(|lines| lines.len() >= 8);
+    until("eight lines made durable", || {
+        let journal = &server.status()["journal"];
+        journal["lines"] == 8 && journal["synced"] == journal["offset"]
+    });
     let (code, out, err) = run(&["profiles", "build"], server.folder.path());
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("1 profiles of 2 users"), "{out}");
