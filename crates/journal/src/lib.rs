@@ -1,1 +1,42 @@
 //! A durable line log used as a queue: append, sync, rotate, tail, resume.
+//!
+//! Lines go from lanes (one per I/O core) through one writer into segments; a syncer makes them
+//! durable, a sealer compresses and deletes; readers in any process follow the files.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `00000000000000000017.log` | lines from offset 17 on |
+//! | `00000000000000000017.log.zst` | the same, sealed and compressed |
+//! | `synced` | up to which offset lines are durable |
+//! | `consumers/NAME` | from which offset on lines are kept for a consumer |
+//! | `lock` | locked by the one process that writes |
+//!
+//! An offset is a position in the journal as a whole, in plain bytes, just after a complete line.
+//! Refuses: to know what a line says, to block whoever appends, to write from two processes.
+
+mod consumer;
+mod durable;
+mod error;
+mod journal;
+mod lane;
+mod limit;
+mod open;
+mod options;
+mod reader;
+mod retention;
+mod sealer;
+mod segment;
+mod state;
+mod ticket;
+mod writer;
+
+pub use consumer::Consumer;
+pub use error::{JournalError, Unrecorded};
+pub use journal::{Health, Journal, Stats};
+pub use lane::Lane;
+pub use options::{Keep, OnFull, Options, Sync};
+pub use reader::{Lines, Read, Reader};
+pub use ticket::Ticket;
+
+#[cfg(test)]
+mod tests;

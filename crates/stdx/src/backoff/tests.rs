@@ -1,3 +1,5 @@
+//! Claims about `backoff`.
+
 use super::*;
 
 #[test]

@@ -7,7 +7,8 @@
 //!   syncs succeed, and after a crash zeros stand in its place (Linux does the same).
 //! - At a crash a file keeps its synced contents and a drawn part of what was appended since, the
 //!   end of which may be zeros; a directory keeps a drawn prefix of its changes since `sync_dir`,
-//!   as a metadata journal would. Handles and locks from before the crash are dead.
+//!   as a metadata journal would. Handles, locks and clones from before the crash are dead, so
+//!   that threads of the crashed process change nothing any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -33,7 +34,11 @@ pub enum Lasting {
 
 /// A disk in memory that fails on demand; clones share the files.
 #[derive(Debug, Clone)]
-pub struct FaultyDisk(Arc<Shared>);
+pub struct FaultyDisk {
+    shared: Arc<Shared>,
+    /// The crashes it has seen; once there are more, it is dead.
+    crashes: u64,
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -54,6 +59,7 @@ struct State {
     random: Random,
     operations: u64,
     fault: Option<(u64, Lasting)>,
+    next_sync_fails: bool,
     capacity: Option<u64>,
     syncs_held: bool,
     crashes: u64,
@@ -88,54 +94,64 @@ impl FaultyDisk {
             random: Random::new(seed),
             operations: 0,
             fault: None,
+            next_sync_fails: false,
             capacity: None,
             syncs_held: false,
             crashes: 0,
         };
         let clock = ManualClock::at(1_000_000_000_000_000);
-        Self(Arc::new(Shared { state: Mutex::new(state), released: Condvar::new(), clock }))
+        let shared = Shared { state: Mutex::new(state), released: Condvar::new(), clock };
+        Self { shared: Arc::new(shared), crashes: 0 }
     }
 
     /// Returns the clock that stamps the files.
     pub fn clock(&self) -> ManualClock {
-        self.0.clock.clone()
+        self.shared.clock.clone()
     }
 
     /// Makes the `nth` operation from here on fail with EIO; the first is 1.
     pub fn fail_nth(&self, nth: u64, lasting: Lasting) {
-        let mut state = self.0.state();
+        let mut state = self.shared.state();
         state.fault = Some((state.operations + nth, lasting));
+    }
+
+    /// Makes the next `DiskFile::sync` fail with EIO.
+    pub fn fail_next_sync(&self) {
+        self.shared.state().next_sync_fails = true;
     }
 
     /// Makes operations succeed again.
     pub fn heal(&self) {
-        self.0.state().fault = None;
+        self.shared.state().heal();
     }
 
     /// Returns how many operations there have been.
     pub fn operations(&self) -> u64 {
-        self.0.state().operations
+        self.shared.state().operations
     }
 
     /// Lets all files together take `bytes`, or any number of them.
     pub fn set_capacity(&self, bytes: Option<u64>) {
-        self.0.state().capacity = bytes;
+        self.shared.state().capacity = bytes;
     }
 
     /// Makes every `DiskFile::sync` wait until [`FaultyDisk::release_syncs`].
     pub fn hold_syncs(&self) {
-        self.0.state().syncs_held = true;
+        self.shared.state().syncs_held = true;
     }
 
     /// Lets held syncs go on.
     pub fn release_syncs(&self) {
-        self.0.state().syncs_held = false;
-        self.0.released.notify_all();
+        self.shared.state().syncs_held = false;
+        self.shared.released.notify_all();
     }
 
     /// Cuts the power: what was not synced is lost in part or in whole, and faults are over.
-    pub fn crash(&self) {
-        let mut state = self.0.state();
+    ///
+    /// Returns the disk as the next process finds it; this one and its clones are dead.
+    #[must_use = "the disk that crashed is dead"]
+    pub fn crash(&self) -> Self {
+        let mut state = self.shared.state();
         let State { changes, durable_names, inodes, random, .. } = &mut *state;
         let kept = random.up_to(changes.len() as u64) as usize;
         for change in changes.drain(..).take(kept) {
@@ -146,42 +162,44 @@ impl FaultyDisk {
         }
         state.names = state.durable_names.clone();
         state.locks.clear();
-        state.fault = None;
+        state.heal();
         state.capacity = None;
         state.syncs_held = false;
         state.crashes += 1;
+        let next = Self { shared: self.shared.clone(), crashes: state.crashes };
         drop(state);
-        self.0.released.notify_all();
+        self.shared.released.notify_all();
+        next
     }
 }
 
 impl Disk for FaultyDisk {
     fn create_dir_all(&self, dir: &Path) -> io::Result<()> {
-        let mut state = self.0.operation()?;
+        let mut state = self.operation()?;
         // Directories survive a crash without being synced: the model is about files.
         state.dirs.extend(dir.ancestors().map(Path::to_owned));
         Ok(())
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        let mut state = self.0.operation()?;
+        let mut state = self.operation()?;
         if state.names.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        state.add(path, self.0.clock.unix_micros())?;
+        state.add(path, self.shared.clock.unix_micros())?;
         Ok(self.handle(&state, path))
     }
 
     fn open_append(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        let state = self.0.operation()?;
+        let state = self.operation()?;
         state.find(path)?;
         Ok(self.handle(&state, path))
     }
 
     fn open_write(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
-        let mut state = self.0.operation()?;
+        let mut state = self.operation()?;
         if !state.names.contains_key(path) {
-            state.add(path, self.0.clock.unix_micros())?;
+            state.add(path, self.shared.clock.unix_micros())?;
         }
         Ok(self.handle(&state, path))
     }
@@ -191,7 +209,7 @@ impl Disk for FaultyDisk {
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        let mut state = self.0.operation()?;
+        let mut state = self.operation()?;
         let changes = std::mem::take(&mut state.changes);
         let (here, elsewhere) =
             changes.into_iter().partition::<Vec<_>, _>(|change| change.dir() == Some(dir));
@@ -203,7 +221,7 @@ impl Disk for FaultyDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut state = self.0.operation()?;
+        let mut state = self.operation()?;
         state.find(from)?;
         let change = Change::Rename(from.to_owned(), to.to_owned());
         change.clone().apply(&mut state.names);
@@ -212,7 +230,7 @@ impl Disk for FaultyDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        let mut state = self.0.operation()?;
+        let mut state = self.operation()?;
         state.find(path)?;
         state.names.remove(path);
         state.changes.push(Change::Remove(path.to_owned()));
@@ -220,7 +238,7 @@ impl Disk for FaultyDisk {
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
-        let state = self.0.operation()?;
+        let state = self.operation()?;
         if !state.dirs.contains(dir) {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -229,7 +247,7 @@ impl Disk for FaultyDisk {
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        let state = self.0.operation()?;
+        let state = self.operation()?;
         let number = state.find(path)?;
         let inode = &state.inodes[&number];
         let identity = FileIdentity { device: 1, inode: number, created_us: inode.created_us };
@@ -237,19 +255,25 @@ impl Disk for FaultyDisk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
-        let mut state = self.0.operation()?;
+        let mut state = self.operation()?;
         if !state.locks.insert(path.to_owned()) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         let crashes = state.crashes;
-        Ok(Box::new(Lock { shared: self.0.clone(), path: path.to_owned(), crashes }))
+        Ok(Box::new(Lock { shared: self.shared.clone(), path: path.to_owned(), crashes }))
     }
 }
 
 impl FaultyDisk {
+    fn operation(&self) -> io::Result<MutexGuard<'_, State>> {
+        let state = self.shared.operation()?;
+        state.alive(self.crashes)?;
+        Ok(state)
+    }
+
     fn handle(&self, state: &State, path: &Path) -> Arc<dyn DiskFile> {
         let inode = state.names[path];
-        Arc::new(Handle { shared: self.0.clone(), inode, crashes: state.crashes })
+        Arc::new(Handle { shared: self.shared.clone(), inode, crashes: state.crashes })
     }
 }
 
@@ -267,6 +291,11 @@ impl Shared {
 }
 
 impl State {
+    fn heal(&mut self) {
+        self.fault = None;
+        self.next_sync_fails = false;
+    }
+
     fn count(&mut self) -> io::Result<()> {
         self.operations += 1;
         let due = self.fault.is_some_and(|(nth, lasting)| match lasting {
@@ -274,6 +303,11 @@ impl State {
             Lasting::Forever => self.operations >= nth,
         });
         if due { Err(io::Error::from_raw_os_error(EIO)) } else { Ok(()) }
+    }
+
+    /// Fails what belongs to a process from before the last crash.
+    fn alive(&self, crashes: u64) -> io::Result<()> {
+        if self.crashes == crashes { Ok(()) } else { Err(io::Error::from_raw_os_error(EIO)) }
     }
 
     fn find(&self, path: &Path) -> io::Result<u64> {
@@ -362,12 +396,8 @@ struct Handle {
 impl Handle {
     fn operation(&self) -> io::Result<MutexGuard<'_, State>> {
         let state = self.shared.operation()?;
-        self.alive(state)
-    }
-
-    fn alive<'a>(&self, state: MutexGuard<'a, State>) -> io::Result<MutexGuard<'a, State>> {
-        let alive = state.crashes == self.crashes;
-        if alive { Ok(state) } else { Err(io::Error::from_raw_os_error(EIO)) }
+        state.alive(self.crashes)?;
+        Ok(state)
     }
 
     fn touch<'a>(&self, state: &'a mut State) -> &'a mut Inode {
@@ -411,8 +441,12 @@ impl DiskFile for Handle {
     fn sync(&self) -> io::Result<()> {
         let state = self.shared.state();
         let wait = self.shared.released.wait_while(state, |state| state.syncs_held);
-        let mut state = self.alive(wait.expect("no operation panics while it holds the state"))?;
-        let counted = state.count();
+        let mut state = wait.expect("no operation panics while it holds the state");
+        state.alive(self.crashes)?;
+        let mut counted = state.count();
+        if std::mem::take(&mut state.next_sync_fails) {
+            counted = Err(io::Error::from_raw_os_error(EIO));
+        }
         let inode = state.inodes.get_mut(&self.inode).expect("inodes are never removed");
         match counted {
             Ok(()) => inode.sync(),

@@ -1,3 +1,5 @@
+//! Claims about `disk`.
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +32,7 @@ fn a_crash_keeps_what_was_synced_and_at_most_a_torn_part_of_the_rest() {
         file.sync().unwrap();
         disk.sync_dir(&dir()).unwrap();
         file.append(b"unsynced").unwrap();
-        disk.crash();
+        let disk = disk.crash();
         let left = contents(&disk, &path).unwrap();
         let rest = left.strip_prefix(b"synced").unwrap();
         let text = rest.iter().take_while(|byte| **byte != 0).count();
@@ -49,7 +51,7 @@ fn a_name_that_was_not_synced_may_be_gone_but_never_both_of_a_rename() {
         disk.sync_dir(&dir()).unwrap();
         disk.create(&dir().join("new")).unwrap();
         disk.rename(&dir().join("old"), &dir().join("renamed")).unwrap();
-        disk.crash();
+        let disk = disk.crash();
         let names = disk.list(&dir()).unwrap();
         let count = |name: &str| names.iter().filter(|found| *found == name).count();
         assert_eq!(count("old") + count("renamed"), 1, "seed {seed}: {names:?}");
@@ -65,12 +67,12 @@ fn a_failed_sync_loses_data_even_if_the_next_one_succeeds() {
     let file = disk.create(&path).unwrap();
     disk.sync_dir(&dir()).unwrap();
     file.append(b"lost").unwrap();
-    disk.fail_nth(1, Lasting::Once);
+    disk.fail_next_sync();
     assert!(file.sync().is_err());
     assert_eq!(contents(&disk, &path).unwrap(), b"lost");
     file.append(b"kept").unwrap();
     file.sync().unwrap();
-    disk.crash();
+    let disk = disk.crash();
     assert_eq!(contents(&disk, &path).unwrap(), b"\0\0\0\0kept");
 }
 

@@ -1,0 +1,74 @@
+//! What can go wrong with a journal, by what the caller does about it.
+
+use std::io;
+use std::path::PathBuf;
+
+/// An operation on a journal that did not succeed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// Another process writes this journal; stop it or name another directory.
+    #[error("open journal `{}`: another process writes it", dir.display())]
+    Locked {
+        /// The directory of the journal.
+        dir: PathBuf,
+    },
+    /// The disk refused; try again when its cause is gone.
+    #[error("{operation} `{}`", path.display())]
+    Disk {
+        /// What was tried.
+        operation: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The offset lies past the end: the journal came back shorter, or the offset is another's.
+    #[error("resume at offset {offset}: the journal ends at {end}")]
+    BeyondEnd {
+        /// Where reading was to resume.
+        offset: u64,
+        /// The end of the last complete line.
+        end: u64,
+    },
+    /// The offset is not the end of a line, so it was not made by this journal.
+    #[error("resume at offset {offset}: no line ends there")]
+    NotALineEnd {
+        /// Where reading was to resume.
+        offset: u64,
+    },
+    /// The name cannot stand in a file name.
+    #[error("register consumer `{name}`: use 1 to 64 letters, digits, `-` and `_`")]
+    ConsumerName {
+        /// The name as given.
+        name: String,
+    },
+}
+
+impl JournalError {
+    pub(crate) fn disk(
+        operation: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Disk { operation, path, source }
+    }
+}
+
+/// Why a line is not in the journal, or not known to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unrecorded {
+    /// The journal is full and drops lines (`on_full = "serve"`); answer without it.
+    #[error("the line was dropped: the journal is full")]
+    Dropped,
+    /// The journal is full and refuses lines (`on_full = "refuse"`); answer 503.
+    #[error("the line was refused: the journal is full")]
+    Refused,
+    /// Writing or syncing went wrong after the line was taken: it may or may not survive.
+    #[error("the line is not known to be on disk")]
+    NotSynced,
+    /// The journal is closed.
+    #[error("the journal is closed")]
+    Closed,
+}

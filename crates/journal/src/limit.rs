@@ -1,0 +1,50 @@
+//! The file `synced`: up to which offset lines are durable, for readers in other processes.
+//!
+//! A reader that went past it could commit an offset that a power cut takes back; other lines
+//! would then come to lie below that offset and be skipped for good. The file holds the offset
+//! twice, in 20 digits and a line feed each, and is overwritten in place after each sync: a
+//! reader that meets a half-written number takes the smaller one. It need not be durable itself:
+//! opening the journal writes it anew, and without it whatever the files hold may be read.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use stdx::{Disk, DiskFile};
+
+use crate::segment::read_exact_at;
+
+const NAME: &str = "synced";
+const LENGTH: usize = 42;
+
+pub struct Limit(Arc<dyn DiskFile>);
+
+impl Limit {
+    pub fn open(disk: &dyn Disk, dir: &Path) -> io::Result<Self> {
+        Ok(Self(disk.open_write(&dir.join(NAME))?))
+    }
+
+    pub fn set(&self, offset: u64) -> io::Result<()> {
+        let text = format!("{offset:020}\n{offset:020}\n");
+        self.0.write_at(text.as_bytes(), 0)
+    }
+
+    /// Returns the offset that may be read up to; without a sound file there is no limit.
+    pub fn read(disk: &dyn Disk, dir: &Path) -> io::Result<u64> {
+        let file = match disk.open_read(&dir.join(NAME)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(u64::MAX),
+            Err(error) => return Err(error),
+        };
+        let mut text = [0; LENGTH];
+        match read_exact_at(&*file, &mut text, 0) {
+            Ok(()) => Ok(parse(&text[..20]).min(parse(&text[21..41]))),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(u64::MAX),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn parse(digits: &[u8]) -> u64 {
+    std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,309 @@
+//! Reads the complete lines of a journal from any offset on, sealed or live, in any process.
+//!
+//! Invariant: lines come in the order of their offsets, each once, and none before it is durable;
+//! offsets for which no line comes are reported as a gap. A gap is what retention deleted, or what
+//! a failed disk lost. A line is whatever stands before a line feed: after a failed fsync that may
+//! be garbage, which the caller's decoder must tell.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use stdx::Disk;
+
+use crate::error::JournalError;
+use crate::limit::Limit;
+use crate::sealer::At;
+use crate::segment::{self, Form, Segment};
+
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Reads lines from a journal.
+pub struct Reader {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    /// The end of the last line or gap delivered.
+    offset: u64,
+    /// Up to where lines are known to be durable.
+    limit: u64,
+    source: Option<Source>,
+    /// Bytes from `offset` on, after `delivered` bytes that the caller has had.
+    buffer: Vec<u8>,
+    delivered: usize,
+}
+
+/// What comes next in a journal.
+#[derive(Debug)]
+pub enum Read<'a> {
+    /// Complete lines, at least one.
+    Lines(Lines<'a>),
+    /// There are no lines between these offsets.
+    Gap {
+        /// The end of the last line before the gap.
+        from: u64,
+        /// The start of the first line after it.
+        to: u64,
+    },
+    /// Nothing more at present; ask again later.
+    CaughtUp,
+}
+
+/// Complete lines, without their line feeds, each with the offset of its end.
+#[derive(Debug, Clone)]
+pub struct Lines<'a> {
+    bytes: &'a [u8],
+    offset: u64,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = (&'a [u8], u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let length = memchr::memchr(b'\n', self.bytes)?;
+        let line = &self.bytes[..length];
+        self.bytes = &self.bytes[length + 1..];
+        self.offset += length as u64 + 1;
+        Some((line, self.offset))
+    }
+}
+
+impl Reader {
+    /// Opens the journal in `dir` for reading from its first line; it need not exist yet.
+    ///
+    /// # Errors
+    /// `Disk`.
+    pub fn open(dir: &Path, disk: Arc<dyn Disk>) -> Result<Self, JournalError> {
+        let mut reader = Self {
+            disk,
+            dir: dir.to_owned(),
+            offset: 0,
+            limit: 0,
+            source: None,
+            buffer: Vec::new(),
+            delivered: 0,
+        };
+        reader.offset = reader.segments()?.first().map_or(0, |segment| segment.start);
+        Ok(reader)
+    }
+
+    /// Reads on from `offset`, the end of a line of this journal, or 0 for the very first line;
+    /// what was deleted since is reported as a gap.
+    ///
+    /// # Errors
+    /// `BeyondEnd` or `NotALineEnd` when the offset was not made by this journal; `Disk`.
+    pub fn from(mut self, offset: u64) -> Result<Self, JournalError> {
+        let segments = self.segments()?;
+        let end = match segments.last() {
+            Some(last) if offset > last.start => last.start + self.complete_length(*last)?,
+            Some(_) => u64::MAX,
+            None => 0,
+        };
+        if offset > end {
+            return Err(JournalError::BeyondEnd { offset, end });
+        }
+        let within = segments.iter().rev().find(|segment| segment.start < offset);
+        let starts = segments.iter().any(|segment| segment.start == offset);
+        self.offset = offset;
+        if let (Some(segment), false) = (within, starts) {
+            // The byte before the offset must be a line feed, unless it fell into a gap.
+            let mut source = self.source(*segment, None, offset - 1)?;
+            let mut last = [0];
+            let read = source.input.read(&mut last);
+            let taken = read.map_err(JournalError::disk("read", segment.path(&self.dir)))?;
+            if taken == 1 && last != *b"\n" {
+                return Err(JournalError::NotALineEnd { offset });
+            }
+        }
+        Ok(self)
+    }
+
+    /// Returns the end of the last line or gap delivered.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Returns the offset up to which there is something to read at present.
+    ///
+    /// # Errors
+    /// `Disk`.
+    pub fn end(&mut self) -> Result<u64, JournalError> {
+        self.refresh_limit()?;
+        if self.limit < u64::MAX {
+            return Ok(self.limit);
+        }
+        match self.segments()?.last() {
+            Some(last) => Ok(last.start + self.complete_length(*last)?),
+            None => Ok(0),
+        }
+    }
+
+    /// Returns the next lines, a gap, or that there is nothing more at present.
+    ///
+    /// # Errors
+    /// `Disk`; asking again tries again.
+    pub fn read(&mut self) -> Result<Read<'_>, JournalError> {
+        self.buffer.drain(..std::mem::take(&mut self.delivered));
+        loop {
+            let step = match self.source.take() {
+                None => self.next_source()?,
+                Some(source) => self.next_bytes(source)?,
+            };
+            match step {
+                Step::Again => {}
+                Step::CaughtUp => return Ok(Read::CaughtUp),
+                Step::Gap(to) => {
+                    let from = std::mem::replace(&mut self.offset, to);
+                    self.buffer.clear();
+                    return Ok(Read::Gap { from, to });
+                }
+                Step::Lines(length) => {
+                    let offset = self.offset;
+                    self.offset += length as u64;
+                    self.delivered = length;
+                    return Ok(Read::Lines(Lines { bytes: &self.buffer[..length], offset }));
+                }
+            }
+        }
+    }
+
+    fn next_source(&mut self) -> Result<Step, JournalError> {
+        self.buffer.clear();
+        let segments = self.segments()?;
+        let after = segments.partition_point(|segment| segment.start <= self.offset);
+        let next = segments.get(after).map(|segment| segment.start);
+        let Some(segment) = after.checked_sub(1).map(|at| segments[at]) else {
+            return Ok(next.map_or(Step::CaughtUp, Step::Gap));
+        };
+        match self.source(segment, next, self.offset) {
+            Ok(source) => self.source = Some(source),
+            // Compressed or deleted since it was listed.
+            Err(JournalError::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(Step::Again)
+    }
+
+    /// Reads on in a source, and puts it back unless it is finished.
+    fn next_bytes(&mut self, mut source: Source) -> Result<Step, JournalError> {
+        let end = source.end.unwrap_or(u64::MAX);
+        if source.at >= end {
+            return Ok(if self.offset < end { Step::Gap(end) } else { Step::Again });
+        }
+        if source.at >= self.limit {
+            self.refresh_limit()?;
+        }
+        let room = end.min(self.limit).saturating_sub(source.at).min(CHUNK_BYTES as u64) as usize;
+        let filled = self.buffer.len();
+        self.buffer.resize(filled + room, 0);
+        let read = source.input.read(&mut self.buffer[filled..]);
+        self.buffer.truncate(filled + *read.as_ref().unwrap_or(&0));
+        let taken = read.map_err(JournalError::disk("read", source.segment.path(&self.dir)))?;
+        source.at += taken as u64;
+        let step = match memchr::memrchr(b'\n', &self.buffer[filled..]) {
+            Some(last) => Step::Lines(filled + last + 1),
+            None if taken > 0 => Step::Again,
+            None if source.end.is_some() && room > 0 => return Ok(Step::Gap(end)),
+            None => self.look_for_end(&mut source)?,
+        };
+        self.source = Some(source);
+        Ok(step)
+    }
+
+    /// At the end of what a segment holds: whether the writer has left it.
+    fn look_for_end(&self, source: &mut Source) -> Result<Step, JournalError> {
+        if source.end.is_none() {
+            let segments = self.segments()?;
+            let next = segments.iter().find(|segment| segment.start > source.segment.start);
+            source.end = next.map(|segment| segment.start);
+            if source.end.is_some() {
+                // Lines may have come between the last read and the writer's leaving.
+                return Ok(Step::Again);
+            }
+        }
+        Ok(Step::CaughtUp)
+    }
+
+    fn source(&self, segment: Segment, end: Option<u64>, at: u64) -> Result<Source, JournalError> {
+        let path = segment.path(&self.dir);
+        let file = self.disk.open_read(&path).map_err(JournalError::disk("open", &path))?;
+        let skipped = at - segment.start;
+        let input = match segment.form {
+            Form::Plain => Input::Plain(At { file, at: skipped }),
+            Form::Compressed => {
+                let failed = JournalError::disk("decompress", &path);
+                let plain = decompressed(At { file, at: 0 }, skipped).map_err(failed)?;
+                Input::Compressed(Box::new(plain))
+            }
+        };
+        Ok(Source { segment, end, input, at })
+    }
+
+    /// Returns the length of a segment up to the end of its last complete line.
+    fn complete_length(&self, segment: Segment) -> Result<u64, JournalError> {
+        complete_length(&*self.disk, &self.dir, segment)
+    }
+
+    fn refresh_limit(&mut self) -> Result<(), JournalError> {
+        let limit = Limit::read(&*self.disk, &self.dir);
+        self.limit = limit.map_err(JournalError::disk("read the limit of", &self.dir))?;
+        Ok(())
+    }
+
+    fn segments(&self) -> Result<Vec<Segment>, JournalError> {
+        match segment::list(&*self.disk, &self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            listed => listed.map_err(JournalError::disk("list", &self.dir)),
+        }
+    }
+}
+
+/// Returns the length of a segment, in plain bytes, up to the end of its last complete line.
+pub fn complete_length(disk: &dyn Disk, dir: &Path, segment: Segment) -> Result<u64, JournalError> {
+    let path = segment.path(dir);
+    let length = || match segment.form {
+        Form::Plain => segment::complete_length(&*disk.open_read(&path)?),
+        Form::Compressed => {
+            let mut plain = zstd::Decoder::new(At { file: disk.open_read(&path)?, at: 0 })?;
+            io::copy(&mut plain, &mut io::sink())
+        }
+    };
+    length().map_err(JournalError::disk("read", &path))
+}
+
+struct Source {
+    segment: Segment,
+    /// The start of the next segment, when there is one.
+    end: Option<u64>,
+    input: Input,
+    /// The offset of the next byte of `input`.
+    at: u64,
+}
+
+enum Input {
+    Plain(At),
+    Compressed(Box<zstd::Decoder<'static, io::BufReader<At>>>),
+}
+
+impl Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.read(buffer),
+            Self::Compressed(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+enum Step {
+    Again,
+    CaughtUp,
+    /// Nothing comes up to this offset.
+    Gap(u64),
+    /// This many bytes of the buffer are complete lines.
+    Lines(usize),
+}
+
+fn decompressed(file: At, skip: u64) -> io::Result<zstd::Decoder<'static, io::BufReader<At>>> {
+    let mut decoder = zstd::Decoder::new(file)?;
+    io::copy(&mut decoder.by_ref().take(skip), &mut io::sink())?;
+    Ok(decoder)
+}

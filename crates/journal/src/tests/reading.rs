@@ -1,0 +1,149 @@
+//! Readers: from any offset, over sealed, compressed and live segments, while lines come.
+
+use stdx::RealDisk;
+
+use super::*;
+use crate::JournalError;
+
+fn filled(disk: &FaultyDisk, lines: usize) -> Vec<(String, u64)> {
+    let mut options = options(disk);
+    options.segment_bytes_max = 100;
+    let journal = Journal::open(options, shared(disk)).unwrap();
+    let lane = journal.lane();
+    let mut written = Vec::new();
+    for n in 0..lines {
+        let line = format!("line {n} {}", "x".repeat(n % 40));
+        let ticket = lane.append_durable(|out| out.extend_from_slice(line.as_bytes()));
+        written.push((line, ticket.wait().unwrap()));
+    }
+    until(&journal, "sealed segments are compressed", |_| {
+        let names = disk.list(&dir()).unwrap();
+        names.iter().filter(|name| name.ends_with(".log")).count() == 1
+    });
+    written
+}
+
+#[test]
+fn resumes_at_the_end_of_any_line() {
+    let disk = FaultyDisk::new(1);
+    let written = filled(&disk, 60);
+    let lines: Vec<_> = written.iter().map(|(line, _)| line.clone()).collect();
+    assert_eq!(read_all(&dir(), shared(&disk)), lines);
+    for (n, (_, end)) in written.iter().enumerate() {
+        assert_eq!(read_from(&dir(), shared(&disk), *end), lines[n + 1..], "from {end}");
+    }
+}
+
+#[test]
+fn gives_the_offset_of_each_line() {
+    let disk = FaultyDisk::new(1);
+    let written = filled(&disk, 20);
+    let mut reader = Reader::open(&dir(), shared(&disk)).unwrap();
+    let mut ends = Vec::new();
+    while let Read::Lines(lines) = reader.read().unwrap() {
+        ends.extend(lines.map(|(_, end)| end));
+    }
+    assert!(ends.iter().eq(written.iter().map(|(_, end)| end)));
+    assert_eq!(reader.offset(), *ends.last().unwrap());
+    assert_eq!(reader.end().unwrap(), reader.offset());
+}
+
+#[test]
+fn refuses_offsets_that_are_not_its_own() {
+    let disk = FaultyDisk::new(1);
+    let written = filled(&disk, 20);
+    let end = written.last().unwrap().1;
+    let open = || Reader::open(&dir(), shared(&disk)).unwrap();
+    for offset in [end + 1, u64::MAX] {
+        let error = open().from(offset).err().unwrap();
+        assert!(matches!(error, JournalError::BeyondEnd { end: found, .. } if found == end));
+    }
+    for offset in [1, written[3].1 + 1, end - 1] {
+        let error = open().from(offset).err().unwrap();
+        assert!(matches!(error, JournalError::NotALineEnd { .. }), "{offset}: {error}");
+    }
+}
+
+#[test]
+fn reports_a_segment_that_is_gone_or_short_as_a_gap() {
+    let disk = FaultyDisk::new(1);
+    filled(&disk, 40);
+    let segments = crate::segment::list(&disk, &dir()).unwrap();
+    assert!(segments.len() > 4);
+    let (one, two) = (segments[1].start, segments[2].start);
+    disk.remove(&segments[1].path(&dir())).unwrap();
+    let found = read_all(&dir(), shared(&disk));
+    assert!(found.contains(&format!("GAP {one} {two}")), "{found:#?}");
+    let first = segments[0].path(&dir());
+    disk.remove(&first).unwrap();
+    disk.create(&first.with_extension("")).unwrap().append(b"line 0 \ntorn").unwrap();
+    let found = read_all(&dir(), shared(&disk));
+    assert_eq!(found[..2], ["line 0 ".to_owned(), format!("GAP 8 {two}")]);
+}
+
+#[test]
+fn follows_a_journal_that_rotates_and_compresses_under_it() {
+    let disk = FaultyDisk::new(1);
+    let mut options = options(&disk);
+    options.segment_bytes_max = 2000;
+    let journal = Journal::open(options, shared(&disk)).unwrap();
+    let lane = journal.lane();
+    let writer = std::thread::spawn(move || {
+        for n in 0..3000 {
+            let ticket = lane.append_durable(|out| out.extend_from_slice(n.to_string().as_bytes()));
+            if n % 10 == 0 {
+                ticket.wait().unwrap();
+            }
+        }
+    });
+    let mut reader = Reader::open(&dir(), shared(&disk)).unwrap();
+    let mut found = Vec::new();
+    while !writer.is_finished() {
+        drain(&mut reader, &mut found);
+    }
+    writer.join().unwrap();
+    drop(journal);
+    drain(&mut reader, &mut found);
+    assert!(found.into_iter().eq((0..3000).map(|n: i32| n.to_string())));
+}
+
+#[test]
+fn shows_no_line_before_it_is_durable() {
+    let disk = FaultyDisk::new(1);
+    let journal = Journal::open(options(&disk), shared(&disk)).unwrap();
+    let lane = journal.lane();
+    disk.hold_syncs();
+    put(&lane, "early");
+    until(&journal, "the line is written", |stats| stats.offset == 6);
+    let mut reader = Reader::open(&dir(), shared(&disk)).unwrap();
+    assert!(matches!(reader.read().unwrap(), Read::CaughtUp));
+    disk.release_syncs();
+    until(&journal, "the line is durable", |stats| stats.synced == 6);
+    assert!(matches!(reader.read().unwrap(), Read::Lines(_)));
+}
+
+#[test]
+fn a_journal_that_does_not_exist_yet_is_empty() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("journal");
+    let mut reader = Reader::open(&dir, Arc::new(RealDisk)).unwrap();
+    assert!(matches!(reader.read().unwrap(), Read::CaughtUp));
+    let journal = Journal::open(Options::new(&dir), Arc::new(RealDisk)).unwrap();
+    put(&journal.lane(), "first");
+    drop(journal);
+    let Read::Lines(mut lines) = reader.read().unwrap() else { panic!("no lines") };
+    assert_eq!(lines.next(), Some((&b"first"[..], 6)));
+}
+
+#[test]
+fn a_line_may_be_longer_than_a_chunk() {
+    let disk = FaultyDisk::new(1);
+    let journal = Journal::open(options(&disk), shared(&disk)).unwrap();
+    let lane = journal.lane();
+    let long = "y".repeat(1_000_000);
+    put(&lane, "a");
+    put(&lane, &long);
+    put(&lane, "b");
+    drop(journal);
+    assert_eq!(read_all(&dir(), shared(&disk)), ["a", &long, "b"]);
+}
