@@ -16,3 +16,6 @@ pub use body::{BodyError, Incoming};
 pub use connection::{Answer, Connections, Sent, serve};
 pub use head::{BodyLength, Head, Malformed};
 pub use reply::{Payload, Reply, Source, reason};
+
+#[cfg(test)]
+mod tests;

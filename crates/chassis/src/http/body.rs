@@ -50,11 +50,12 @@ enum Rest {
 pub struct Incoming<'c> {
     live: &'c Live,
     inbox: Option<Box<Buffers>>,
+    /// Bytes at the start of the inbox that are done with.
+    taken: usize,
     rest: Rest,
     read_bytes: u64,
     /// The client waits for `100 Continue` before it sends the body.
     awaited: bool,
-    tick: u32,
 }
 
 impl<'c> Incoming<'c> {
@@ -63,14 +64,13 @@ impl<'c> Incoming<'c> {
         inbox: Option<Box<Buffers>>,
         length: BodyLength,
         awaited: bool,
-        tick: u32,
     ) -> Self {
         let rest = match length {
             BodyLength::None => Rest::Done,
             BodyLength::Exact(bytes) => Rest::Exact(bytes),
             BodyLength::Chunked => Rest::Chunked(Decoder::new()),
         };
-        Self { live, inbox, rest, read_bytes: 0, awaited, tick }
+        Self { live, inbox, taken: 0, rest, read_bytes: 0, awaited }
     }
 
     /// Bytes read so far.
@@ -98,10 +98,10 @@ impl<'c> Incoming<'c> {
                 let go_on = b"HTTP/1.1 100 Continue\r\n\r\n";
                 self.live.write_all(go_on, b"").await.map_err(|_| BodyError::Closed)?;
             }
-            self.live.stage.set(Stage::Receiving);
-            self.live.since.set(self.tick);
+            self.compact();
+            self.live.enter(Stage::Receiving);
             let filled = self.live.fill(&mut self.inbox).await;
-            self.live.stage.set(Stage::Answering);
+            self.live.enter(Stage::Answering);
             if filled.unwrap_or(0) == 0 {
                 self.rest = Rest::Broken;
                 return Err(BodyError::Closed);
@@ -132,12 +132,19 @@ impl<'c> Incoming<'c> {
         matches!(self.rest, Rest::Done)
     }
 
+    /// Whether what is left may be drained, as far as can be told; closing is cheaper when not.
+    pub(super) fn may_drain(&self) -> bool {
+        match self.rest {
+            Rest::Done => true,
+            Rest::Broken => false,
+            Rest::Exact(bytes) => !self.awaited && bytes <= DRAIN_BYTES_MAX,
+            Rest::Chunked(_) => !self.awaited,
+        }
+    }
+
     /// Reads and forgets what is left; `None` when the connection cannot be used any more.
     pub(super) async fn drain(mut self) -> Option<Option<Box<Buffers>>> {
-        if self.awaited && !self.is_done() {
-            return None;
-        }
-        if matches!(self.rest, Rest::Exact(bytes) if bytes > DRAIN_BYTES_MAX) {
+        if !self.may_drain() {
             return None;
         }
         let limit = self.read_bytes + DRAIN_BYTES_MAX;
@@ -147,12 +154,15 @@ impl<'c> Incoming<'c> {
                 return None;
             }
         }
+        self.compact();
         Some(self.inbox.take())
     }
 
     /// Takes a piece out of the bytes received so far.
     fn ready_piece(&mut self) -> Result<Option<Bytes>, BodyError> {
-        let received = self.inbox.as_deref().map_or(&[][..], |inbox| &inbox.inbox[..inbox.filled]);
+        let taken = self.taken;
+        let inbox = self.inbox.as_deref();
+        let received = inbox.map_or(&[][..], |inbox| &inbox.inbox[taken..inbox.filled]);
         let (skip, data) = match &mut self.rest {
             Rest::Done => return Ok(None),
             Rest::Broken => return Err(BodyError::Closed),
@@ -175,15 +185,18 @@ impl<'c> Incoming<'c> {
             },
         };
         let piece = Bytes::copy_from_slice(&received[skip..skip + data]);
-        self.consume(skip + data);
+        self.taken += skip + data;
         self.read_bytes += data as u64;
         Ok((data > 0).then_some(piece))
     }
 
-    fn consume(&mut self, bytes: usize) {
+    /// Moves what is not done with to the start of the inbox: once a read, not once a piece, or
+    /// tiny chunks would cost a large move each.
+    fn compact(&mut self) {
+        let taken = std::mem::take(&mut self.taken);
         if let Some(inbox) = self.inbox.as_deref_mut() {
-            inbox.inbox.copy_within(bytes..inbox.filled, 0);
-            inbox.filled -= bytes;
+            inbox.inbox.copy_within(taken..inbox.filled, 0);
+            inbox.filled -= taken;
         }
     }
 }

@@ -62,7 +62,7 @@ pub struct Connections {
     live: RefCell<HashMap<u64, Rc<Live>>>,
     next: Cell<u64>,
     /// Seconds since start; advanced by [`Self::sweep`].
-    tick: Cell<u32>,
+    clock: Rc<Cell<u32>>,
     draining: Cell<bool>,
 }
 
@@ -73,7 +73,7 @@ impl Connections {
             limits,
             live: RefCell::default(),
             next: Cell::new(0),
-            tick: Cell::new(0),
+            clock: Rc::default(),
             draining: Cell::new(false),
         }
     }
@@ -85,18 +85,19 @@ impl Connections {
 
     /// Advances the tick by a second and ends connections that exceed their limits.
     pub fn sweep(&self) {
-        let tick = self.tick.get() + 1;
-        self.tick.set(tick);
+        self.clock.set(self.clock.get() + 1);
         for live in self.live.borrow().values() {
-            let seconds = tick.saturating_sub(live.since.get());
-            let limit = match live.stage.get() {
-                Stage::Idle if self.draining.get() => 0,
-                Stage::Idle => self.limits.idle.as_secs(),
-                Stage::Receiving => self.limits.receive.as_secs(),
-                Stage::Sending => self.limits.send.as_secs(),
-                Stage::Answering => u64::MAX,
+            let limit = match live.stage() {
+                Stage::Idle if self.draining.get() => {
+                    live.shut();
+                    continue;
+                }
+                Stage::Idle => self.limits.idle,
+                Stage::Receiving => self.limits.receive,
+                Stage::Sending => self.limits.send,
+                Stage::Answering => continue,
             };
-            if u64::from(seconds) > limit || (limit == 0 && self.draining.get()) {
+            if u64::from(live.seconds()) > limit.as_secs() {
                 live.shut();
             }
         }
@@ -106,7 +107,7 @@ impl Connections {
     pub fn drain(&self) {
         self.draining.set(true);
         for live in self.live.borrow().values() {
-            if live.stage.get() == Stage::Idle {
+            if live.stage() == Stage::Idle {
                 live.shut();
             }
         }
@@ -127,14 +128,12 @@ pub async fn serve<S: Answer>(
     peer: SocketAddr,
     connections: &Connections,
 ) {
-    let tick = Cell::new(connections.tick.get());
-    let live = Rc::new(Live { stream, peer, stage: Cell::new(Stage::Idle), since: tick });
+    let live = Rc::new(Live::new(stream, peer, Rc::clone(&connections.clock)));
     let number = connections.enter(Rc::clone(&live));
     let _left = Left { connections, number };
     let mut inbox = None;
     while serve_one(role, &live, &mut inbox, connections).await.is_some() {
-        live.stage.set(Stage::Idle);
-        live.since.set(connections.tick.get());
+        live.enter(Stage::Idle);
         if connections.draining.get() {
             break;
         }
@@ -163,17 +162,16 @@ async fn serve_one<S: Answer>(
     let head = Head::new(&lent.inbox[..line.length], &line, &fields, live.peer);
     let rest = split_rest(&lent, line.length);
     let awaited = !head.is_http_10() && head.has_token("expect", "100-continue");
-    let mut body = Incoming::new(live, rest, line.body, awaited, connections.tick.get());
+    let mut body = Incoming::new(live, rest, line.body, awaited);
 
-    live.stage.set(Stage::Answering);
+    live.enter(Stage::Answering);
     let trace = role.answer(&head, &mut body, &mut reply).await;
 
-    live.stage.set(Stage::Sending);
-    live.since.set(connections.tick.get());
-    let keep = head.keeps_alive() && !connections.draining.get();
+    live.enter(Stage::Sending);
+    let keep = head.keeps_alive() && !connections.draining.get() && body.may_drain();
     let framing = reply.seal(head.method() == "HEAD", head.is_http_10(), keep);
     let status = reply.status();
-    let (bytes_out, complete) = send(live, &mut reply, framing, connections).await;
+    let (bytes_out, complete) = send(live, &mut reply, framing).await;
     let bytes_in = body.bytes_read();
     role.sent(&head, trace, &Sent { status, bytes_in, bytes_out, complete });
 
@@ -203,20 +201,28 @@ async fn receive_head(
     inbox: &mut Option<Box<Buffers>>,
     connections: &Connections,
 ) -> Option<Result<(Box<Buffers>, head::Line), Malformed>> {
+    let bytes_max = connections.limits.head_bytes_max;
+    let mut seen = 0;
     loop {
         if let Some(lent) = inbox.as_deref_mut() {
             let start = lent.inbox[..lent.filled].iter().position(|b| !matches!(b, b'\r' | b'\n'));
             consume(lent, start.unwrap_or(lent.filled));
-            match head::parse(&lent.inbox[..lent.filled], &mut lent.fields) {
+            let bytes = &lent.inbox[..lent.filled];
+            // Parsed anew only when a line ended: byte by byte, a head would cost its square.
+            let parsed = match seen == 0 || memchr::memchr(b'\n', &bytes[seen..]).is_some() {
+                true if !bytes.is_empty() => head::parse(bytes, &mut lent.fields),
+                _ => Ok(None),
+            };
+            seen = lent.filled;
+            match parsed {
+                Ok(Some(line)) if line.length > bytes_max => return Some(Err(Malformed::TooLong)),
                 Ok(Some(line)) => return inbox.take().map(|lent| Ok((lent, line))),
-                Ok(None) if lent.filled >= connections.limits.head_bytes_max => {
-                    return Some(Err(Malformed::TooManyFields));
-                }
+                Ok(None) if seen >= bytes_max => return Some(Err(Malformed::TooLong)),
                 Ok(None) => {}
                 Err(malformed) => return Some(Err(malformed)),
             }
-            if lent.filled > 0 && live.stage.replace(Stage::Receiving) == Stage::Idle {
-                live.since.set(connections.tick.get());
+            if seen > 0 && live.stage() == Stage::Idle {
+                live.enter(Stage::Receiving);
             }
         }
         if live.fill(inbox).await.ok()? == 0 {
@@ -248,12 +254,7 @@ fn consume(lent: &mut Buffers, bytes: usize) {
 }
 
 /// Writes head and body; returns the body's bytes and whether all of it was written.
-async fn send(
-    live: &Live,
-    reply: &mut Reply,
-    framing: Framing,
-    connections: &Connections,
-) -> (u64, bool) {
+async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
     match std::mem::replace(&mut reply.payload, Payload::Empty) {
         Payload::Empty | Payload::Withheld(_) => (0, live.write_all(&reply.out, b"").await.is_ok()),
         Payload::Whole(bytes) if bytes.len() <= ONE_WRITE_BYTES_MAX => {
@@ -268,13 +269,21 @@ async fn send(
                 return (0, false);
             }
             let mut sent = 0;
-            while let Some(piece) = poll_fn(|cx| source.poll_piece(cx)).await {
+            loop {
+                // A source that is slow is not the client's doing: its limits are the role's.
+                live.enter(Stage::Answering);
+                let piece = poll_fn(|cx| source.poll_piece(cx)).await;
+                live.enter(Stage::Sending);
+                let Some(piece) = piece else { break };
                 let Ok(piece) = piece else { return (sent, false) };
-                live.since.set(connections.tick.get());
-                if send_piece(live, &piece, framing).await.is_err() {
+                let after = sent + piece.len() as u64;
+                // More than was announced would be read as the next reply.
+                if length.is_some_and(|length| after > length)
+                    || send_piece(live, &piece, framing).await.is_err()
+                {
                     return (sent, false);
                 }
-                sent += piece.len() as u64;
+                sent = after;
             }
             let ended =
                 framing != Framing::Chunked || live.write_all(b"0\r\n\r\n", b"").await.is_ok();
@@ -301,7 +310,7 @@ async fn refuse(live: &Live, malformed: Malformed) {
     reply.error(malformed.status(), &malformed.to_string());
     reply.seal(false, false, false);
     if let Payload::Whole(body) = &reply.payload {
-        live.stage.set(Stage::Sending);
+        live.enter(Stage::Sending);
         if live.write_all(&reply.out, body).await.is_ok() {
             linger(live).await;
         }
@@ -311,7 +320,7 @@ async fn refuse(live: &Live, malformed: Malformed) {
 /// Lets the client read the last reply: closing on unread bytes would reset the connection.
 async fn linger(live: &Live) {
     live.shut_write();
-    live.stage.set(Stage::Sending);
+    live.enter(Stage::Sending);
     let mut left = LINGER_BYTES_MAX;
     let mut slot = None;
     while let Ok(bytes) = live.fill(&mut slot).await {

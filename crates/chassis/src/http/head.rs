@@ -48,12 +48,18 @@ pub enum Malformed {
     /// Too many fields: 431.
     #[error("too many header fields")]
     TooManyFields,
+    /// More bytes than a head may have: 431.
+    #[error("the request head is too long")]
+    TooLong,
     /// A version other than 1.0 and 1.1: 505.
     #[error("unsupported HTTP version")]
     Version,
     /// A transfer coding other than `chunked`: 501.
     #[error("unsupported transfer coding")]
     Coding,
+    /// A tunnel, which nobody offers here: 501.
+    #[error("no tunnels here")]
+    Tunnel,
 }
 
 impl Malformed {
@@ -61,9 +67,9 @@ impl Malformed {
     pub fn status(self) -> u16 {
         match self {
             Self::Bad(_) => 400,
-            Self::TooManyFields => 431,
+            Self::TooManyFields | Self::TooLong => 431,
             Self::Version => 505,
-            Self::Coding => 501,
+            Self::Coding | Self::Tunnel => 501,
         }
     }
 }
@@ -229,22 +235,60 @@ pub(super) fn parse(bytes: &[u8], fields: &mut Vec<Field>) -> Result<Option<Line
     let method = request.method.unwrap_or("");
     let target = request.path.unwrap_or("");
     let minor = request.version.unwrap_or(1);
+    let target_at = at(target.as_bytes()) as usize;
+    let line_end = target_at + target.len() + " HTTP/1.1".len();
+    if bytes[line_end] != b'\r' || bytes[length - 2] != b'\r' {
+        return Err(BARE_LF);
+    }
     fields.clear();
     for header in request.headers.iter() {
         let name = header.name.as_bytes();
+        if !ends_in_cr(&bytes[at(header.value) as usize + header.value.len()..]) {
+            return Err(BARE_LF);
+        }
         let length = u16::try_from(name.len()).map_err(|_| Malformed::TooManyFields)?;
         fields.push(Field {
             name: (at(name), length),
             value: (at(header.value), header.value.len() as u32),
         });
     }
-    if !(target.starts_with('/') || target == "*" || target.contains("://")) {
-        return Err(Malformed::Bad("the request target is not a path"));
-    }
+    check_target(method, target)?;
     let body = framing(request.headers, minor)?;
-    let method = (at(method.as_bytes()), method.len() as u16);
-    let target = (at(target.as_bytes()), target.len() as u32);
+    let method_length = u16::try_from(method.len()).map_err(|_| Malformed::TooLong)?;
+    let method = (at(method.as_bytes()), method_length);
+    let target = (target_at as u32, target.len() as u32);
     Ok(Some(Line { method, target, minor, body, length }))
+}
+
+/// A line that ends in LF alone: the next server may read it as part of a longer line.
+const BARE_LF: Malformed = Malformed::Bad("a line ends without a carriage return");
+
+/// Whether the line whose value ended here ends in CR LF.
+fn ends_in_cr(rest: &[u8]) -> bool {
+    rest.iter().find(|b| !matches!(b, b' ' | b'\t')) == Some(&b'\r')
+}
+
+/// Allows a path, a URL, or `*` to OPTIONS (RFC 9112 §3.2); never a fragment or user information.
+fn check_target(method: &str, target: &str) -> Result<(), Malformed> {
+    if method == "CONNECT" {
+        return Err(Malformed::Tunnel);
+    }
+    if memchr::memchr(b'#', target.as_bytes()).is_some() {
+        return Err(Malformed::Bad("the request target holds a fragment"));
+    }
+    if target.starts_with('/') || (target == "*" && method == "OPTIONS") {
+        return Ok(());
+    }
+    let known =
+        |scheme: &&str| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let Some((_, rest)) = target.split_once("://").filter(|(scheme, _)| known(scheme)) else {
+        return Err(Malformed::Bad("the request target is not a path"));
+    };
+    let authority = rest.split(['/', '?']).next().unwrap_or("");
+    if authority.is_empty() || !host_is_plain(authority.as_bytes()) {
+        return Err(Malformed::Bad("the request target names no plain host"));
+    }
+    Ok(())
 }
 
 /// Decides how the body is framed, or refuses (RFC 9112 §6.3, and §3.2 for `Host`).

@@ -8,7 +8,8 @@ use std::cell::Cell;
 use std::future::poll_fn;
 use std::io::{self, IoSlice, Read};
 use std::net::SocketAddr;
-use std::task::{Context, Poll, ready};
+use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use socket2::SockRef;
 use tokio::io::Interest;
@@ -34,12 +35,36 @@ pub(super) enum Stage {
 pub(super) struct Live {
     pub stream: TcpStream,
     pub peer: SocketAddr,
-    pub stage: Cell<Stage>,
+    stage: Cell<Stage>,
     /// Tick at which the stage began or last made progress.
-    pub since: Cell<u32>,
+    since: Cell<u32>,
+    /// The core's tick, in seconds.
+    clock: Rc<Cell<u32>>,
 }
 
 impl Live {
+    /// A socket that was just accepted.
+    pub fn new(stream: TcpStream, peer: SocketAddr, clock: Rc<Cell<u32>>) -> Self {
+        let since = Cell::new(clock.get());
+        Self { stream, peer, stage: Cell::new(Stage::Idle), since, clock }
+    }
+
+    /// What the connection is doing.
+    pub fn stage(&self) -> Stage {
+        self.stage.get()
+    }
+
+    /// Begins a stage, or its time anew.
+    pub fn enter(&self, stage: Stage) {
+        self.stage.set(stage);
+        self.since.set(self.clock.get());
+    }
+
+    /// Whole seconds since the stage began or last made progress.
+    pub fn seconds(&self) -> u32 {
+        self.clock.get().saturating_sub(self.since.get())
+    }
+
     /// Waits for bytes and appends them to the lent buffer, which is given back while nothing is
     /// there to hold; returns 0 at the end of the stream.
     pub async fn fill(&self, slot: &mut Option<Box<Buffers>>) -> io::Result<usize> {
@@ -52,24 +77,22 @@ impl Live {
         slot: &mut Option<Box<Buffers>>,
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.stream.poll_read_ready(cx))?;
+            let readiness = self.stream.poll_read_ready(cx)?;
+            if readiness.is_pending() {
+                if let Some(unused) = slot.take_if(|lent| lent.filled == 0) {
+                    buffers::give(unused);
+                }
+                return Poll::Pending;
+            }
             let lent = slot.get_or_insert_with(buffers::take);
             if lent.filled == lent.inbox.len() {
                 let larger = lent.inbox.len() * 2;
                 lent.inbox.resize(larger, 0);
             }
             let received = receive(&self.stream, &mut lent.inbox[lent.filled..])?;
-            match received {
-                Some(bytes) => {
-                    lent.filled += bytes;
-                    return Poll::Ready(Ok(bytes));
-                }
-                None if lent.filled == 0 => {
-                    if let Some(unused) = slot.take() {
-                        buffers::give(unused);
-                    }
-                }
-                None => {}
+            if let Some(bytes) = received {
+                lent.filled += bytes;
+                return Poll::Ready(Ok(bytes));
             }
         }
     }
@@ -89,7 +112,10 @@ impl Live {
             };
             match written {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(bytes) => done += bytes,
+                Ok(bytes) => {
+                    done += bytes;
+                    self.since.set(self.clock.get());
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.stream.writable().await?;
                 }

@@ -201,7 +201,6 @@ fn push_date(out: &mut Vec<u8>) {
 }
 
 /// The usual reason phrase of a status; empty for one without.
-// tidy: table
 pub fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

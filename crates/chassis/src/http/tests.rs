@@ -1,0 +1,205 @@
+//! Claims about connections, made over real sockets: a role that does as its path says, served on
+//! a thread of its own.
+
+mod bodies;
+mod framing;
+mod lives;
+mod replies;
+
+use std::cell::RefCell;
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bytes::Bytes;
+use testkit::{Client, PATIENCE, Reply as Received};
+use tokio::sync::Semaphore;
+use tokio::task::LocalSet;
+
+use super::{Answer, Head, Incoming, Payload, Reply, Sent, Source};
+use crate::drain::Drain;
+use crate::listen::{Limits, bind};
+
+/// A listener with its role on a thread, until dropped.
+struct Served {
+    address: SocketAddr,
+    drain: Drain,
+    /// Lets one request for `/wait`, or one piece of `/gated`, go on.
+    gate: Arc<Semaphore>,
+    /// Requests that reached `/wait` or `/gated`.
+    arrived: mpsc::Receiver<()>,
+    sent: mpsc::Receiver<Sent>,
+    buffers: Arc<Mutex<HashSet<usize>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Script {
+    gate: Arc<Semaphore>,
+    arrived: mpsc::Sender<()>,
+    sent: mpsc::Sender<Sent>,
+    /// Addresses of the buffers that heads stood in.
+    buffers: Arc<Mutex<HashSet<usize>>>,
+}
+
+fn serve(limits: Limits) -> Served {
+    let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap().remove(0);
+    let address = listener.address().unwrap();
+    let drain = Drain::default();
+    let gate = Arc::new(Semaphore::new(0));
+    let (arrivals, arrived) = mpsc::channel();
+    let (sends, sent) = mpsc::channel();
+    let buffers = Arc::<Mutex<HashSet<usize>>>::default();
+    let (draining, own_gate, own_buffers) = (drain.draining(), gate.clone(), buffers.clone());
+    let thread = std::thread::spawn(move || {
+        let role = Script { gate: own_gate, arrived: arrivals, sent: sends, buffers: own_buffers };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let serving = listener.serve(Rc::new(role), limits, draining);
+        LocalSet::new().block_on(&runtime, serving).unwrap();
+    });
+    Served { address, drain, gate, arrived, sent, buffers, thread: Some(thread) }
+}
+
+fn serve_plain() -> Served {
+    serve(Limits::default())
+}
+
+impl Served {
+    fn client(&self) -> Client {
+        Client::connect(self.address).unwrap()
+    }
+
+    /// What became of the next reply.
+    fn next_sent(&self) -> Sent {
+        self.sent.recv_timeout(PATIENCE).expect("a reply was sent")
+    }
+
+    fn wait_for_arrival(&self) {
+        self.arrived.recv_timeout(PATIENCE).expect("a request arrived");
+    }
+
+    /// Ends the listener and waits for its thread.
+    fn finish(mut self, grace: Duration) {
+        self.drain.begin(grace);
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.drain.begin(Duration::ZERO);
+        self.gate.add_permits(1000);
+        if let Some(thread) = self.thread.take() {
+            assert!(thread.join().is_ok() || std::thread::panicking(), "the listener panicked");
+        }
+    }
+}
+
+/// Sends bytes on a connection of their own and returns all that comes back until it closes.
+fn exchange(served: &Served, bytes: &[u8]) -> String {
+    let mut client = served.client();
+    client.write_raw(bytes).unwrap();
+    client.finish_sending().unwrap();
+    String::from_utf8(client.read_to_close().unwrap()).unwrap()
+}
+
+/// Sends one request raw and reads its reply.
+fn reply_to(client: &mut Client, request: &str) -> Received {
+    client.write_raw(request.as_bytes()).unwrap();
+    client.read_reply(request.split(' ').next().unwrap()).unwrap()
+}
+
+/// Number of replies in what came back.
+fn replies(text: &str) -> usize {
+    text.lines().filter(|line| line.starts_with("HTTP/1.")).count()
+}
+
+impl Answer for Script {
+    type Trace = ();
+
+    async fn answer(&self, head: &Head<'_>, body: &mut Incoming<'_>, reply: &mut Reply) {
+        self.buffers.lock().unwrap().insert(head.method().as_ptr() as usize);
+        match head.path() {
+            "/ignore" => say(reply, "ignored"),
+            "/echo" => match body.whole(1 << 20).await {
+                Ok(bytes) => {
+                    reply.begin(200);
+                    reply.payload(Payload::Whole(bytes.into()));
+                }
+                Err(error) => reply.error(error.status(), &error.to_string()),
+            },
+            "/short" => match body.whole(4).await {
+                Ok(_) => say(reply, "short"),
+                Err(error) => reply.error(error.status(), &error.to_string()),
+            },
+            "/wait" => {
+                self.arrived.send(()).unwrap();
+                self.gate.acquire().await.unwrap().forget();
+                say(reply, "waited");
+            }
+            "/status" => {
+                reply.begin(head.query().unwrap().parse().unwrap());
+                reply.payload(Payload::Whole("body".into()));
+            }
+            "/stream" => {
+                reply.begin(200);
+                let length = head.query().map(|length| length.parse().unwrap());
+                let pieces = ["one,", "", "two,", "three"].map(|piece| Ok(Bytes::from(piece)));
+                reply.payload(Payload::Stream(length, Box::new(Pieces(pieces.into()))));
+            }
+            "/breaks" => {
+                reply.begin(200);
+                let pieces = [Ok("one,".into()), Err(io::ErrorKind::ConnectionReset.into())];
+                reply.payload(Payload::Stream(None, Box::new(Pieces(pieces.into()))));
+            }
+            "/endless" => {
+                reply.begin(200);
+                reply.payload(Payload::Stream(None, Box::new(Endless)));
+            }
+            "/big" => {
+                reply.begin(200);
+                reply.payload(Payload::Whole(vec![b'x'; 3_000_000].into()));
+            }
+            "/none" => {}
+            _ => {
+                let host = head.host();
+                say(reply, &format!("{} {host} {}", head.method(), head.path_and_query()));
+            }
+        }
+    }
+
+    fn sent(&self, _: &Head<'_>, (): (), sent: &Sent) {
+        // The test may have ended.
+        let _ = self.sent.send(*sent);
+    }
+}
+
+fn say(reply: &mut Reply, text: &str) {
+    reply.begin(200);
+    reply.payload(Payload::Whole(Bytes::copy_from_slice(text.as_bytes())));
+}
+
+struct Pieces(VecDeque<io::Result<Bytes>>);
+
+impl Source for Pieces {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        Poll::Ready(self.0.pop_front())
+    }
+}
+
+struct Endless;
+
+thread_local! {
+    static ZEROES: RefCell<Bytes> = RefCell::new(Bytes::from(vec![0; 65_536]));
+}
+
+impl Source for Endless {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        Poll::Ready(Some(Ok(ZEROES.with_borrow(Bytes::clone))))
+    }
+}

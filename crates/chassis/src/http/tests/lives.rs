@@ -1,0 +1,150 @@
+//! Claims about the lives of connections: idle ones, slow ones, those that leave, and the drain.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use testkit::PATIENCE;
+
+use super::{reply_to, serve, serve_plain};
+use crate::listen::Limits;
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const WAIT: &str = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n";
+
+#[test]
+fn idle_connections_hold_no_buffer_whatever_they_sent_before() {
+    let served = serve_plain();
+    let mut idle = Vec::new();
+    for _ in 0..50 {
+        let mut client = served.client();
+        reply_to(&mut client, GET);
+        let body = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc";
+        reply_to(&mut client, body);
+        reply_to(&mut client, &body.replace("/echo", "/ignore"));
+        // The body comes behind its head, so it is read into a buffer of its own.
+        let (head, rest) = body.split_at(body.len() - 3);
+        client.write_raw(head.replace("/echo", "/wait").as_bytes()).unwrap();
+        served.wait_for_arrival();
+        client.write_raw(rest.as_bytes()).unwrap();
+        served.gate.add_permits(1);
+        client.read_reply("POST").unwrap();
+        // Empty lines between requests must not keep a buffer either.
+        client.write_raw(b"\r\n").unwrap();
+        idle.push(client);
+    }
+    let buffers = served.buffers.lock().unwrap().len();
+    assert!(buffers <= 6, "{buffers} buffers were lent to one busy connection at a time");
+}
+
+#[test]
+fn a_client_that_leaves_within_the_reply_ends_it() {
+    let served = serve_plain();
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream.write_all(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut some = [0; 100_000];
+    stream.read_exact(&mut some).unwrap();
+    drop(stream);
+    assert!(!served.next_sent().complete);
+}
+
+#[test]
+fn a_client_that_left_while_its_answer_was_made_harms_nobody() {
+    let served = serve_plain();
+    let mut client = served.client();
+    client.write_raw(WAIT.as_bytes()).unwrap();
+    served.wait_for_arrival();
+    drop(client);
+    served.gate.add_permits(1);
+    assert_eq!(served.next_sent().status, 200);
+    assert_eq!(reply_to(&mut served.client(), GET).status, 200);
+}
+
+#[test]
+fn a_client_may_stop_sending_and_still_gets_its_answer() {
+    let served = serve_plain();
+    let mut client = served.client();
+    client.write_raw(WAIT.as_bytes()).unwrap();
+    client.finish_sending().unwrap();
+    served.wait_for_arrival();
+    served.gate.add_permits(1);
+    assert_eq!(client.read_reply("GET").unwrap().text(), "waited");
+    assert_eq!(client.read_to_close().unwrap(), b"");
+}
+
+#[test]
+fn connections_that_exceed_a_time_limit_are_closed() {
+    let limits = Limits {
+        idle: Duration::ZERO,
+        receive: Duration::ZERO,
+        send: Duration::ZERO,
+        ..Limits::default()
+    };
+    let served = serve(limits);
+    // Idle, within a head, within a body: each ends by the sweep, not by what it sends.
+    for sent in ["", "GET / HT", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"] {
+        let mut client = served.client();
+        client.write_raw(sent.as_bytes()).unwrap();
+        client.read_to_close().unwrap();
+    }
+    // A client that does not read: the reply breaks off.
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream.write_all(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let sent = std::iter::repeat_with(|| served.next_sent()).find(|sent| sent.status == 200);
+    assert!(sent.is_some_and(|sent| !sent.complete));
+    // The answer's own time is not limited here.
+    let mut client = served.client();
+    client.write_raw(WAIT.as_bytes()).unwrap();
+    served.wait_for_arrival();
+    let mut idle = served.client();
+    idle.read_to_close().unwrap();
+    served.gate.add_permits(1);
+    assert_eq!(client.read_reply("GET").unwrap().text(), "waited");
+}
+
+#[test]
+fn the_drain_closes_idle_connections_and_lets_busy_ones_finish() {
+    let served = serve_plain();
+    let mut idle = served.client();
+    reply_to(&mut idle, GET);
+    let mut busy = served.client();
+    busy.write_raw(WAIT.as_bytes()).unwrap();
+    served.wait_for_arrival();
+    let mut half = served.client();
+    half.write_raw(b"GET / HTTP/1.1\r\nHos").unwrap();
+    // The half head is surely read when a later request of another connection is answered.
+    reply_to(&mut idle, GET);
+    served.drain.begin(PATIENCE);
+    assert_eq!(idle.read_to_close().unwrap(), b"", "idle connections close at once");
+    half.write_raw(b"t: a\r\n\r\n").unwrap();
+    let reply = half.read_reply("GET").unwrap();
+    assert_eq!(reply.header("connection"), Some("close"));
+    served.gate.add_permits(1);
+    let reply = busy.read_reply("GET").unwrap();
+    assert_eq!((reply.text(), reply.header("connection")), ("waited", Some("close")));
+    let address = served.address;
+    served.finish(PATIENCE);
+    TcpStream::connect(address).unwrap_err();
+}
+
+#[test]
+fn the_drain_ends_at_its_deadline_whoever_is_busy() {
+    let served = serve_plain();
+    let mut busy = served.client();
+    busy.write_raw(WAIT.as_bytes()).unwrap();
+    served.wait_for_arrival();
+    served.finish(Duration::from_millis(1));
+    assert_eq!(busy.read_to_close().unwrap(), b"");
+}
+
+#[test]
+fn connections_beyond_the_bound_are_closed_at_once() {
+    let served = serve(Limits { connections_max: 2, ..Limits::default() });
+    let mut first = served.client();
+    let mut second = served.client();
+    reply_to(&mut first, GET);
+    reply_to(&mut second, GET);
+    let mut third = served.client();
+    assert_eq!(third.read_to_close().unwrap(), b"");
+    assert_eq!(reply_to(&mut first, GET).status, 200);
+}
