@@ -72,8 +72,9 @@ pub struct RouteConfig {
     /// that is left. A capture behind a last dot is a format: it may be left out, which means its
     /// first value; a value that is not allowed is 404.
     pub path: Option<String>,
-    /// Methods; another one is answered 405 with `Allow`. Default: GET and HEAD for a model's route,
-    /// GET, HEAD and POST for a collection route, all methods otherwise.
+    /// Methods; another one is answered 405 with `Allow`.
+    /// Default: GET and HEAD for a model's route, GET, HEAD and POST for a collection route, all
+    /// methods otherwise.
     pub methods: Option<Vec<String>>,
     /// Filter over the request, such as `header.user-agent ~ "McHammer"`; a request that does not
     /// match goes on to the next route.

@@ -177,7 +177,7 @@ impl Rollout {
 
 /// A place from 0 to a million by salt and id, stable across machines and versions.
 pub fn place(salt: &str, id: &[u8]) -> u32 {
-    // FNV-1a (Fowler, Noll, Vo) with a finaliser: simple enough to be computed in SQL or Python too.
+    // FNV-1a (Fowler, Noll, Vo) with a finaliser: simple enough for SQL or Python, too.
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in salt.bytes().chain([0]).chain(id.iter().copied()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);

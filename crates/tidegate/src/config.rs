@@ -77,8 +77,8 @@ pub struct ListenConfig {
 pub struct JournalConfig {
     /// Folder; default `data/journal`.
     pub dir: Option<String>,
-    /// How often records reach the disk, such as `1s` (default), or `always`: then collection routes
-    /// answer after fsync.
+    /// How often records reach the disk, such as `1s` (default), or `always`: then collection
+    /// routes answer after fsync.
     pub sync: Option<String>,
     /// What is kept.
     pub keep: Option<KeepConfig>,

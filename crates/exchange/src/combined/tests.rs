@@ -1,3 +1,5 @@
+//! Claims about `combined`.
+
 use super::*;
 use crate::field::{Fields, Value};
 

@@ -1,3 +1,5 @@
+//! Claims about `field`.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Claims about `filter`.
+
 use super::*;
 use crate::exchange::ExchangeRef;
 use crate::outcome::{CacheResult, Decision};
@@ -113,7 +115,8 @@ fn an_error_names_its_column_and_the_cure() {
     check_error("status == '200'", "column 11: `status` is a number; write it without quotes");
     check_error(
         "cache == 'hot'",
-        "column 10: no cache result `hot`; there are `none`, `hit`, `stale`, `miss`, `collapsed`, `pass`",
+        "column 10: no cache result `hot`; \
+         there are `none`, `hit`, `stale`, `miss`, `collapsed`, `pass`",
     );
     check_error("path ~ 'a('", "column 8: bad regular expression: unclosed group");
     check_error("path ~ 3", "column 8: expected a regular expression in quotes, found `3`");

@@ -1,3 +1,5 @@
+//! Claims about `ip`.
+
 use super::*;
 
 #[track_caller]

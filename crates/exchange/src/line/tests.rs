@@ -1,3 +1,5 @@
+//! Claims about `line`.
+
 use std::borrow::Cow;
 
 use super::*;

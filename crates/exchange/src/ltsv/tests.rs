@@ -1,3 +1,5 @@
+//! Claims about `ltsv`.
+
 use super::*;
 
 #[test]

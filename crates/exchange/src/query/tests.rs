@@ -1,3 +1,5 @@
+//! Claims about `query`.
+
 use super::*;
 
 #[track_caller]

@@ -1,3 +1,5 @@
+//! Claims about `text`.
+
 use super::*;
 
 fn written(bytes: &[u8]) -> String {

@@ -1,3 +1,5 @@
+//! Claims about `time`.
+
 use super::*;
 
 fn written(micros: u64) -> String {
