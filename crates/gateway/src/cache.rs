@@ -6,7 +6,9 @@
 //! Engine: `quick_cache` (CLOCK-PRO), chosen in docs/DECISIONS.md.
 
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -20,6 +22,9 @@ use smallvec::SmallVec;
 const OVERHEAD_BYTES: u64 = 256;
 /// Size of an entry assumed when the engine is laid out.
 const USUAL_BYTES: u64 = 4096;
+
+/// Time for which a stale entry is not fetched anew after that failed.
+const HOLD_OFF: Duration = Duration::from_secs(1);
 
 /// A key under construction; usual ones need no heap.
 pub type KeyBytes = SmallVec<[u8; 192]>;
@@ -49,8 +54,14 @@ pub struct Entry {
     pub if_error: Duration,
     /// The ranking that made it.
     pub ranked_by: Option<u128>,
+    /// Where the body names the decision: filled in for each request.
+    pub decision_at: Option<Range<usize>>,
     /// Whether it answers only requests with the same values of some fields.
     pub varies: bool,
+    /// Whether it may answer requests with `Authorization` (RFC 9111 §3.5).
+    pub open: bool,
+    /// Age in microseconds until which it is not fetched anew.
+    pub held_off: AtomicU64,
 }
 
 impl Entry {
@@ -77,6 +88,18 @@ impl Entry {
     /// Whether it may answer when the upstream fails.
     pub fn may_answer_error(&self, now: Instant) -> bool {
         self.age(now) < self.fresh + self.if_error
+    }
+
+    /// Keeps it from being fetched anew for a moment: an upstream that just failed is not asked by
+    /// every request that finds the entry stale.
+    pub fn hold_off(&self, now: Instant) {
+        let until = (self.age(now) + HOLD_OFF).as_micros();
+        self.held_off.store(until as u64, Ordering::Relaxed);
+    }
+
+    /// Whether fetching it anew failed a moment ago.
+    pub fn is_held_off(&self, now: Instant) -> bool {
+        self.age(now).as_micros() < u128::from(self.held_off.load(Ordering::Relaxed))
     }
 }
 
@@ -168,6 +191,14 @@ pub struct Found {
     pub known: bool,
 }
 
+impl Found {
+    /// The same without an entry that is not for a request that shows its client's `credentials`.
+    pub fn allowed(mut self, credentials: bool) -> Self {
+        self.entry = self.entry.filter(|entry| !credentials || entry.open);
+        self
+    }
+}
+
 impl Cache {
     /// An empty cache of at most `bytes_max` bytes.
     pub fn new(bytes_max: u64) -> Self {
@@ -225,6 +256,11 @@ impl Cache {
         self.engine.insert(self.owned(&key), Slot::Entry(entry));
     }
 
+    /// Forgets what stands under exactly this key, and with it the variants it leads to.
+    pub fn remove(&self, bytes: &[u8]) {
+        self.engine.remove(&KeyRef { hash: self.hash(bytes), bytes });
+    }
+
     /// Number of slots.
     pub fn entries(&self) -> usize {
         self.engine.len()
@@ -253,19 +289,19 @@ impl Cache {
     }
 }
 
-/// The values of a request field, joined as one (RFC 9110 §5.3), white space normalised.
+/// The values of a request field, joined as one (RFC 9110 §5.3).
 fn head_values(head: &Head<'_>, name: &str) -> Vec<u8> {
     join_values(head.all(name))
 }
 
-/// Joins the lines of a field into one value.
+/// Joins the lines of a field into one value; blanks within are kept, for they may mean something.
 pub fn join_values<'v>(lines: impl Iterator<Item = &'v [u8]>) -> Vec<u8> {
     let mut joined = Vec::new();
     for line in lines {
         if !joined.is_empty() {
-            joined.push(b',');
+            joined.extend_from_slice(b", ");
         }
-        joined.extend(line.iter().filter(|b| !matches!(b, b' ' | b'\t')));
+        joined.extend_from_slice(line.trim_ascii());
     }
     joined
 }

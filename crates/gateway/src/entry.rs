@@ -1,8 +1,10 @@
 //! Makes stored answers of fetched ones, and renders their fields once for all who get them.
 
 use std::io::Write as _;
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -22,11 +24,15 @@ pub struct Whole {
     pub body: Bytes,
     /// The ranking that made it.
     pub ranked_by: Option<u128>,
+    /// Where the body names the decision.
+    pub decision_at: Option<Range<usize>>,
+    /// Whether it answers only requests with the same values of some fields.
+    pub varies: bool,
 }
 
 impl Entry {
-    /// Stores a whole answer that arrived `now`, `delay` after it was asked for.
-    pub fn new(whole: Whole, lifetime: Lifetime, now: Instant, delay: Duration) -> Arc<Self> {
+    /// Stores a whole answer that arrived `now`.
+    pub fn new(whole: Whole, lifetime: Lifetime, now: Instant) -> Arc<Self> {
         let text = |name: HeaderName| {
             whole.headers.get(name).map(|value| value.as_bytes().to_vec().into_boxed_slice())
         };
@@ -37,18 +43,23 @@ impl Entry {
             dated: whole.headers.contains_key(header::DATE),
             fields: render(&whole.headers).into(),
             body: whole.body,
-            born: now.checked_sub(lifetime.age + delay).unwrap_or(now),
+            born: now.checked_sub(lifetime.age).unwrap_or(now),
             fresh: lifetime.fresh,
             while_revalidate: lifetime.while_revalidate,
             if_error: lifetime.if_error,
             ranked_by: whole.ranked_by,
-            varies: whole.headers.contains_key(header::VARY),
+            decision_at: whole.decision_at,
+            varies: whole.varies,
+            open: lifetime.open,
+            held_off: AtomicU64::new(0),
         })
     }
 
     /// The stored fields with those of a 304 in their place (RFC 9111 §3.2).
     pub fn merged(&self, news: &HeaderMap) -> HeaderMap {
         let mut merged = parse(&self.fields);
+        // The age of a confirmed answer counts from its confirmation.
+        merged.remove(header::DATE);
         for name in news.keys().filter(|name| !is_framing(name)) {
             merged.remove(name);
             news.get_all(name).iter().for_each(|value| {

@@ -23,6 +23,9 @@ pub enum FetchError {
     /// The answer was not HTTP.
     #[error("the upstream's answer is malformed")]
     Malformed,
+    /// The one fetch that all requests of a `strict` route share failed.
+    #[error("the fetch that all requests share failed")]
+    Shared,
     /// The fetch ended without a result.
     #[error("the fetch was abandoned")]
     Abandoned,
@@ -38,6 +41,7 @@ impl FetchError {
             Self::Timeout => "timeout",
             Self::Closed => "closed",
             Self::Malformed => "malformed",
+            Self::Shared => "shared",
             Self::Abandoned => "abandoned",
         }
     }

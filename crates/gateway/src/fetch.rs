@@ -4,6 +4,7 @@
 //! Invariant: only complete answers are stored. Every fetch ends within the route's lease, and with
 //! it the flight, whatever the upstream does.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ use crate::flight::{Landing, Lease};
 use crate::freshness::{self, Lifetime};
 use crate::gateway::Edge;
 use crate::order::Order;
-use crate::plan::{Route, Target};
+use crate::plan::{Coalesce, Route, Target};
 use crate::ports::{Computed, Shown};
 use crate::record;
 use crate::upstream::{Response, UpstreamBody};
@@ -72,9 +73,12 @@ struct Fetched {
     status: u16,
     headers: HeaderMap,
     body: Body,
+    /// Length of the body, or of what a GET would bring when a HEAD was sent.
+    length: Option<u64>,
     delay: Duration,
     times: [Duration; 3],
     shown: Option<Shown>,
+    decision_at: Option<Range<usize>>,
 }
 
 enum Body {
@@ -88,18 +92,12 @@ pub async fn fly(edge: Rc<Edge>, order: Order, lease: Option<Lease>, handover: O
     let route = &gateway.plan.routes[order.route];
     let outcome = match timeout(route.lease, obtain(&edge, route, &order)).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(Refusal::Fetch(FetchError::Timeout)),
+        Err(_) => Err(failed(&edge, FetchError::Timeout)),
     };
+    judge_stale(&edge, &order, &outcome);
     let outcome = or_stale(outcome, &order);
     if let Some(lease) = lease {
-        lease.land(match &outcome {
-            Ok(Delivery { brought: Brought::Stored(entry) | Brought::Stale(entry), .. }) => {
-                Landing::Shared(Arc::clone(entry))
-            }
-            Ok(_) | Err(Refusal::Model(..) | Refusal::Body(..)) => Landing::NotShared,
-            Err(Refusal::Fetch(error)) => Landing::Failed(*error),
-            Err(_) => Landing::Failed(FetchError::Abandoned),
-        });
+        lease.land(landing(&outcome, route));
     }
     match handover {
         // A client that went away needs no delivery.
@@ -122,6 +120,41 @@ pub async fn own(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delive
         Err(_) => return Err(failed(edge, FetchError::Timeout)),
     };
     Ok(fetched.into_own(Vec::new()))
+}
+
+/// What the others who wait for this fetch are told.
+fn landing(outcome: &Result<Delivery, Refusal>, route: &Route) -> Landing {
+    let strict = route.coalesce == Coalesce::Strict;
+    match outcome {
+        // Every use of it needs a confirmation of its own (`no-cache`).
+        Ok(Delivery { brought: Brought::Stored(entry), .. })
+            if entry.fresh.is_zero() && !strict =>
+        {
+            Landing::NotShared
+        }
+        Ok(Delivery { brought: Brought::Stored(entry) | Brought::Stale(entry), .. }) => {
+            Landing::Shared(Arc::clone(entry))
+        }
+        Ok(Delivery { brought: Brought::Own(own), .. }) if strict && own.status >= 500 => {
+            Landing::Failed(FetchError::Shared)
+        }
+        Ok(_) | Err(Refusal::Model(..) | Refusal::Body(..)) => Landing::NotShared,
+        Err(Refusal::Fetch(error)) => Landing::Failed(*error),
+        Err(_) => Landing::Failed(FetchError::Abandoned),
+    }
+}
+
+/// Forgets a stale entry whose successor may not be stored; holds off after a failure.
+fn judge_stale(edge: &Edge, order: &Order, outcome: &Result<Delivery, Refusal>) {
+    let Some(stale) = &order.stale else { return };
+    match outcome {
+        Ok(Delivery { brought: Brought::Own(own), .. }) => match own.status {
+            200..400 | 404 | 410 => edge.gateway.cache.remove(&order.key),
+            _ => stale.hold_off(Instant::now()),
+        },
+        Ok(_) => {}
+        Err(_) => stale.hold_off(Instant::now()),
+    }
 }
 
 /// Puts the stale entry in the place of a failure, while it may be (RFC 5861 §4).
@@ -155,7 +188,7 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Deliver
         fetched.status = stale.status;
         fetched.body = Body::Whole(stale.body.clone());
     }
-    let asked = order.asked(route);
+    let asked = order.asked(route, fetched.delay);
     let lifetime = freshness::lifetime(fetched.status, &fetched.headers, &cache.policy, asked);
     let Some(lifetime) = lifetime else { return Ok(fetched.into_own(Vec::new())) };
     let (pieces, whole) = match &mut fetched.body {
@@ -168,24 +201,29 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Deliver
     if !whole {
         return Ok(fetched.into_own(pieces));
     }
-    Ok(store(edge, order, fetched, (pieces, lifetime)))
+    Ok(store(edge, route, order, fetched, (pieces, lifetime)))
 }
 
 fn store(
     edge: &Edge,
+    route: &Route,
     order: &Order,
     fetched: Fetched,
     (pieces, lifetime): (Vec<Bytes>, Lifetime),
 ) -> Delivery {
     let begun = Instant::now();
-    let names = vary(&fetched.headers);
+    let mut names = vary(&fetched.headers);
+    // What the upstream never sees cannot make its answers differ.
+    names.retain(|name| !order.hides(name, route));
     let whole = Whole {
         status: fetched.status,
         headers: fetched.headers,
         body: joined(pieces),
         ranked_by: fetched.shown.as_ref().map(|_| order.id),
+        decision_at: fetched.decision_at,
+        varies: !names.is_empty(),
     };
-    let entry = Entry::new(whole, lifetime, begun, fetched.delay);
+    let entry = Entry::new(whole, lifetime, begun);
     let base = &order.key[..order.base_length];
     let cache = &edge.gateway.cache;
     if names.is_empty() {
@@ -236,13 +274,17 @@ async fn ask_upstream(
         .await
         .map_err(|error| failed(edge, error))?;
     let (parts, body) = response.into_parts();
+    // By the framing that was read, never by a field that may contradict it.
+    let length = if order.is_head() { announced(&parts.headers) } else { body.length() };
     Ok(Fetched {
+        length,
         status: parts.status.as_u16(),
         headers: parts.headers,
         body: Body::Incoming(body),
         delay: begun.elapsed(),
         times: [Duration::ZERO; 3],
         shown: None,
+        decision_at: None,
     })
 }
 
@@ -276,10 +318,12 @@ async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fe
     Ok(Fetched {
         status: 200,
         headers,
+        length: Some(body.len() as u64),
         body: Body::Whole(body),
         delay: Duration::ZERO,
         times: [computed.features, computed.score, Duration::ZERO],
         shown: computed.impression,
+        decision_at: computed.decision_at,
     })
 }
 
@@ -293,11 +337,12 @@ impl Fetched {
     fn into_own(self, pieces: Vec<Bytes>) -> Delivery {
         let payload = match self.body {
             Body::Whole(bytes) => Payload::Whole(bytes),
-            Body::Incoming(body) if pieces.is_empty() && body.length() == Some(0) => Payload::Empty,
+            Body::Incoming(body) if pieces.is_empty() && body.length() == Some(0) => {
+                Payload::Withheld(self.length)
+            }
             Body::Incoming(body) => {
-                let length = announced(&self.headers);
                 let source = Resumed { pieces: pieces.into_iter(), body };
-                Payload::Stream(length, Box::new(source))
+                Payload::Stream(self.length, Box::new(source))
             }
         };
         let own = Own { status: self.status, headers: self.headers, payload };

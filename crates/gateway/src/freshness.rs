@@ -95,12 +95,14 @@ pub struct Lifetime {
     pub while_revalidate: Duration,
     /// How long past that it may answer when the upstream fails.
     pub if_error: Duration,
+    /// Whether it may answer requests with `Authorization` too (RFC 9111 §3.5).
+    pub open: bool,
 }
 
 /// What the route says of lifetimes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Lifetime, whatever the origin says.
+    /// Lifetime from its arrival, whatever the origin says.
     pub ttl: Option<Duration>,
     /// Stale time while fetching anew.
     pub stale: Option<Duration>,
@@ -115,6 +117,8 @@ pub struct Policy {
 pub struct Asked {
     /// It carried `Authorization`.
     pub authorised: bool,
+    /// Time from the request to the answer.
+    pub delay: Duration,
 }
 
 /// Decides whether an answer may be stored, and how long it may be used; `None` when not.
@@ -129,23 +133,26 @@ pub fn lifetime(
     asked: Asked,
 ) -> Option<Lifetime> {
     let said = Directives::of(headers);
-    let shared = said.public || said.s_maxage.is_some() || said.must_revalidate;
+    let open = said.public || said.s_maxage.is_some() || said.must_revalidate;
     if !(200..600).contains(&status)
         || matches!(status, 206 | 304)
         || said.no_store
         || said.private
         || headers.contains_key(header::SET_COOKIE)
         || varies_on_everything(headers)
-        || (asked.authorised && !shared)
+        || (asked.authorised && !open)
     {
         return None;
     }
     let stated = said.s_maxage.or(said.max_age).map(Duration::from_secs);
     let stated = stated.or_else(|| expires(headers));
+    let age = age(headers) + asked.delay;
     let by_route =
         policy.ttl.filter(|_| matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410));
-    let mut fresh = by_route.or(stated);
+    // The route counts from the arrival: an origin whose clock is wrong must not undo its ttl.
+    let mut fresh = by_route.map(|ttl| ttl + age).or(stated);
     if let Some(hold) = policy.hold.filter(|_| status < 500) {
+        let hold = hold + age;
         fresh = Some(fresh.map_or(hold, |fresh| fresh.max(hold)));
     }
     let fresh = if said.no_cache && by_route.is_none() { Duration::ZERO } else { fresh? };
@@ -162,7 +169,7 @@ pub fn lifetime(
         || !if_error.is_zero()
         || headers.contains_key(header::ETAG)
         || headers.contains_key(header::LAST_MODIFIED);
-    has_use.then(|| Lifetime { age: age(headers), fresh, while_revalidate, if_error })
+    has_use.then(|| Lifetime { age, fresh, while_revalidate, if_error, open })
 }
 
 /// The corrected initial age (RFC 9111 §4.2.3), without the response delay, which the caller adds.
@@ -174,7 +181,8 @@ fn age(headers: &HeaderMap) -> Duration {
     let apparent = date(headers, header::DATE)
         .and_then(|date| SystemTime::now().duration_since(date).ok())
         .unwrap_or_default();
-    apparent.max(Duration::from_secs(stated))
+    // `Date` tells whole seconds; what is left of the last one is no age.
+    Duration::from_secs(apparent.as_secs().max(stated))
 }
 
 /// Lifetime by `Expires`, which counts from `Date`; an unreadable one has expired.

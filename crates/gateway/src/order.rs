@@ -1,9 +1,10 @@
 //! A fetch to be made, owned: it outlives the request that asked for it.
 //!
-//! Invariant: what is fetched for everybody carries nothing of the user who happened to ask: no id,
-//! no `Authorization`, no condition of theirs.
+//! Invariant: what is fetched for everybody on a route that knows users carries nothing of the one
+//! who happened to ask: no id, no cookie, no `Authorization`; on no route a condition of theirs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use chassis::http::Head;
@@ -102,7 +103,7 @@ impl Order {
         })
     }
 
-    /// The same fetch, to be stored under `key`.
+    /// The same fetch, to be stored under `key`. A HEAD becomes a GET: its answer serves both.
     #[must_use]
     pub fn stored_as(
         mut self,
@@ -110,6 +111,9 @@ impl Order {
         base_length: usize,
         stale: Option<Arc<Entry>>,
     ) -> Self {
+        if self.method == Method::HEAD {
+            self.method = Method::GET;
+        }
         self.key = key;
         self.base_length = base_length;
         self.stale = stale;
@@ -122,9 +126,23 @@ impl Order {
     }
 
     /// What storing must know of the request.
-    pub fn asked(&self, route: &Route) -> Asked {
+    pub fn asked(&self, route: &Route, delay: Duration) -> Asked {
         let sent = self.client.contains_key(header::AUTHORIZATION);
-        Asked { authorised: sent && !self.hides_user(route) }
+        let matters = matches!(route.targets[self.arm].1, Target::Upstream(_));
+        Asked { authorised: sent && matters && !self.hides_user(route), delay }
+    }
+
+    /// Whether the upstream never sees this request field, whoever asks.
+    pub fn hides(&self, name: &str, route: &Route) -> bool {
+        let source = route.personalise.as_ref().map(|p| &p.user);
+        self.hides_user(route)
+            && (matches!(name, "authorization" | "cookie")
+                || matches!(source, Some(UserSource::Header(user)) if **user == *name))
+    }
+
+    /// Whether only the head of the answer is asked for.
+    pub fn is_head(&self) -> bool {
+        self.method == Method::HEAD
     }
 
     /// The values of a request field, joined, as the cache compares them.

@@ -3,6 +3,7 @@
 //! A role never depends on another role: models, profiles and the journal come in through here.
 
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -55,6 +56,9 @@ pub struct Computed {
     pub score: Duration,
     /// What was shown, when the answer is a ranking.
     pub impression: Option<Shown>,
+    /// Where the answer names the decision, in bytes of the answer: an answer that is shared names
+    /// each user's own.
+    pub decision_at: Option<Range<usize>>,
 }
 
 /// The items that a ranked answer showed.

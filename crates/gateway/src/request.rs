@@ -102,12 +102,13 @@ async fn live(
     let base_length = key.len();
     trace.mark(Phase::Key);
 
-    let found = gateway.cache.look_up(&mut key, head);
+    let own = shows_credentials(route, head, trace);
+    let found = gateway.cache.look_up(&mut key, head).allowed(own);
     let now = trace.mark(Phase::Lookup);
     if let Some(entry) = found.entry.as_ref().filter(|entry| entry.is_fresh(now)) {
         return hit(entry, head, reply, trace, (now, CacheResult::Hit));
     }
-    let miss = Miss { key, base_length, found };
+    let miss = Miss { key, base_length, found, alone: own || route.coalesce == Coalesce::Off };
     Box::pin(miss.live(edge, route, head, (reply, trace))).await
 }
 
@@ -120,15 +121,14 @@ fn hit(
 ) -> Result<(), Refusal> {
     trace.cache = result;
     trace.ranked_by = entry.ranked_by;
-    respond::stored(reply, head, entry, now, Status::Hit);
+    respond::stored(reply, head, entry, (now, trace.decision), Status::Hit);
     Ok(())
 }
 
 /// The key under which an answer may be shared; `None` when the request goes past the cache.
 fn shared_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<KeyBytes> {
     let cache = route.cache.as_ref()?;
-    let is_read = matches!(head.method(), "GET" | "HEAD");
-    if !is_read || head.body_length() != BodyLength::None {
+    if !is_plain_read(head) {
         return None;
     }
     let own = trace.decision == Decision::Personalised;
@@ -140,6 +140,20 @@ fn shared_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<KeyBytes>
         return None;
     }
     Some(key::of(route, head, trace.arm, trace.user().filter(|_| own)))
+}
+
+/// Whether the request asks for nothing but an answer.
+fn is_plain_read(head: &Head<'_>) -> bool {
+    matches!(head.method(), "GET" | "HEAD") && head.body_length() == BodyLength::None
+}
+
+/// Whether the upstream is shown who asks, so that the answer may be this client's alone: only
+/// stored answers that say otherwise (`public`) are for it (RFC 9111 §3.5), and no flight is.
+fn shows_credentials(route: &Route, head: &Head<'_>, trace: &Trace) -> bool {
+    let hidden = route.personalise.is_some() && trace.decision != Decision::Personalised;
+    !hidden
+        && head.get("authorization").is_some()
+        && matches!(route.targets[trace.arm].1, Target::Upstream(_))
 }
 
 /// Which of the route's targets this request goes to: by user, or by client when there is none.
@@ -165,7 +179,7 @@ async fn pass(
     body: &mut Incoming<'_>,
     (reply, trace): (&mut Reply, &mut Trace),
 ) -> Result<(), Refusal> {
-    let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+    let pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
     trace.cache = CacheResult::Pass;
     let body = read_body(route, body).await?;
     let order = Order::new(head, route, trace, body)?;
@@ -180,9 +194,13 @@ async fn pass(
     if trace.decision == Decision::Personalised {
         let rollout = route.personalise.as_ref().map(|p| &p.rollout);
         rollout.inspect(|rollout| rollout.note(begun.elapsed(), failed));
-        if failed && route.cache.is_some() {
+        if failed && is_plain_read(head) {
+            drop(pending);
             return fall_back(edge, route, head, reply, trace).await;
         }
+    }
+    if !failed {
+        invalidate(edge, route, head, trace, &outcome);
     }
     deliver(outcome?, route, head, (reply, trace), false);
     Ok(())
@@ -197,14 +215,37 @@ async fn fall_back(
     trace: &mut Trace,
 ) -> Result<(), Refusal> {
     trace.decision = Decision::Fallback;
-    let mut key = key::of(route, head, trace.arm, None);
+    let Some(mut key) = shared_key(route, head, trace) else {
+        let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+        let order = Order::new(head, route, trace, Bytes::new())?;
+        let outcome = fetch::own(edge, route, &order).await;
+        trace.mark(Phase::Fetch);
+        deliver(outcome?, route, head, (reply, trace), false);
+        return Ok(());
+    };
     let base_length = key.len();
     let found = edge.gateway.cache.look_up(&mut key, head);
     let now = Instant::now();
     if let Some(entry) = found.entry.as_ref().filter(|entry| entry.is_fresh(now)) {
         return hit(entry, head, reply, trace, (now, CacheResult::Hit));
     }
-    Miss { key, base_length, found }.live(edge, route, head, (reply, trace)).await
+    let alone = route.coalesce == Coalesce::Off;
+    Miss { key, base_length, found, alone }.live(edge, route, head, (reply, trace)).await
+}
+
+/// Forgets everybody's answer when a request may have changed it (RFC 9111 §4.4).
+fn invalidate(
+    edge: &Edge,
+    route: &Route,
+    head: &Head<'_>,
+    trace: &Trace,
+    outcome: &Result<Delivery, Refusal>,
+) {
+    let is_safe = matches!(head.method(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
+    let Ok(Delivery { brought: Brought::Own(own), .. }) = outcome else { return };
+    if !is_safe && (200..400).contains(&own.status) {
+        edge.gateway.cache.remove(&key::of(route, head, trace.arm, None));
+    }
 }
 
 /// A request whose answer is not fresh in memory.
@@ -212,6 +253,8 @@ struct Miss {
     key: KeyBytes,
     base_length: usize,
     found: Found,
+    /// It neither waits on others nor do others wait on it.
+    alone: bool,
 }
 
 impl Miss {
@@ -223,15 +266,25 @@ impl Miss {
         (reply, trace): (&mut Reply, &mut Trace),
     ) -> Result<(), Refusal> {
         let now = Instant::now();
-        let order = Order::new(head, route, trace, Bytes::new())?;
         let stale = self.found.entry.clone();
-        let mut order = order.stored_as(self.key, self.base_length, stale.clone());
-        if let Some(entry) = stale.filter(|entry| entry.may_answer_stale(now)) {
-            refresh(edge, order);
-            return hit(&entry, head, reply, trace, (now, CacheResult::Stale));
+        let usable = stale.as_ref().filter(|entry| match entry.is_held_off(now) {
+            true => entry.may_answer_error(now),
+            false => entry.may_answer_stale(now),
+        });
+        if let Some(entry) = usable {
+            if !entry.is_held_off(now) {
+                let order = Order::new(head, route, trace, Bytes::new())?;
+                refresh(edge, order.stored_as(self.key, self.base_length, stale.clone()));
+            }
+            return hit(entry, head, reply, trace, (now, CacheResult::Stale));
         }
         let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
-        if head.method() == "HEAD" || route.coalesce == Coalesce::Off {
+        // What needs a confirmation for each use (`no-cache`) is not worth waiting for.
+        let alone = self.alone
+            || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
+        let order = Order::new(head, route, trace, Bytes::new())?;
+        let mut order = order.stored_as(self.key, self.base_length, stale);
+        if alone {
             let delivery = fly_alone(edge, order, trace).await?;
             deliver(delivery, route, head, (reply, trace), self.found.known);
             return Ok(());
@@ -244,8 +297,11 @@ impl Miss {
                     let (handover, delivered) = oneshot::channel();
                     let flight = fetch::fly(Rc::clone(edge), order, Some(lease), Some(handover));
                     tokio::task::spawn_local(flight);
-                    let delivery = delivered.await.unwrap_or(Err(abandoned()))?;
+                    // Who takes over has waited already: its deadline stands, and the fetch goes on.
+                    let limit = (attempt > 0).then_some(deadline);
+                    let delivery = until(limit, delivered).await;
                     trace.mark(Phase::Fetch);
+                    let delivery = delivery.map_err(|refusal| together(refusal, route))?;
                     deliver(delivery, route, head, (reply, trace), self.found.known);
                     return Ok(());
                 }
@@ -287,7 +343,7 @@ async fn wait(waiter: Waiter, deadline: Instant, route: &Route) -> Result<Next, 
         Some(Landing::Shared(entry)) => Ok(Next::Shared(entry)),
         Some(Landing::NotShared) => Ok(Next::Alone),
         Some(Landing::Failed(_)) if route.coalesce == Coalesce::Strict => {
-            Err(Refusal::Fetch(FetchError::Closed))
+            Err(Refusal::Fetch(FetchError::Shared))
         }
         Some(Landing::Failed(_)) if attempt + 1 < FLIGHTS_MAX => Ok(Next::TakeOver(attempt)),
         Some(Landing::Failed(error)) => Err(Refusal::Fetch(error)),
@@ -306,7 +362,31 @@ fn variant(
         return Some(entry);
     }
     order.key.truncate(order.base_length);
-    edge.gateway.cache.look_up(&mut order.key, head).entry
+    let found = edge.gateway.cache.look_up(&mut order.key, head).entry?;
+    let usable = Arc::ptr_eq(&found, &entry) || found.is_fresh(Instant::now());
+    usable.then_some(found)
+}
+
+/// Waits for a delivery, until the deadline when there is one.
+async fn until(
+    deadline: Option<Instant>,
+    delivered: oneshot::Receiver<Result<Delivery, Refusal>>,
+) -> Result<Delivery, Refusal> {
+    let Some(deadline) = deadline else { return delivered.await.unwrap_or(Err(abandoned())) };
+    match tokio::time::timeout_at(deadline.into(), delivered).await {
+        Ok(delivery) => delivery.unwrap_or(Err(abandoned())),
+        Err(_) => Err(Refusal::WaitedTooLong),
+    }
+}
+
+/// On a `strict` route the leader is told of a failure what its waiters are told.
+fn together(refusal: Refusal, route: &Route) -> Refusal {
+    match refusal {
+        Refusal::Fetch(_) if route.coalesce == Coalesce::Strict => {
+            Refusal::Fetch(FetchError::Shared)
+        }
+        refusal => refusal,
+    }
 }
 
 fn abandoned() -> Refusal {
@@ -324,17 +404,22 @@ async fn fly_alone(edge: &Rc<Edge>, order: Order, trace: &mut Trace) -> Result<D
 
 /// Fetches a stale entry anew, behind the back of the request that got it.
 fn refresh(edge: &Rc<Edge>, mut order: Order) {
-    if let Some(lease) = edge.gateway.flights.lead(&order.key) {
-        order.id = edge.next_id();
-        tokio::task::spawn_local(fetch::fly(Rc::clone(edge), order, Some(lease), None));
-    }
+    let Some(lease) = edge.gateway.flights.lead(&order.key) else { return };
+    // A core that has enough to do leaves the entry stale; dropping the lease ends the flight.
+    let Some(pending) = edge.admit() else { return };
+    order.id = edge.next_id();
+    let flight = fetch::fly(Rc::clone(edge), order, Some(lease), None);
+    tokio::task::spawn_local(async move {
+        let _pending = pending;
+        flight.await;
+    });
 }
 
 fn collapsed(reply: &mut Reply, head: &Head<'_>, entry: &Entry, trace: &mut Trace) {
     trace.cache = CacheResult::Collapsed;
     trace.ranked_by = entry.ranked_by;
     let status = Status::Forward { why: "uri-miss", stored: false, collapsed: true };
-    respond::stored(reply, head, entry, Instant::now(), status);
+    respond::stored(reply, head, entry, (Instant::now(), trace.decision), status);
 }
 
 /// Writes what a fetch brought.
@@ -362,12 +447,12 @@ fn deliver(
         Brought::Stored(entry) => {
             trace.cache = CacheResult::Miss;
             let status = Status::Forward { why, stored: true, collapsed: false };
-            respond::stored(reply, head, &entry, Instant::now(), status);
+            respond::stored(reply, head, &entry, (Instant::now(), trace.decision), status);
         }
         Brought::Stale(entry) => {
             trace.cache = CacheResult::Stale;
             trace.ranked_by = entry.ranked_by;
-            respond::stored(reply, head, &entry, Instant::now(), Status::Hit);
+            respond::stored(reply, head, &entry, (Instant::now(), trace.decision), Status::Hit);
         }
         Brought::Own(own) => {
             if trace.cache == CacheResult::None {

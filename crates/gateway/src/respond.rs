@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use chassis::http::{Head, Payload, Reply};
-use exchange::Phase;
+use exchange::{Decision, Phase};
 use http::HeaderMap;
 
 use crate::cache::Entry;
@@ -39,7 +39,13 @@ pub enum Status {
 }
 
 /// Answers from a stored entry, or 304 when the client has it already.
-pub fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, now: Instant, status: Status) {
+pub fn stored(
+    reply: &mut Reply,
+    head: &Head<'_>,
+    entry: &Entry,
+    (now, decision): (Instant, Decision),
+    status: Status,
+) {
     let unchanged = entry.status == 200 && is_unchanged(head, entry);
     reply.begin(if unchanged { 304 } else { entry.status });
     reply.block(&entry.fields, entry.dated);
@@ -49,7 +55,19 @@ pub fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, now: Instant, s
     out.extend_from_slice(b"\r\n");
     cache_status(out, status, Some(entry.ttl_seconds(now)));
     if !unchanged {
-        reply.payload(Payload::Whole(entry.body.clone()));
+        reply.payload(body(entry, decision));
+    }
+}
+
+/// The stored body; one that names the decision names this request's.
+fn body(entry: &Entry, decision: Decision) -> Payload {
+    match &entry.decision_at {
+        None => Payload::Whole(entry.body.clone()),
+        Some(hole) => Payload::Spliced(
+            entry.body.slice(..hole.start),
+            decision.name(),
+            entry.body.slice(hole.end..),
+        ),
     }
 }
 
@@ -66,20 +84,20 @@ pub fn fetched(reply: &mut Reply, status: u16, headers: &HeaderMap, cache: Statu
 
 /// Answers a collected event.
 pub fn collected(reply: &mut Reply, gif: bool) {
+    reply.begin(if gif { 200 } else { 204 });
+    reply.field("cache-control", b"no-store");
+    reply.field("cache-status", b"tidegate; detail=collected");
     if !gif {
-        reply.begin(204);
-        reply.field("cache-control", b"no-store");
         return;
     }
-    reply.begin(200);
     reply.field("content-type", b"image/gif");
-    reply.field("cache-control", b"no-store");
     reply.payload(Payload::Whole(Bytes::from_static(GIF)));
 }
 
 /// Answers a preflight (Fetch standard, CORS protocol).
 pub fn preflight(reply: &mut Reply, cors: &Cors, route: &Route) {
     reply.begin(204);
+    reply.field("cache-status", b"tidegate; detail=preflight");
     let methods = match route.methods.is_empty() {
         true => "GET, HEAD, POST, PUT, PATCH, DELETE".to_owned(),
         false => route.methods.join(", "),

@@ -147,7 +147,7 @@ impl Pool {
         let mut tried = None;
         loop {
             let server = self.choose(key, tried).ok_or(FetchError::Unhealthy)?;
-            let outcome = self.send_to(server, request.clone()).await;
+            let outcome = self.send_to(server, &request, idempotent).await;
             let worth = match &outcome {
                 Ok(response) => matches!(response.status().as_u16(), 502..=504),
                 Err(error) => error.is_worth_a_retry(),
@@ -178,15 +178,19 @@ impl Pool {
         chosen.or_else(|| tried.filter(healthy))
     }
 
-    /// Sends to one server; a kept connection that turns out dead is replaced once, at no cost.
-    async fn send_to(&self, server: usize, request: Request) -> Result<Response, FetchError> {
+    /// Sends to one server; a kept connection that turns out dead is replaced, at no cost.
+    async fn send_to(
+        &self,
+        server: usize,
+        request: &Request,
+        idempotent: bool,
+    ) -> Result<Response, FetchError> {
         let line = &self.lines[server];
         if line.busy.get() >= self.upstream.connections_max {
             return Err(FetchError::Busy);
         }
         line.busy.set(line.busy.get() + 1);
         let mut lent = Lent { line: Rc::clone(line), sender: None };
-        let mut request = request;
         loop {
             let kept = line.idle.borrow_mut().pop();
             let reused = kept.is_some();
@@ -200,18 +204,27 @@ impl Pool {
                 }
                 return Err(FetchError::Closed);
             }
-            let answer = sender.try_send_request(request);
+            let answer = sender.try_send_request(request.clone());
             match timeout(self.upstream.answer_timeout, answer).await {
                 Err(_) => return Err(FetchError::Timeout),
+                // Nobody asked for another protocol: `Upgrade` is never forwarded.
+                Ok(Ok(response)) if response.status().is_informational() => {
+                    return Err(FetchError::Malformed);
+                }
                 Ok(Ok(response)) => {
                     lent.sender = Some(sender);
                     let piece_timeout = self.upstream.piece_timeout;
                     return Ok(response.map(|body| UpstreamBody::new(body, lent, piece_timeout)));
                 }
-                Ok(Err(mut error)) => match error.take_message() {
-                    Some(unsent) if reused => request = unsent,
-                    _ => return Err(class(error.error())),
-                },
+                Ok(Err(mut error)) => {
+                    // The server may have closed a kept connection while the request was under
+                    // way; only one that changes nothing is sent again then (RFC 9110 §9.2.2).
+                    let error_class = class(error.error());
+                    let lost = idempotent && error_class == FetchError::Closed;
+                    if !(reused && (lost || error.take_message().is_some())) {
+                        return Err(error_class);
+                    }
+                }
             }
         }
     }

@@ -2,9 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the file that may")]
 
-/// Which log lines are shown, in `tracing`'s filter syntax (`TIDEGATE_LOG`); `info` by default.
-pub fn log_filter() -> String {
-    std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| "info".to_owned())
+/// Which log lines are shown, in `tracing`'s filter syntax (`TIDEGATE_LOG`).
+pub fn log_filter(usual: &str) -> String {
+    std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| usual.to_owned())
 }
 
 /// The admin token (`TIDEGATE_ADMIN_TOKEN`), which wins over the configuration's.

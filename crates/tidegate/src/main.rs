@@ -17,6 +17,7 @@ mod ports;
 mod serve;
 mod signals;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -31,8 +32,11 @@ const EXIT_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // The demo's screen is what is to be read there.
+    let usual = if matches!(cli.command, Command::Demo(_)) { "warn" } else { "info" };
     tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(environment::log_filter()))
+        .with_env_filter(tracing_subscriber::EnvFilter::new(environment::log_filter(usual)))
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .with_target(false)
         .init();

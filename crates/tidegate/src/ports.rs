@@ -2,6 +2,7 @@
 //!
 //! Each adapter is thin; the work is in the crate that it adapts.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -56,8 +57,11 @@ impl Compute for ModelAnswers {
         let id = hex_id(question.id, &mut hex);
         let Some(model) = question.model else { return self.rank(question, id, out) };
         let begun = Instant::now();
-        let profile = question.user.and_then(|user| self.profiles.as_ref()?.data(user));
+        let profile = question.user.map(|user| self.profiles.as_ref()?.data(user));
         let features = begun.elapsed();
+        if let Some(None) = profile {
+            return Err((503, "the profile cannot be read".to_owned()));
+        }
         let text = |name| exchange::query_value(question.query.as_bytes(), name);
         let utf8 = |name| text(name).and_then(|value| String::from_utf8(value.into_owned()).ok());
         let (limit, category) = (utf8("limit"), utf8("category"));
@@ -68,10 +72,11 @@ impl Compute for ModelAnswers {
             request_id: id,
             decision: question.decision.name(),
         };
-        let shown = self.ranking.recommend(model, profile.as_ref(), &params, out);
+        let shown = self.ranking.recommend(model, profile.flatten().as_ref(), &params, out);
         let shown = shown.map_err(|refusal| (refusal.status, refusal.message))?;
         let score = begun.elapsed() - features;
-        Ok(Computed { features, score, impression: Some(shown_of(&shown)) })
+        let decision_at = decision_at(out, params.decision);
+        Ok(Computed { features, score, impression: Some(shown_of(&shown)), decision_at })
     }
 }
 
@@ -92,8 +97,16 @@ impl ModelAnswers {
         let meta = self.ranking.rank_body(model, question.body, Some(id), out);
         let meta = meta.map_err(|refusal| (refusal.status, refusal.message))?;
         let impression = Some(shown_of(&meta.impression));
-        Ok(Computed { features: Duration::ZERO, score: begun.elapsed(), impression })
+        Ok(Computed { score: begun.elapsed(), impression, ..Computed::default() })
     }
+}
+
+/// Where a recommendation names its decision: right behind the request id.
+fn decision_at(answer: &[u8], decision: &str) -> Option<Range<usize>> {
+    const NAME: &[u8] = b"\"decision\":\"";
+    let opening = &answer[..answer.len().min(128)];
+    let start = opening.windows(NAME.len()).position(|window| window == NAME)? + NAME.len();
+    Some(start..start + decision.len())
 }
 
 fn rank_model(path: &str) -> Option<&str> {

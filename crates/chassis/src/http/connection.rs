@@ -257,6 +257,12 @@ fn consume(lent: &mut Buffers, bytes: usize) {
 async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
     match std::mem::replace(&mut reply.payload, Payload::Empty) {
         Payload::Empty | Payload::Withheld(_) => (0, live.write_all(&reply.out, b"").await.is_ok()),
+        Payload::Spliced(before, middle, after) => {
+            reply.out.extend_from_slice(&before);
+            reply.out.extend_from_slice(middle.as_bytes());
+            let bytes = (before.len() + middle.len() + after.len()) as u64;
+            (bytes, live.write_all(&reply.out, &after).await.is_ok())
+        }
         Payload::Whole(bytes) if bytes.len() <= ONE_WRITE_BYTES_MAX => {
             reply.out.extend_from_slice(&bytes);
             (bytes.len() as u64, live.write_all(&reply.out, b"").await.is_ok())

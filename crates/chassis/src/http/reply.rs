@@ -24,6 +24,8 @@ pub enum Payload {
     Withheld(Option<u64>),
     /// All of it.
     Whole(Bytes),
+    /// All of it, in three pieces that are written as one.
+    Spliced(Bytes, &'static str, Bytes),
     /// Pieces, of this total length when it is known.
     Stream(Option<u64>, Box<dyn Source>),
 }
@@ -34,6 +36,9 @@ impl std::fmt::Debug for Payload {
             Self::Empty => f.write_str("Empty"),
             Self::Withheld(length) => write!(f, "Withheld({length:?})"),
             Self::Whole(bytes) => write!(f, "Whole({} bytes)", bytes.len()),
+            Self::Spliced(before, middle, after) => {
+                write!(f, "Spliced({} + {middle} + {} bytes)", before.len(), after.len())
+            }
             Self::Stream(length, _) => write!(f, "Stream({length:?})"),
         }
     }
@@ -132,6 +137,9 @@ impl Reply {
             Payload::Empty => Some(0),
             Payload::Withheld(length) => *length,
             Payload::Whole(bytes) => Some(bytes.len() as u64),
+            Payload::Spliced(before, middle, after) => {
+                Some((before.len() + middle.len() + after.len()) as u64)
+            }
             Payload::Stream(length, _) => *length,
         }
     }

@@ -47,7 +47,7 @@ fn what_belongs_to_one_user_is_never_stored_not_even_by_the_routes_ttl() {
     ] {
         assert_eq!(fresh(200, &[field], policy), None, "{field:?}");
     }
-    let asked = Asked { authorised: true };
+    let asked = Asked { authorised: true, ..Asked::default() };
     let stored = |cc| lifetime(200, &headers(&[("cache-control", cc)]), &policy, asked).is_some();
     assert!(!stored("max-age=60"));
     assert!(stored("max-age=60, public"));

@@ -22,13 +22,15 @@ use crate::error::FetchError;
 pub struct UpstreamBody {
     incoming: Incoming,
     lent: Option<Lent>,
+    /// Read to its end; hyper tells so afterwards only of bodies with a length.
+    ended: bool,
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl UpstreamBody {
     pub(super) fn new(incoming: Incoming, lent: Lent, limit: Duration) -> Self {
-        Self { incoming, lent: Some(lent), limit, timer: None }
+        Self { incoming, lent: Some(lent), ended: false, limit, timer: None }
     }
 
     /// Length as announced, when it is.
@@ -66,7 +68,10 @@ impl UpstreamBody {
                     self.forsake();
                     return Poll::Ready(Some(Err(FetchError::Closed)));
                 }
-                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(None) => {
+                    self.ended = true;
+                    return Poll::Ready(None);
+                }
                 Poll::Pending => break,
             }
         }
@@ -96,7 +101,7 @@ impl Source for UpstreamBody {
 
 impl Drop for UpstreamBody {
     fn drop(&mut self) {
-        if !self.incoming.is_end_stream() {
+        if !self.ended && !self.incoming.is_end_stream() {
             self.forsake();
         }
     }

@@ -28,8 +28,7 @@ impl RetryBudget {
     /// Counts a request towards the budget.
     pub fn note_request(&self) {
         let mut state = self.state.lock();
-        let most = (self.min_per_second + self.share * 1000.0) * SPAN.as_secs_f64();
-        state.0 = (state.0 + self.share).min(most);
+        state.0 = (state.0 + self.share).min(self.most());
     }
 
     /// Takes one retry out of the budget; false when there is none.
@@ -37,12 +36,17 @@ impl RetryBudget {
         let mut state = self.state.lock();
         let now = Instant::now();
         let earned = now.duration_since(state.1).min(SPAN).as_secs_f64() * self.min_per_second;
-        state.0 += earned;
+        state.0 = (state.0 + earned).min(self.most());
         state.1 = now;
         if state.0 < 1.0 {
             return false;
         }
         state.0 -= 1.0;
         true
+    }
+
+    /// Credit that may be saved up, for a thousand requests a second.
+    fn most(&self) -> f64 {
+        (self.min_per_second + self.share * 1000.0) * SPAN.as_secs_f64()
     }
 }

@@ -22,7 +22,7 @@ const READERS_MAX: usize = 400;
 /// Share of visits without a user id.
 const ANONYMOUS: f64 = 0.3;
 /// A reader reads an item it likes fully with this probability, when it comes to it.
-const READS: f64 = 0.35;
+const READS: f64 = 0.15;
 
 /// The thread that plays all readers.
 pub struct Readers {

@@ -60,7 +60,7 @@ impl Screen {
         let summary = self.summary(parts, readers);
         let text = match self.is_terminal {
             true => format!("\x1b[2J\x1b[H{}\n{summary}\n  Ctrl-C ends.\n", self.invitation()),
-            false => format!("{}\n", summary.replace('\n', " · ").replace("  ", "")),
+            false => format!("{}\n", on_one_line(&summary)),
         };
         let mut out = std::io::stdout();
         // Nobody may be reading; the demo goes on.
@@ -130,6 +130,11 @@ fn uplift(readers: &Readers) -> String {
         percent(seen.read.load(Ordering::Relaxed), seen.shown.load(Ordering::Relaxed))
     };
     format!("{:.1} % of personalised, {:.1} % of generic ones", share(1), share(0))
+}
+
+fn on_one_line(summary: &str) -> String {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    summary.lines().map(words).collect::<Vec<_>>().join(" · ")
 }
 
 fn percent(part: u64, whole: u64) -> f64 {
