@@ -2,7 +2,7 @@
 //!
 //! Invariant: lines come in the order of their offsets, each once, and none before it is durable;
 //! offsets for which no line comes are reported as a gap. A gap is what retention deleted, or what
-//! a failed disk lost. A line is whatever stands before a line feed: after a failed fsync that may
+//! a failed disk lost or damaged. A line is whatever stands before a line feed: after a failed fsync that may
 //! be garbage, which the caller's decoder must tell.
 
 use std::io::{self, Read as _};
@@ -197,7 +197,14 @@ impl Reader {
         self.buffer.resize(filled + room, 0);
         let read = source.input.read(&mut self.buffer[filled..]);
         self.buffer.truncate(filled + *read.as_ref().unwrap_or(&0));
-        let taken = read.map_err(JournalError::disk("read", source.segment.path(&self.dir)))?;
+        let taken = match read {
+            Err(error) if source.is_damaged_by(&error) => {
+                let segment = source.segment;
+                tracing::error!(%segment, %error, "a compressed segment is damaged");
+                0
+            }
+            read => read.map_err(JournalError::disk("read", source.segment.path(&self.dir)))?,
+        };
         source.at += taken as u64;
         let step = match memchr::memrchr(b'\n', &self.buffer[filled..]) {
             Some(last) => Step::Lines(filled + last + 1),
@@ -277,6 +284,14 @@ struct Source {
     input: Input,
     /// The offset of the next byte of `input`.
     at: u64,
+}
+
+impl Source {
+    /// Returns whether trying again cannot help: zstd refused what the file holds, whereas
+    /// errors of the disk carry a number of the operating system.
+    fn is_damaged_by(&self, error: &io::Error) -> bool {
+        self.segment.form == Form::Compressed && error.raw_os_error().is_none()
+    }
 }
 
 enum Input {

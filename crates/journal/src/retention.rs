@@ -8,7 +8,7 @@ use std::io;
 
 use crate::consumer;
 use crate::segment::{self, Segment};
-use crate::state::{Shared, set_alarm};
+use crate::state::Shared;
 
 /// Deletes what need not be kept, so that `bytes` more stay below the cap.
 ///
@@ -50,13 +50,6 @@ pub fn make_room(shared: &Shared, bytes: u64) -> Result<(), String> {
     }
     let cause = held_by.unwrap_or_else(|| "the newest segment fills it".to_owned());
     Err(format!("the byte cap of {} is reached: {cause}", keep.bytes))
-}
-
-/// Deletes segments that are too old.
-pub fn delete_old(shared: &Shared) {
-    let full = make_room(shared, 0).err();
-    // At the cap the next segment will not be made; the alarm says so before that.
-    set_alarm(&shared.alarms.upkeep, full);
 }
 
 /// Returns the segments with what is known about their files.

@@ -64,12 +64,10 @@ pub fn run(shared: &Shared) {
     // Linux applies this to the calling thread only; without the right to it, all works the same.
     let _ = rustix::process::setpriority_process(None, 19);
     loop {
-        match compress_sealed(shared) {
-            Ok(()) => retention::delete_old(shared),
-            Err(error) => {
-                set_alarm(&shared.alarms.upkeep, Some(format!("compress segments: {error}")));
-            }
-        }
+        let compressed = compress_sealed(shared).map_err(|error| format!("compress: {error}"));
+        // At the cap the next segment will not be made; the alarm says so before that.
+        let room = retention::make_room(shared, 0);
+        set_alarm(&shared.alarms.upkeep, compressed.and(room).err());
         if !shared.bell.wait() {
             return;
         }
@@ -99,26 +97,28 @@ fn compress(shared: &Shared, start: u64, end: u64) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,
     };
-    let _ = disk.remove(&temporary);
-    let target = disk.create(&temporary)?;
     let input = At { file: source, at: 0 }.take(end - start);
-    if !copy(shared, input, target.clone())? {
-        return disk.remove(&temporary);
+    let complete = disk.create(&temporary).and_then(|target| copy(shared, input, target));
+    if !matches!(complete, Ok(true)) {
+        // Unfinished, it only takes room, of which there may be none.
+        let _ = disk.remove(&temporary);
+        return complete.map(drop);
     }
-    target.sync()?;
-    let _alone = shared.upkeep.lock();
-    if disk.metadata(&plain).is_err() {
-        // Deleted meanwhile, as no longer kept.
-        return disk.remove(&temporary);
+    {
+        let _alone = shared.upkeep.lock();
+        if disk.metadata(&plain).is_err() {
+            // Deleted meanwhile, as no longer kept.
+            return disk.remove(&temporary);
+        }
+        disk.rename(&temporary, &compressed)?;
     }
-    disk.rename(&temporary, &compressed)?;
     disk.sync_dir(shared.dir())?;
     disk.remove(&plain)
 }
 
-/// Returns whether all was copied, which it is unless the journal closes.
+/// Returns whether all was copied and synced, which it is unless the journal closes.
 fn copy(shared: &Shared, mut input: impl Read, target: Arc<dyn DiskFile>) -> io::Result<bool> {
-    let mut encoder = zstd::Encoder::new(Appending(target), LEVEL)?;
+    let mut encoder = zstd::Encoder::new(Appending(target.clone()), LEVEL)?;
     encoder.include_checksum(true)?;
     let mut chunk = vec![0; 256 << 10];
     loop {
@@ -131,6 +131,7 @@ fn copy(shared: &Shared, mut input: impl Read, target: Arc<dyn DiskFile>) -> io:
         }
     }
     encoder.finish()?;
+    target.sync()?;
     Ok(true)
 }
 

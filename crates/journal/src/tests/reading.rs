@@ -82,6 +82,21 @@ fn reports_a_segment_that_is_gone_or_short_as_a_gap() {
 }
 
 #[test]
+fn reports_a_damaged_compressed_segment_as_a_gap_and_goes_on() {
+    let disk = FaultyDisk::new(1);
+    filled(&disk, 40);
+    let segments = crate::segment::list(&disk, &dir()).unwrap();
+    let (damaged, next) = (segments[1], segments[2]);
+    let path = damaged.path(&dir());
+    let last = disk.metadata(&path).unwrap().len - 1;
+    disk.open_write(&path).unwrap().write_at(b"?", last).unwrap();
+    let found = read_all(&dir(), shared(&disk));
+    let gap = found.iter().find(|line| line.starts_with("GAP ")).unwrap();
+    assert!(gap.ends_with(&format!(" {}", next.start)), "{gap}");
+    assert!(found.last().unwrap().starts_with("line 39 "));
+}
+
+#[test]
 fn follows_a_journal_that_rotates_and_compresses_under_it() {
     let disk = FaultyDisk::new(1);
     let mut options = options(&disk);
