@@ -10,7 +10,6 @@ use load::{Arrivals, Plan, Report, Requests, Stop, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::process::{Cpu, Server};
-use crate::setup::Setup;
 
 /// One trial of one server.
 #[derive(Debug, Clone, Copy)]
@@ -59,19 +58,20 @@ pub struct Side<'a> {
     pub requests: Box<dyn Fn() -> Box<dyn Requests> + 'a>,
 }
 
-/// Runs the sides in alternating order; returns for each side its trials by round.
+/// Runs the sides in alternating order, `rounds` times; returns for each side its trials by round.
 pub fn alternate(
-    setup: &Setup,
+    rounds: usize,
     sides: &[Side<'_>],
     plan: &dyn Fn(Target) -> Plan,
 ) -> Result<Vec<Vec<Trial>>> {
     let mut trials = vec![Vec::new(); sides.len()];
     for side in sides {
+        side.server.settle()?;
         let warm =
             Plan { stop: Stop::After(Duration::from_millis(300)), ..plan(side.server.target()) };
         load::run(&warm, &mut *(side.requests)())?;
     }
-    for round in 0..setup.rounds {
+    for round in 0..rounds {
         for turn in 0..sides.len() {
             let index = (round + turn) % sides.len();
             let side = &sides[index];
@@ -87,14 +87,14 @@ pub fn alternate(
 }
 
 /// The usual plan: a closed loop over 64 keep-alive connections.
-pub fn closed_64(setup: &Setup) -> impl Fn(Target) -> Plan + use<> {
-    let stop = Stop::After(setup.trial);
+pub fn closed_64(trial: Duration) -> impl Fn(Target) -> Plan + use<> {
+    let stop = Stop::After(trial);
     move |target| Plan::closed(target, 64, stop)
 }
 
 /// An open loop of random arrivals.
-pub fn poisson(setup: &Setup, rate: f64) -> impl Fn(Target) -> Plan + use<> {
-    let stop = Stop::After(setup.trial);
+pub fn poisson(trial: Duration, rate: f64) -> impl Fn(Target) -> Plan + use<> {
+    let stop = Stop::After(trial);
     move |target| Plan::open(target, Arrivals::Poisson { rate, seed: 42 }, 64, stop)
 }
 

@@ -90,6 +90,24 @@ impl Server {
         server_cpu(self.child.id())
     }
 
+    /// Waits until the server does nothing any more: what it loads in the background must not be
+    /// counted as the cost of requests.
+    ///
+    /// # Errors
+    /// When it still works after two minutes.
+    pub fn settle(&self) -> Result<()> {
+        const LOOK: Duration = Duration::from_millis(300);
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while Instant::now() < deadline {
+            let before = self.cpu()?;
+            thread::sleep(LOOK);
+            if self.cpu()?.since(before).total_us() < 0.01 * LOOK.as_micros() as f64 {
+                return Ok(());
+            }
+        }
+        bail!("server `{}` does not come to rest", self.name)
+    }
+
     /// Resident memory of the process tree in bytes, shared pages counted once per process.
     pub fn rss_bytes(&self) -> u64 {
         tree(self.child.id()).into_iter().map(rss_bytes).sum()

@@ -34,7 +34,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     let ours = tidegate::start(setup, &options)?.server;
     let nginx = nginx::start(setup, "nginx", nginx::Options { log: true, lock: false })?;
     let sides = [side(&ours), side(&nginx)];
-    let trials = alternate(setup, &sides, &closed_64(setup))?;
+    let trials = alternate(setup.rounds, &sides, &closed_64(setup.trial))?;
     let mut measurements = describe("Tidegate", &trials[0]);
     measurements.extend(describe("nginx", &trials[1]));
     measurements.push(cpu_ratio("Tidegate / nginx", &trials[0], &trials[1]));

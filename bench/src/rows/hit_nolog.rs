@@ -31,7 +31,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
         varnish::start(setup, "Varnish")?,
     ];
     let sides: Vec<Side<'_>> = servers.iter().map(hit::side).collect();
-    let trials = alternate(setup, &sides, &closed_64(setup))?;
+    let trials = alternate(setup.rounds, &sides, &closed_64(setup.trial))?;
     let mut measurements = Vec::new();
     for (side, trials) in sides.iter().zip(&trials) {
         measurements.extend(describe(&side.name, trials));

@@ -4,7 +4,7 @@ use anyhow::Result;
 use load::{Request, Requests, counter};
 
 use super::Row;
-use crate::measure::{Measurement, Side, alternate, by_round, closed_64, describe};
+use crate::measure::{Measurement, Side, Trial, alternate, by_round, closed_64, describe};
 use crate::origin::BODY_BYTES;
 use crate::peers::tidegate;
 use crate::process::Server;
@@ -22,6 +22,8 @@ pub const ROW: Row = Row {
 };
 
 const PROFILES: u64 = 5_000_000;
+/// So many times more and shorter rounds: a small difference needs neighbours in time.
+const FINER: u32 = 6;
 const PATH: &str = "/1/recommendations.json";
 const SECTIONS: &str = "
 [[route]]
@@ -45,31 +47,45 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
         tidegate::Options { name: "Tidegate", journal: true, sections: &sections, ready: PATH };
     let ours = tidegate::start(setup, &options)?;
     ours.wait_for_profiles(PATH, &format!("userId={}", id(0)))?;
-    let sides = [side("anonymous", &ours.server, false), side("no profile", &ours.server, true)];
-    let trials = alternate(setup, &sides, &closed_64(setup))?;
-    let mut measurements = describe("anonymous", &trials[0]);
-    measurements.extend(describe("user id without profile", &trials[1]));
-    let extra = by_round(&trials[1], &trials[0], |with, without| {
-        with.cpu.total_us() - without.cpu.total_us()
-    });
-    let case = "user id without profile − anonymous";
-    measurements
-        .push(Measurement::new(case, "CPU µs per hit, more", extra).at_most(0.5, "at most 0.5"));
+    let sides =
+        [side(&ours.server, None), side(&ours.server, Some("session")), side(&ours.server, USER)];
+    let plan = closed_64(setup.trial / FINER);
+    let trials = alternate(setup.rounds * FINER as usize, &sides, &plan)?;
+    let mut measurements = Vec::new();
+    for (side, trials) in sides.iter().zip(&trials) {
+        measurements.extend(describe(&side.name, trials));
+    }
+    let more = |case: &str, with: usize, without: usize| {
+        let of = |with: &Trial, without: &Trial| with.cpu.total_us() - without.cpu.total_us();
+        let more = by_round(&trials[with], &trials[without], of);
+        Measurement::new(case, "CPU µs per hit, more", more)
+    };
+    let extra = more("user id without profile − anonymous", 2, 0);
+    measurements.push(extra.at_most(0.5, "at most 0.5"));
+    measurements.push(more("of it the decision: − a cookie of another name", 2, 1));
     Ok(measurements)
 }
 
-fn side<'a>(name: &str, server: &'a Server, with_user: bool) -> Side<'a> {
+const USER: Option<&str> = Some("userId");
+
+/// A client without cookie, or with one of this name whose value has no profile.
+fn side<'a>(server: &'a Server, cookie: Option<&'static str>) -> Side<'a> {
     let make = move || {
         let request = Request::get(PATH).expect_status(200).expect_bytes(BODY_BYTES as u64);
-        let template = match with_user {
-            // Their letter differs from that of the ids in the file.
-            true => request
-                .header("Cookie", "userId=aaaaaaaaaaaaaaax########")
+        let template = match cookie {
+            // A letter of these ids differs from those in the file.
+            Some(name) => request
+                .header("Cookie", &format!("{name}=aaaaaaaaaaaaaaax########"))
                 .template()
                 .hole("########", counter(0, 100_000_000)),
-            false => request.template(),
+            None => request.template(),
         };
         Box::new(template) as Box<dyn Requests>
+    };
+    let name = match cookie {
+        USER => "user id without profile",
+        Some(_) => "a cookie of another name",
+        None => "anonymous",
     };
     Side { name: name.to_owned(), server, requests: Box::new(make) }
 }

@@ -5,7 +5,7 @@ use load::{Request, Requests};
 use serde_json::json;
 
 use super::Row;
-use crate::measure::{Measurement, Side, alternate, by_round, closed_64};
+use crate::measure::{Measurement, Side, Trial, alternate, by_round, closed_64};
 use crate::peers::{python, tidegate};
 use crate::process::Server;
 use crate::ranking;
@@ -61,28 +61,34 @@ to = \"models\"
         side("FastAPI + numpy, 674 ids", &numpy, "/rank", true),
         side("plain Python, candidate set", &plain, "/rank", false),
     ];
-    let trials = alternate(setup, &cases, &closed_64(setup))?;
-    let predictions = ranking::ITEMS as f64;
+    let trials = alternate(setup.rounds, &cases, &closed_64(setup.trial))?;
     let mut measurements = Vec::new();
     for (case, trials) in cases.iter().zip(&trials) {
-        let rates = trials.iter().map(|trial| trial.rate * predictions);
-        let rate = Measurement::new(&case.name, "predictions/s", rates);
+        let by_cpu = Measurement::new(&case.name, BY_CPU, trials.iter().map(by_cpu));
         measurements.push(match case.name.as_str() {
-            "Tidegate, candidate set" => rate.at_least(30e6, "at least 30 M"),
-            "Tidegate, 674 ids" => rate.at_least(13e6, "at least 13 M"),
-            _ => rate,
+            "Tidegate, candidate set" => by_cpu.at_least(30e6, "at least 30 M"),
+            "Tidegate, 674 ids" => by_cpu.at_least(13e6, "at least 13 M"),
+            _ => by_cpu,
         });
+        let rates = trials.iter().map(|trial| trial.rate * ranking::ITEMS as f64);
+        measurements.push(Measurement::new(&case.name, "predictions/s", rates));
         measurements.push(Measurement::new(&case.name, "p99 µs", trials.iter().map(|t| t.p99_us)));
     }
     let ratio = |ours: usize, theirs: usize, name: &str| {
-        let ratios =
-            by_round(&trials[ours], &trials[theirs], |ours, theirs| ours.rate / theirs.rate);
-        Measurement::new(name, "predictions/s, ratio", ratios)
+        let of = |ours: &Trial, theirs: &Trial| by_cpu(ours) / by_cpu(theirs);
+        let ratios = by_round(&trials[ours], &trials[theirs], of);
+        Measurement::new(name, "predictions per CPU-second, ratio", ratios)
     };
     measurements.push(ratio(0, 2, "set: Tidegate / numpy").at_least(3.0, "at least 3"));
     measurements.push(ratio(1, 3, "674 ids: Tidegate / numpy").at_least(3.0, "at least 3"));
     measurements.push(ratio(0, 4, "set: Tidegate / plain").at_least(35.0, "at least 35"));
     Ok(measurements)
+}
+
+const BY_CPU: &str = "predictions per CPU-second";
+
+fn by_cpu(trial: &Trial) -> f64 {
+    ranking::ITEMS as f64 * 1e6 / trial.cpu.total_us()
 }
 
 fn side<'a>(name: &str, server: &'a Server, path: &'static str, with_ids: bool) -> Side<'a> {
