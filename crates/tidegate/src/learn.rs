@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -67,7 +67,10 @@ impl Learner {
         let (plan, dir) = (plan.clone(), journal.options.dir.clone());
         let key = user_key(journal.user_key.as_deref());
         let work = move || {
-            while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+            // A machine that has no profiles yet need not wait for its first.
+            let mut wait = if plan.file.exists() { every } else { Duration::ZERO };
+            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                wait = every;
                 let begun = Instant::now();
                 let result = profiles::rebuild_from_journal(&dir, &plan, &key);
                 let result = result.map_err(|error| stdx::Chain(&error).to_string());

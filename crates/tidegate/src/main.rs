@@ -33,7 +33,7 @@ const EXIT_CONFIG: u8 = 78;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     // The demo's screen is what is to be read there.
-    let usual = if matches!(cli.command, Command::Demo(_)) { "warn" } else { "info" };
+    let usual = if matches!(cli.command, Command::Demo(_)) { "error" } else { "info" };
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(environment::log_filter(usual)))
         .with_ansi(std::io::stderr().is_terminal())
