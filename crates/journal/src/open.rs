@@ -31,22 +31,23 @@ pub fn recover(disk: &dyn Disk, dir: &Path) -> Result<Recovered, JournalError> {
             let failed = JournalError::disk("repair", last.path(dir));
             recovered.dropped_bytes += cut(disk, dir, last, length).map_err(failed)?;
         }
-        if length > 0 {
+        // The name of the only segment is all that says where the journal ends.
+        if length > 0 || segments.len() == 1 {
             break;
         }
+        let removed = disk.remove(&last.path(dir));
+        removed.map_err(JournalError::disk("remove", last.path(dir)))?;
         segments.pop();
     }
     sync_plain(disk, dir, &segments)?;
     Ok(recovered)
 }
 
-/// Cuts a segment to `length` bytes, or removes it when nothing is left; returns what is lost.
+/// Cuts a segment to `length` bytes; returns how many it loses.
 fn cut(disk: &dyn Disk, dir: &Path, segment: Segment, length: u64) -> io::Result<u64> {
     let path = segment.path(dir);
     let whole = disk.metadata(&path)?.len;
-    if length == 0 {
-        disk.remove(&path)?;
-    } else if whole > length {
+    if whole > length {
         disk.open_append(&path)?.truncate(length)?;
     }
     Ok(whole - length)

@@ -202,7 +202,7 @@ impl Writer {
         let segment = Segment::plain(self.offset);
         let path = segment.path(shared.dir());
         let file = match shared.disk.create(&path) {
-            // Left over with less than a line in it, when cutting that away failed as well.
+            // Left over without a complete line: by a crash, or when cutting a torn one failed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 shared.disk.open_append(&path).and_then(|file| file.truncate(0).map(|()| file))
             }

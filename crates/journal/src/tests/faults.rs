@@ -113,6 +113,23 @@ fn goes_on_in_a_fresh_segment_after_a_failed_sync() {
 }
 
 #[test]
+fn what_a_killed_writer_left_unsynced_is_durable_once_readers_see_it() {
+    for seed in 0..20 {
+        let disk = FaultyDisk::new(seed);
+        let journal = Journal::open(options(&disk), shared(&disk)).unwrap();
+        disk.hold_syncs();
+        put(&journal.lane(), "cached only");
+        until(&journal, "the line is written", |stats| stats.offset == 12);
+        let disk = disk.kill();
+        drop(journal);
+        drop(Journal::open(options(&disk), shared(&disk)).unwrap());
+        assert_eq!(read_all(&dir(), shared(&disk)), ["cached only"]);
+        let disk = disk.crash();
+        assert_eq!(read_all(&dir(), shared(&disk)), ["cached only"], "seed {seed}");
+    }
+}
+
+#[test]
 fn cuts_a_torn_tail_when_it_opens() {
     let disk = FaultyDisk::new(1);
     let journal = Journal::open(options(&disk), shared(&disk)).unwrap();

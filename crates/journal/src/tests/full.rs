@@ -151,6 +151,31 @@ fn deletes_segments_by_age_only_once_consumers_are_done() {
 }
 
 #[test]
+fn offsets_go_on_after_a_crash_even_if_only_unsynced_segments_are_young() {
+    for seed in 0..20 {
+        let disk = FaultyDisk::new(seed);
+        let mut options = options(&disk);
+        options.segment_bytes_max = 10;
+        options.keep.age = Duration::from_secs(60);
+        let journal = Journal::open(options.clone(), shared(&disk)).unwrap();
+        let lane = journal.lane();
+        durable(&lane, "1234567").unwrap();
+        disk.hold_syncs();
+        disk.clock().advance(Duration::from_secs(100));
+        for end in [16, 24] {
+            put(&lane, "unsaved");
+            until(&journal, "the line is written", |stats| stats.offset == end);
+        }
+        let disk = disk.crash();
+        drop(journal);
+        for _ in 0..3 {
+            let journal = Journal::open(options.clone(), shared(&disk)).unwrap();
+            assert!(journal.stats().offset >= 8, "seed {seed}: {:?}", journal.stats());
+        }
+    }
+}
+
+#[test]
 fn a_consumer_file_of_garbage_holds_everything() {
     let disk = FaultyDisk::new(1);
     drop(Journal::open(capped(&disk), shared(&disk)).unwrap());

@@ -8,7 +8,7 @@
 //! - At a crash a file keeps its synced contents and a drawn part of what was appended since, the
 //!   end of which may be zeros; a directory keeps a drawn prefix of its changes since `sync_dir`,
 //!   as a metadata journal would. Handles, locks and clones from before the crash are dead, so
-//!   that threads of the crashed process change nothing any more.
+//!   that threads of the process that ended change nothing any more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -36,8 +36,8 @@ pub enum Lasting {
 #[derive(Debug, Clone)]
 pub struct FaultyDisk {
     shared: Arc<Shared>,
-    /// The crashes it has seen; once there are more, it is dead.
-    crashes: u64,
+    /// Which of the processes that use the disk one after the other has this; the others are dead.
+    life: u64,
 }
 
 #[derive(Debug)]
@@ -62,7 +62,7 @@ struct State {
     next_sync_fails: bool,
     capacity: Option<u64>,
     syncs_held: bool,
-    crashes: u64,
+    lives: u64,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -97,11 +97,11 @@ impl FaultyDisk {
             next_sync_fails: false,
             capacity: None,
             syncs_held: false,
-            crashes: 0,
+            lives: 0,
         };
         let clock = ManualClock::at(1_000_000_000_000_000);
         let shared = Shared { state: Mutex::new(state), released: Condvar::new(), clock };
-        Self { shared: Arc::new(shared), crashes: 0 }
+        Self { shared: Arc::new(shared), life: 0 }
     }
 
     /// Returns the clock that stamps the files.
@@ -161,15 +161,15 @@ impl FaultyDisk {
             inode.crash(random);
         }
         state.names = state.durable_names.clone();
-        state.locks.clear();
-        state.heal();
-        state.capacity = None;
-        state.syncs_held = false;
-        state.crashes += 1;
-        let next = Self { shared: self.shared.clone(), crashes: state.crashes };
-        drop(state);
-        self.shared.released.notify_all();
-        next
+        self.shared.next_life(state)
+    }
+
+    /// Kills the process that uses the disk: nothing is lost, and faults are over.
+    ///
+    /// Returns the disk as the next process finds it; this one and its clones are dead.
+    #[must_use = "the disk of the killed process is dead"]
+    pub fn kill(&self) -> Self {
+        self.shared.next_life(self.shared.state())
     }
 }
 
@@ -259,25 +259,37 @@ impl Disk for FaultyDisk {
         if !state.locks.insert(path.to_owned()) {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let crashes = state.crashes;
-        Ok(Box::new(Lock { shared: self.shared.clone(), path: path.to_owned(), crashes }))
+        let life = state.lives;
+        Ok(Box::new(Lock { shared: self.shared.clone(), path: path.to_owned(), life }))
     }
 }
 
 impl FaultyDisk {
     fn operation(&self) -> io::Result<MutexGuard<'_, State>> {
         let state = self.shared.operation()?;
-        state.alive(self.crashes)?;
+        state.alive(self.life)?;
         Ok(state)
     }
 
     fn handle(&self, state: &State, path: &Path) -> Arc<dyn DiskFile> {
         let inode = state.names[path];
-        Arc::new(Handle { shared: self.shared.clone(), inode, crashes: state.crashes })
+        Arc::new(Handle { shared: self.shared.clone(), inode, life: state.lives })
     }
 }
 
 impl Shared {
+    fn next_life(self: &Arc<Self>, mut state: MutexGuard<'_, State>) -> FaultyDisk {
+        state.locks.clear();
+        state.heal();
+        state.capacity = None;
+        state.syncs_held = false;
+        state.lives += 1;
+        let next = FaultyDisk { shared: self.clone(), life: state.lives };
+        drop(state);
+        self.released.notify_all();
+        next
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no operation panics while it holds the state")
     }
@@ -305,9 +317,9 @@ impl State {
         if due { Err(io::Error::from_raw_os_error(EIO)) } else { Ok(()) }
     }
 
-    /// Fails what belongs to a process from before the last crash.
-    fn alive(&self, crashes: u64) -> io::Result<()> {
-        if self.crashes == crashes { Ok(()) } else { Err(io::Error::from_raw_os_error(EIO)) }
+    /// Fails what belongs to a process that is no more.
+    fn alive(&self, life: u64) -> io::Result<()> {
+        if self.lives == life { Ok(()) } else { Err(io::Error::from_raw_os_error(EIO)) }
     }
 
     fn find(&self, path: &Path) -> io::Result<u64> {
@@ -390,13 +402,13 @@ impl Inode {
 struct Handle {
     shared: Arc<Shared>,
     inode: u64,
-    crashes: u64,
+    life: u64,
 }
 
 impl Handle {
     fn operation(&self) -> io::Result<MutexGuard<'_, State>> {
         let state = self.shared.operation()?;
-        state.alive(self.crashes)?;
+        state.alive(self.life)?;
         Ok(state)
     }
 
@@ -442,7 +454,7 @@ impl DiskFile for Handle {
         let state = self.shared.state();
         let wait = self.shared.released.wait_while(state, |state| state.syncs_held);
         let mut state = wait.expect("no operation panics while it holds the state");
-        state.alive(self.crashes)?;
+        state.alive(self.life)?;
         let mut counted = state.count();
         if std::mem::take(&mut state.next_sync_fails) {
             counted = Err(io::Error::from_raw_os_error(EIO));
@@ -472,13 +484,13 @@ impl DiskFile for Handle {
 struct Lock {
     shared: Arc<Shared>,
     path: PathBuf,
-    crashes: u64,
+    life: u64,
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
         let mut state = self.shared.state();
-        if state.crashes == self.crashes {
+        if state.lives == self.life {
             state.locks.remove(&self.path);
         }
     }

@@ -77,6 +77,18 @@ fn a_failed_sync_loses_data_even_if_the_next_one_succeeds() {
 }
 
 #[test]
+fn a_kill_keeps_what_was_not_synced_and_frees_the_locks() {
+    let disk = faulty(1);
+    let _lock = disk.lock(&dir().join("lock")).unwrap();
+    let file = disk.create(&dir().join("a")).unwrap();
+    file.append(b"cached").unwrap();
+    let next = disk.kill();
+    assert_eq!(contents(&next, &dir().join("a")).unwrap(), b"cached");
+    assert!(next.lock(&dir().join("lock")).is_ok());
+    assert!(file.append(b"x").is_err() && disk.list(&dir()).is_err());
+}
+
+#[test]
 fn a_full_disk_takes_what_fits() {
     let disk = faulty(1);
     disk.set_capacity(Some(6));
