@@ -169,7 +169,7 @@ pub fn lifetime(
         || !if_error.is_zero()
         || headers.contains_key(header::ETAG)
         || headers.contains_key(header::LAST_MODIFIED);
-    has_use.then(|| Lifetime { age, fresh, while_revalidate, if_error, open })
+    has_use.then_some(Lifetime { age, fresh, while_revalidate, if_error, open })
 }
 
 /// The corrected initial age (RFC 9111 §4.2.3), without the response delay, which the caller adds.
