@@ -46,16 +46,40 @@ pub fn read(inside: &[u8]) -> Result<Cow<'_, [u8]>, usize> {
     Ok(Cow::Owned(out))
 }
 
-/// Returns the length of the inside of a string: the offset of its closing quote.
-pub fn inside_length(text: &[u8]) -> Option<usize> {
+/// Returns the length of the inside of a string, which is the offset of its closing quote, and
+/// whether anything in it is escaped.
+#[inline]
+pub fn inside_length(text: &[u8]) -> Option<(usize, bool)> {
+    // Most texts are short: eight bytes at a time beat the set-up of a vectorised search.
+    for (at, chunk) in text.chunks_exact(8).take(4).enumerate() {
+        let word = u64::from_le_bytes(chunk.try_into().expect("the chunk has 8 bytes"));
+        let found = (zero_bytes(word ^ (ONES * u64::from(b'"')))
+            | zero_bytes(word ^ (ONES * u64::from(b'\\'))))
+        .trailing_zeros() as usize;
+        if found < 64 {
+            let place = at * 8 + found / 8;
+            return if text[place] == b'"' { Some((place, false)) } else { escaped_length(text) };
+        }
+    }
+    escaped_length(text)
+}
+
+fn escaped_length(text: &[u8]) -> Option<(usize, bool)> {
     let mut at = 0;
+    let mut escaped = false;
     loop {
         at += memchr2(b'"', b'\\', text.get(at..)?)?;
         if text[at] == b'"' {
-            return Some(at);
+            return Some((at, escaped));
         }
+        escaped = true;
         at += 2;
     }
+}
+
+/// Marks the high bit of each zero byte; the lowest mark is exact ("Bit Twiddling Hacks").
+const fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word & HIGHS
 }
 
 /// Returns how many leading bytes are ASCII that needs no escape.

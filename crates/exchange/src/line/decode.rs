@@ -162,8 +162,15 @@ fn read_impression<'a>(reader: &mut Reader<'a>) -> Result<Impression<'a>, Decode
 }
 
 fn parse_id(text: &[u8]) -> Option<u128> {
-    let all_hex = text.len() == 32 && text.iter().all(u8::is_ascii_hexdigit);
-    all_hex.then(|| u128::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok())?
+    let (high, low) = text.split_at_checked(16).filter(|(_, low)| low.len() == 16)?;
+    Some(u128::from(parse_hex(high)?) << 64 | u128::from(parse_hex(low)?))
+}
+
+fn parse_hex(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0, |sum, digit| {
+        let value = char::from(*digit).to_digit(16)?;
+        Some(sum << 4 | u64::from(value))
+    })
 }
 
 fn parse_str<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
@@ -185,9 +192,9 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         loop {
-            let name = self.bytes()?;
+            let (name, _) = self.raw()?;
             self.take(b':', "a colon")?;
-            field(self, &name)?;
+            field(self, name)?;
             if !self.take_if(b',') {
                 return self.take(b'}', "a comma or the end of the object");
             }
@@ -210,17 +217,28 @@ impl<'a> Reader<'a> {
     }
 
     fn bytes(&mut self) -> Result<Cow<'a, [u8]>, DecodeError> {
+        let (inside, escaped) = self.raw()?;
+        if !escaped {
+            return Ok(Cow::Borrowed(inside));
+        }
+        let start = self.at - inside.len() - 1;
+        text::read(inside).map_err(|place| DecodeError {
+            offset: start + place,
+            cause: DecodeCause::Expected("a JSON escape"),
+        })
+    }
+
+    /// Takes text as it is written, and whether anything in it is escaped. Names are compared
+    /// so: none that matters needs an escape.
+    #[inline]
+    fn raw(&mut self) -> Result<(&'a [u8], bool), DecodeError> {
         self.take(b'"', "text in quotes")?;
         let rest = &self.line[self.at..];
-        let Some(length) = text::inside_length(rest) else {
+        let Some((length, escaped)) = text::inside_length(rest) else {
             return Err(DecodeError { offset: self.line.len(), cause: DecodeCause::Torn });
         };
-        let bytes = text::read(&rest[..length]).map_err(|place| DecodeError {
-            offset: self.at + place,
-            cause: DecodeCause::Expected("a JSON escape"),
-        })?;
         self.at += length + 1;
-        Ok(bytes)
+        Ok((&rest[..length], escaped))
     }
 
     fn text(&mut self) -> Result<Cow<'a, str>, DecodeError> {
@@ -255,17 +273,15 @@ impl<'a> Reader<'a> {
 
     fn number<T: TryFrom<u64>>(&mut self) -> Result<T, DecodeError> {
         self.white();
-        let wrong = self.expected("a whole number in range");
         let digits = self.line[self.at..].iter().take_while(|byte| byte.is_ascii_digit());
         let mut length = 0;
         let number = digits.inspect(|_| length += 1).try_fold(0_u64, |sum, digit| {
             sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
         });
-        if length == 0 {
-            return Err(wrong);
-        }
-        self.at += length;
-        number.and_then(|number| T::try_from(number).ok()).ok_or(wrong)
+        let number = number.and_then(|number| T::try_from(number).ok()).filter(|_| length > 0);
+        number
+            .inspect(|_| self.at += length)
+            .ok_or_else(|| self.expected("a whole number in range"))
     }
 
     fn real(&mut self) -> Result<f64, DecodeError> {
@@ -312,10 +328,12 @@ impl<'a> Reader<'a> {
         &rest[..length]
     }
 
+    #[inline]
     fn take(&mut self, byte: u8, what: &'static str) -> Result<(), DecodeError> {
         if self.take_if(byte) { Ok(()) } else { Err(self.expected(what)) }
     }
 
+    #[inline]
     fn take_if(&mut self, byte: u8) -> bool {
         self.white();
         let found = self.line.get(self.at) == Some(&byte);
@@ -330,6 +348,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[cold]
     fn expected(&self, what: &'static str) -> DecodeError {
         if self.at >= self.line.len() {
             return self.error(DecodeCause::Torn);

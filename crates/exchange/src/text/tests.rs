@@ -41,7 +41,8 @@ fn round_trips_every_byte_at_every_place_of_a_word() {
             bytes[place] = byte;
             let text = written(&bytes);
             assert!(!text.bytes().any(|byte| byte < 0x20));
-            assert_eq!(inside_length(format!("{text}\"").as_bytes()), Some(text.len()));
+            let (length, escaped) = inside_length(format!("{text}\"").as_bytes()).unwrap();
+            assert_eq!((length, escaped), (text.len(), text.contains('\\')));
             assert_eq!(read(text.as_bytes()).unwrap(), bytes.as_slice());
         }
     }
