@@ -35,3 +35,6 @@ pub use ports::{Compute, Computed, Durable, Profile, Profiles, Question, Record,
 pub use request::Role;
 pub use rollout::{Rollout, Shares, place};
 pub use upstream::{Upstream, probe};
+
+#[cfg(test)]
+mod tests;

@@ -120,11 +120,14 @@ impl Rollout {
 
     /// Tells the guard how a personalised answer went.
     pub fn note(&self, took: Duration, failed: bool) {
+        self.note_at(Instant::now(), took, failed);
+    }
+
+    pub(crate) fn note_at(&self, now: Instant, took: Duration, failed: bool) {
         let Some(guard) = &self.guard else { return };
         let mut window = guard.window.lock();
         window.answers += 1;
         window.bad += u32::from(failed || took > guard.latency);
-        let now = Instant::now();
         if window.answers < GUARD_ANSWERS || now < window.since + GUARD_INTERVAL {
             return;
         }

@@ -169,7 +169,8 @@ impl Pool {
             Balance::ConsistentHash => others.max_by_key(|index| rendezvous(servers, *index, key)),
             Balance::LeastLoaded => {
                 let turn = self.turn.get();
-                self.turn.set(turn.wrapping_add(1));
+                // A retry takes no turn, or every request would begin at the server that fails.
+                self.turn.set(turn.wrapping_add(usize::from(tried.is_none())));
                 let place =
                     |index: usize| (index + servers.len() - turn % servers.len()) % servers.len();
                 others.min_by_key(|index| (self.lines[*index].busy.get(), place(*index)))

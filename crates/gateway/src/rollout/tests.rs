@@ -1,6 +1,6 @@
 //! Claims about rollouts.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use exchange::Decision;
 
@@ -63,4 +63,39 @@ fn without_enough_answers_the_guard_does_not_judge() {
         Rollout::new("a", Mode::Sticky, 1.0, 0.0).with_guard(Duration::from_millis(1), 0.1);
     (0..10).for_each(|_| rollout.note(Duration::from_secs(1), true));
     assert_eq!(rollout.shares().guard, 1.0);
+}
+
+#[test]
+fn the_guard_halves_the_share_under_failures_and_gives_it_back() {
+    let rollout = Rollout::new("s", Mode::Sticky, 1.0, 0.0).with_guard(Duration::from_secs(1), 0.1);
+    let begun = Instant::now();
+    let mut interval = 0;
+    let mut judge = |failed: bool| {
+        interval += 2;
+        let now = begun + Duration::from_secs(interval);
+        (0..20).for_each(|_| rollout.note_at(now, Duration::ZERO, failed));
+        rollout.shares().guard
+    };
+    assert_eq!(judge(true), 0.5);
+    assert_eq!(judge(true), 0.25);
+    for _ in 0..10 {
+        judge(true);
+    }
+    assert_eq!(judge(true), 0.01, "never none, or nobody would tell that it is well again");
+    let decisions: Vec<Decision> = (0..1000u32).map(|n| rollout.decide(&n.to_le_bytes())).collect();
+    let own = decisions.iter().filter(|d| **d == Decision::Personalised).count();
+    assert!((1..40).contains(&own), "{own}");
+    assert!(decisions.iter().all(|d| matches!(d, Decision::Personalised | Decision::Fallback)));
+    let recovered: Vec<f64> = (0..10).map(|_| judge(false)).collect();
+    assert!(recovered.windows(2).all(|pair| pair[0] < pair[1] || pair[1] == 1.0));
+    assert_eq!(recovered[9], 1.0);
+}
+
+#[test]
+fn slow_answers_count_against_the_guards_budget() {
+    let rollout = Rollout::new("s", Mode::Sticky, 1.0, 0.0).with_guard(Duration::from_secs(1), 0.1);
+    let later = Instant::now() + Duration::from_secs(2);
+    (0..3).for_each(|_| rollout.note(Duration::from_millis(1001), false));
+    (0..17).for_each(|_| rollout.note_at(later, Duration::from_millis(1000), false));
+    assert_eq!(rollout.shares().guard, 0.5);
 }

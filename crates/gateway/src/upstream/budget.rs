@@ -38,7 +38,8 @@ impl RetryBudget {
         let earned = now.duration_since(state.1).min(SPAN).as_secs_f64() * self.min_per_second;
         state.0 = (state.0 + earned).min(self.most());
         state.1 = now;
-        if state.0 < 1.0 {
+        // Ten fifths must buy two retries, whatever rounding makes of them.
+        if state.0 < 1.0 - 1e-9 {
             return false;
         }
         state.0 -= 1.0;

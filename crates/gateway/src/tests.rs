@@ -1,0 +1,279 @@
+//! Claims about the gateway as a whole, made over real sockets: a listener on a thread, scripted
+//! origins behind it, and profiles, a model and a recorder that do as the test says.
+
+mod caching;
+mod coalescing;
+mod collecting;
+mod configuration;
+mod credentials;
+mod decisions;
+mod personalised;
+mod revalidation;
+mod routing;
+mod strict;
+mod upstreams;
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use chassis::config::{Document, Problem};
+use chassis::{Drain, Limits, WorkPool, bind};
+use exchange::{CacheResult, Decision, ExchangeRef};
+use metrics::Registry;
+use testkit::{Client, Origin, PATIENCE, Reply};
+use tokio::task::LocalSet;
+
+use crate::gateway::{Edge, Gateway};
+use crate::plan::{Plan, Sections};
+use crate::ports::{Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
+use crate::request::Role;
+use crate::upstream::probe;
+
+/// A gateway that serves until it is dropped.
+struct Served {
+    address: SocketAddr,
+    gateway: Arc<Gateway>,
+    users: Arc<Users>,
+    journal: Journal,
+    drain: Drain,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Reads a configuration; returns what is meant and what is wrong.
+fn check(text: &str) -> (Plan, Vec<Problem>) {
+    let mut document = Document::parse(text);
+    let sections = Sections {
+        upstreams: document.sections("upstream"),
+        routes: document.sections("route"),
+        cache: document.section("cache"),
+        limits: document.section("limits"),
+    };
+    let plan = Plan::check(sections, &["news"], &mut document);
+    (plan, document.into_problems())
+}
+
+fn serve(text: &str) -> Served {
+    let (plan, problems) = check(text);
+    assert!(problems.is_empty(), "{problems:?}");
+    let users = Arc::<Users>::default();
+    let work = WorkPool::start(1, 16).unwrap();
+    let profiles = Some(Arc::clone(&users) as Arc<dyn Profiles>);
+    let gateway = Gateway::new(plan, &Registry::default(), profiles, Some(Arc::new(Scorer)), work);
+    let journal = Journal::default();
+    let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap().remove(0);
+    let address = listener.address().unwrap();
+    let drain = Drain::default();
+    let (own, recorder, draining) = (Arc::clone(&gateway), journal.clone(), drain.draining());
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        LocalSet::new().block_on(&runtime, async move {
+            for upstream in &own.plan.upstreams {
+                for server in 0..upstream.servers.len() {
+                    let probing = probe(Arc::clone(upstream), server, draining.clone());
+                    tokio::task::spawn_local(probing);
+                }
+            }
+            let role = Role(Edge::new(own, Some(Box::new(recorder)), 7));
+            listener.serve(Rc::new(role), Limits::default(), draining).await.unwrap();
+        });
+    });
+    Served { address, gateway, users, journal, drain, thread: Some(thread) }
+}
+
+/// One upstream with these servers, and one route to it for every path.
+fn route_to(origins: &[&Origin], upstream: &str, route: &str) -> String {
+    let servers: Vec<String> = origins.iter().map(|o| format!("\"{}\"", o.address())).collect();
+    let servers = servers.join(", ");
+    format!(
+        "[[upstream]]\nname = \"o\"\nservers = [{servers}]\n{upstream}\n\
+         [[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:o\"\n{route}\n"
+    )
+}
+
+/// A gateway before one origin.
+fn before(origin: &Origin, route: &str) -> Served {
+    serve(&route_to(&[origin], "", route))
+}
+
+impl Served {
+    fn get(&self, target: &str) -> Reply {
+        Client::get(self.address, target).send()
+    }
+
+    /// Asks with these header lines.
+    fn get_with(&self, target: &str, headers: &[(&str, &str)]) -> Reply {
+        let call = Client::get(self.address, target);
+        headers.iter().fold(call, |call, (name, value)| call.header(name, value)).send()
+    }
+
+    /// Asks from another thread.
+    fn ask(&self, target: &str, headers: &[(&str, &str)]) -> JoinHandle<Reply> {
+        let call = Client::get(self.address, target);
+        let call = headers.iter().fold(call, |call, (name, value)| call.header(name, value));
+        std::thread::spawn(move || call.send())
+    }
+
+    /// Waits until so many requests wait on flights.
+    fn wait_for_waiters(&self, count: usize) {
+        eventually("waiters", || self.gateway.flights.waiting() == count);
+    }
+
+    /// Waits until no fetch is under way.
+    fn wait_for_landing(&self) {
+        eventually("no flights", || self.gateway.flights.count() == 0);
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.drain.begin(Duration::ZERO);
+        let ended = self.thread.take().is_none_or(|thread| thread.join().is_ok());
+        assert!(ended || std::thread::panicking(), "the gateway panicked");
+    }
+}
+
+/// Waits until something holds; panics after [`PATIENCE`].
+#[track_caller]
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < until, "waited in vain for {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// The whole of `Cache-Status`.
+fn cache_status(reply: &Reply) -> &str {
+    reply.header("cache-status").expect("every answer has a Cache-Status")
+}
+
+#[track_caller]
+fn assert_hit(reply: &Reply) {
+    let status = cache_status(reply);
+    assert!(status.starts_with("tidegate; hit"), "{status}");
+}
+
+#[track_caller]
+fn assert_miss(reply: &Reply) {
+    let status = cache_status(reply);
+    assert!(status.starts_with("tidegate; fwd="), "{status}");
+}
+
+fn decision(reply: &Reply) -> &str {
+    reply.header("tidegate-decision").expect("every answer names its decision")
+}
+
+/// Users have a profile when their id begins with `p`; none can be told while `broken`.
+#[derive(Debug, Default)]
+struct Users {
+    broken: AtomicBool,
+    asked: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Profiles for Users {
+    fn look_up(&self, user: &[u8]) -> Profile {
+        self.asked.lock().unwrap().push(user.to_vec());
+        match user.first() {
+            _ if self.broken.load(Ordering::SeqCst) => Profile::Unavailable,
+            Some(b'p') => Profile::Present,
+            _ => Profile::Absent,
+        }
+    }
+}
+
+/// Answers with what it was asked; `fail` in the query fails, `slow` leaves the I/O core.
+struct Scorer;
+
+impl Compute for Scorer {
+    fn cost(&self, question: &Question<'_>) -> Duration {
+        Duration::from_millis(u64::from(question.query.contains("slow")))
+    }
+
+    fn compute(
+        &self,
+        question: &Question<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Computed, (u16, String)> {
+        let own = question.decision == Decision::Personalised;
+        if question.query.contains("panic") {
+            panic!("the model was told to panic");
+        }
+        if question.query.contains("fail") || (own && question.query.contains("own")) {
+            return Err((500, "the model was told to fail".to_owned()));
+        }
+        let user = String::from_utf8_lossy(question.user.unwrap_or(b"-")).into_owned();
+        let thread = std::thread::current().name().unwrap_or("").to_owned();
+        out.extend_from_slice(format!("{} {user} {thread}", question.decision.name()).as_bytes());
+        let shown = Shown {
+            model: ("news".to_owned(), "1".to_owned()),
+            propensity: 1.0,
+            items: "12\n7\n".to_owned(),
+        };
+        Ok(Computed { impression: Some(shown), ..Computed::default() })
+    }
+}
+
+/// What was recorded of an exchange.
+#[derive(Debug, Clone, PartialEq)]
+struct Recorded {
+    path: String,
+    status: u16,
+    decision: Decision,
+    cache: CacheResult,
+    user: Option<Vec<u8>>,
+    upstream: Option<String>,
+    id: u128,
+    ranked_by: Option<u128>,
+    items: Vec<String>,
+    durably: bool,
+}
+
+/// Keeps what is recorded; refuses it while the disk is `full`.
+#[derive(Debug, Clone, Default)]
+struct Journal {
+    records: Arc<Mutex<Vec<Recorded>>>,
+    full: Arc<AtomicBool>,
+}
+
+impl Journal {
+    /// Waits until so many exchanges are recorded.
+    fn wait_for(&self, count: usize) -> Vec<Recorded> {
+        eventually("records", || self.records.lock().unwrap().len() >= count);
+        self.records.lock().unwrap().clone()
+    }
+
+    fn keep(&self, exchange: &ExchangeRef<'_>, durably: bool) -> bool {
+        if self.full.load(Ordering::SeqCst) {
+            return false;
+        }
+        let shown = exchange.impression.iter().flat_map(|shown| shown.items);
+        self.records.lock().unwrap().push(Recorded {
+            path: String::from_utf8_lossy(exchange.path).into_owned(),
+            status: exchange.status,
+            decision: exchange.decision,
+            cache: exchange.cache,
+            user: exchange.user.map(<[u8]>::to_vec),
+            upstream: exchange.upstream.map(str::to_owned),
+            id: exchange.id,
+            ranked_by: exchange.ranked_by,
+            items: shown.map(|item| (*item).to_owned()).collect(),
+            durably,
+        });
+        true
+    }
+}
+
+impl Record for Journal {
+    fn record(&self, exchange: &ExchangeRef<'_>, _: bool) -> bool {
+        self.keep(exchange, false)
+    }
+
+    fn record_durably(&self, exchange: &ExchangeRef<'_>, _: bool) -> Durable {
+        let kept = self.keep(exchange, true);
+        Box::pin(async move { kept })
+    }
+}

@@ -1,0 +1,110 @@
+//! Claims about reading the gateway's sections: every error at once, each with its line and key.
+
+use super::check;
+use crate::plan::Coalesce;
+
+#[test]
+fn a_dozen_errors_are_reported_at_once_each_with_line_and_key() {
+    let text = r#"[[upstream]]
+name = "a"
+servers = ["nowhere", "127.0.0.1:1"]
+balance = "fair"
+answer_timeout = "soon"
+health = { path = "ping", window = 99 }
+retry = { share = "120%" }
+
+[[upstream]]
+name = "a"
+
+[[route]]
+path = "no-slash"
+to = "upstream:b"
+colour = "red"
+
+[[route]]
+path = "/x"
+when = "path ~"
+cache = { ttl = "x", body_bytes_max = "much" }
+personalise = { user = "userId", rollout = "0.5" }
+coalesce = "strict"
+record = "sample:2"
+
+[[route]]
+path = "/y"
+to = [{ to = "model:newz", share = "60%" }, { to = "model:news", share = "60%" }]
+cors = { credentials = true }
+reply = "gif"
+
+[[route]]
+path = "/z"
+collect = "only"
+to = "model:news"
+server_timing = "loud"
+
+[cache]
+bytes = 5
+
+[limits]
+pending_max = "many"
+"#;
+    let (_, problems) = check(text);
+    let found: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let found = found.join("\n");
+    for (line, key) in [
+        (3, "upstream[0].servers"),
+        (4, "upstream[0].balance"),
+        (5, "upstream[0].answer_timeout"),
+        (6, "upstream[0].health.path"),
+        (6, "upstream[0].health.threshold"),
+        (7, "upstream[0].retry.share"),
+        (9, "upstream[1].servers"),
+        (10, "upstream[1].name"),
+        (13, "route[0].path"),
+        (14, "route[0].to"),
+        (15, "route[0].colour"),
+        (17, "route[1].to"),
+        (19, "route[1].when"),
+        (20, "route[1].cache.ttl"),
+        (20, "route[1].cache.body_bytes_max"),
+        (21, "route[1].personalise.user"),
+        (21, "route[1].personalise.rollout"),
+        (22, "route[1].coalesce"),
+        (23, "route[1].record"),
+        (27, "route[2].to"),
+        (28, "route[2].cors.credentials"),
+        (29, "route[2].reply"),
+        (34, "route[3].to"),
+        (35, "route[3].server_timing"),
+        (38, "cache.bytes"),
+        (41, "limits.pending_max"),
+    ] {
+        assert!(found.contains(&format!("line {line}: `{key}`")), "no {line} {key} in\n{found}");
+    }
+    assert!(found.contains("did you mean `news`?"), "{found}");
+}
+
+#[test]
+fn every_key_but_names_paths_and_targets_has_a_default() {
+    let (plan, problems) = check(
+        "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n\
+         [[route]]\npath = \"/{*rest}\"\nto = \"upstream:a\"\n",
+    );
+    assert!(problems.is_empty(), "{problems:?}");
+    let route = &plan.routes[0];
+    assert_eq!(route.coalesce, Coalesce::On);
+    assert!(route.cache.is_none() && route.personalise.is_none() && route.collect.is_none());
+    assert_eq!((route.lease.as_secs(), route.wait.as_secs()), (15, 20));
+    assert!(plan.upstreams[0].retry.is_none() && plan.upstreams[0].health.is_none());
+    assert_eq!((plan.pending_max, plan.user_bytes_max), (4096, 100));
+}
+
+#[test]
+fn the_last_target_takes_what_the_others_leave() {
+    let (plan, problems) = check(
+        "[[route]]\npath = \"/\"\n\
+         to = [{ to = \"model:news\", share = \"33.3%\" }, { to = \"models\" }]\n",
+    );
+    assert!(problems.is_empty(), "{problems:?}");
+    let ends: Vec<u32> = plan.routes[0].targets.iter().map(|(end, _)| *end).collect();
+    assert_eq!(ends, [333_000, 1_000_000]);
+}

@@ -1,0 +1,107 @@
+//! Claims about a personalised answer that fails: the user gets everybody's, and fewer ask for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use exchange::Decision;
+use testkit::{Client, Origin, OriginReply};
+
+use super::{assert_hit, before, decision, route_to, serve};
+
+const ROUTE: &str = "cache = { ttl = \"60s\" }\npersonalise = { user = \"cookie:u\" }";
+const USER: [(&str, &str); 1] = [("Cookie", "u=p1")];
+
+/// Personalised answers fail in every way; the generic one is sound.
+fn failing() -> Origin {
+    Origin::start(|request| match request.header("tidegate-decision") {
+        Some("personalised") => match request.path() {
+            "/500" => OriginReply::status(500),
+            "/closed" => OriginReply::ok("").close_before_head(),
+            "/stalled" => OriginReply::ok("").stall(),
+            _ => OriginReply::ok("own"),
+        },
+        _ => OriginReply::ok("everybody's"),
+    })
+}
+
+#[test]
+fn the_user_gets_everybodys_answer_however_the_personalised_one_fails() {
+    let origin = failing();
+    let served = before(&origin, &format!("{ROUTE}\nlease = \"200ms\""));
+    for target in ["/500", "/closed", "/stalled"] {
+        let reply = served.get_with(target, &USER);
+        assert_eq!((decision(&reply), reply.text()), ("fallback", "everybody's"), "{target}");
+        let again = served.get_with(target, &USER);
+        assert_eq!(decision(&again), "fallback");
+        assert_hit(&again);
+    }
+    assert_eq!(served.get_with("/sound", &USER).text(), "own");
+    let records = served.journal.wait_for(7);
+    assert!(records[..6].iter().all(|record| record.decision == Decision::Fallback));
+}
+
+#[test]
+fn it_needs_no_cache_and_no_second_place_among_the_pending() {
+    let origin = failing();
+    let uncached = before(&origin, "personalise = { user = \"cookie:u\" }");
+    let reply = uncached.get_with("/500", &USER);
+    assert_eq!((decision(&reply), reply.text()), ("fallback", "everybody's"));
+    let one = serve(&(route_to(&[&origin], "", ROUTE) + "[limits]\npending_max = 1\n"));
+    assert_eq!(one.get_with("/500", &USER).text(), "everybody's");
+}
+
+#[test]
+fn a_model_that_fails_for_a_user_ranks_for_everybody() {
+    let served = serve(
+        "[[route]]\npath = \"/rank\"\nto = \"model:news\"\npersonalise = { user = \"cookie:u\" }\n",
+    );
+    let reply = served.get_with("/rank?own", &USER);
+    assert_eq!(decision(&reply), "fallback");
+    assert!(reply.text().starts_with("fallback - "), "{}", reply.text());
+}
+
+#[test]
+fn a_change_that_fails_for_a_user_is_told_to_the_user_and_never_repeated() {
+    let origin = Origin::start(|request| match &*request.method {
+        "POST" => OriginReply::status(500).body("not done"),
+        _ => OriginReply::ok("everybody's"),
+    });
+    let served = before(&origin, ROUTE);
+    served.get("/");
+    let reply = Client::post(served.address, "/", "x").header("Cookie", "u=p1").send();
+    assert_eq!((reply.status, reply.text()), (500, "not done"));
+    assert_eq!(origin.requests().iter().filter(|r| r.method == "POST").count(), 1);
+    assert_eq!(served.get("/").text(), "everybody's");
+}
+
+#[test]
+fn failures_behind_a_route_reach_its_guard() {
+    let broken = Arc::new(AtomicBool::new(true));
+    let own = Arc::clone(&broken);
+    let origin = Origin::start(move |request| {
+        let is_own = request.header("tidegate-decision") == Some("personalised");
+        match is_own && own.load(Ordering::SeqCst) {
+            true => OriginReply::status(500),
+            false => OriginReply::ok("x"),
+        }
+    });
+    let guarded = ROUTE.replace("\"cookie:u\"", "\"cookie:u\", guard = { errors = \"50%\" }");
+    let served = before(&origin, &guarded);
+    let rollout = &served.gateway.plan.routes[0].personalise.as_ref().unwrap().rollout;
+    let ask = || (0..25).for_each(|_| assert_eq!(served.get_with("/", &USER).status, 200));
+    ask();
+    // The judgement falls with the first answer after the interval.
+    let later = |seconds| Instant::now() + Duration::from_secs(seconds);
+    rollout.note_at(later(2), Duration::ZERO, true);
+    assert_eq!(rollout.shares().guard, 0.5);
+    broken.store(false, Ordering::SeqCst);
+    let users: Vec<String> = (0..2000).map(|n| format!("p{n}")).collect();
+    let let_in = |user: &&String| rollout.decide(user.as_bytes()) == Decision::Personalised;
+    let inside: Vec<&String> = users.iter().filter(let_in).take(30).collect();
+    for user in inside {
+        served.get_with("/", &[("Cookie", &format!("u={user}"))]);
+    }
+    rollout.note_at(later(4), Duration::ZERO, false);
+    assert_eq!(rollout.shares().guard, 0.6);
+}
