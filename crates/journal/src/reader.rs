@@ -2,8 +2,8 @@
 //!
 //! Invariant: lines come in the order of their offsets, each once, and none before it is durable;
 //! offsets for which no line comes are reported as a gap. A gap is what retention deleted, or what
-//! a failed disk lost or damaged. A line is whatever stands before a line feed: after a failed fsync that may
-//! be garbage, which the caller's decoder must tell.
+//! a failed disk lost or damaged. A line is whatever stands before a line feed: after a failed
+//! fsync that may be garbage, which the caller's decoder must tell.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
