@@ -297,7 +297,7 @@ impl Miss {
                     let (handover, delivered) = oneshot::channel();
                     let flight = fetch::fly(Rc::clone(edge), order, Some(lease), Some(handover));
                     tokio::task::spawn_local(flight);
-                    // Who takes over has waited already: its deadline stands, and the fetch goes on.
+                    // Who takes over has waited before: its deadline stands, the fetch goes on.
                     let limit = (attempt > 0).then_some(deadline);
                     let delivery = until(limit, delivered).await;
                     trace.mark(Phase::Fetch);

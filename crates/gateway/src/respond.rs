@@ -197,7 +197,6 @@ fn cache_status(out: &mut Vec<u8>, status: Status, ttl: Option<i64>) {
 fn is_unchanged(head: &Head<'_>, entry: &Entry) -> bool {
     let mut tags = head.all("if-none-match").peekable();
     if tags.peek().is_some() {
-        let opaque = |tag: &[u8]| tag.strip_prefix(b"W/").unwrap_or(tag).to_vec();
         let Some(ours) = entry.etag.as_deref().map(opaque) else { return false };
         return tags.any(|line| {
             line.split(|b| *b == b',')
@@ -208,6 +207,11 @@ fn is_unchanged(head: &Head<'_>, entry: &Entry) -> bool {
     let since = head.get("if-modified-since").and_then(parse_date);
     let modified = entry.last_modified.as_deref().and_then(parse_date);
     matches!((since, modified), (Some(since), Some(modified)) if modified <= since)
+}
+
+/// A tag without its mark of weakness.
+fn opaque(tag: &[u8]) -> &[u8] {
+    tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
 fn parse_date(text: &[u8]) -> Option<std::time::SystemTime> {

@@ -3,9 +3,7 @@
 use super::check;
 use crate::plan::Coalesce;
 
-#[test]
-fn a_dozen_errors_are_reported_at_once_each_with_line_and_key() {
-    let text = r#"[[upstream]]
+const WRONG: &str = r#"[[upstream]]
 name = "a"
 servers = ["nowhere", "127.0.0.1:1"]
 balance = "fair"
@@ -47,7 +45,10 @@ bytes = 5
 [limits]
 pending_max = "many"
 "#;
-    let (_, problems) = check(text);
+
+#[test]
+fn a_dozen_errors_are_reported_at_once_each_with_line_and_key() {
+    let (_, problems) = check(WRONG);
     let found: Vec<String> = problems.iter().map(ToString::to_string).collect();
     let found = found.join("\n");
     for (line, key) in [
