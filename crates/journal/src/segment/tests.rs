@@ -1,3 +1,5 @@
+//! Claims about segments.
+
 use stdx::FaultyDisk;
 
 use super::*;
