@@ -51,7 +51,8 @@ pub fn plain(result: &RowResult) -> String {
 pub fn write(setup: &Setup) -> Result<()> {
     let mut text = HEAD.to_owned();
     let mut sections = String::new();
-    text += "\n| row | case | figure | target | reached |\n|---|---|---|---|---|\n";
+    text +=
+        "\n| row | case | figure | target | reached | others used |\n|---|---|---|---|---|---|\n";
     for row in ROWS {
         if let Some(result) = results::last(setup, row)? {
             aims(&mut text, &result);
@@ -70,12 +71,13 @@ fn aims(text: &mut String, result: &RowResult) {
         push(
             text,
             format_args!(
-                "| {} | {} | {}: {} | {} | {reached} |\n",
+                "| {} | {} | {}: {} | {} | {reached} | {:.0} % |\n",
                 result.about.row,
                 m.case,
                 m.figure,
                 short(m.value),
-                aim.text
+                aim.text,
+                100.0 * result.about.others
             ),
         );
     }

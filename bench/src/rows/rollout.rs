@@ -15,6 +15,8 @@ pub const ROW: Row = Row {
     notes: "50,000 requests for 40 generic variants; half of them are anonymous.\n\
         The others come from 100,000 readers whose activity follows Zipf's law (exponent 1); \
         every second reader has a profile.\n\
+        Users are let in whole, and few users make most requests, so the share of requests differs \
+        from the share of users.\n\
         A personalised answer comes from the origin and is not stored.\n\
         Without a decision at the edge every request with a user id would go to the origin: the \
         last \
