@@ -13,7 +13,7 @@ use bytes::{Bytes, BytesMut};
 use chassis::WorkRefused;
 use chassis::http::{Payload, Source};
 use http::HeaderMap;
-use http::header::{self, HeaderValue};
+use http::header::{self, HeaderName, HeaderValue};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -273,7 +273,13 @@ async fn ask_upstream(
         .send(request, &order.key, order.is_idempotent())
         .await
         .map_err(|error| failed(edge, error))?;
-    let (parts, body) = response.into_parts();
+    let (mut parts, body) = response.into_parts();
+    if route.cors.is_some() {
+        // The route says who may read the answer; two permissions are none to a browser.
+        let said = |name: &&HeaderName| name.as_str().starts_with("access-control-");
+        let said: Vec<HeaderName> = parts.headers.keys().filter(said).cloned().collect();
+        said.iter().for_each(|name| drop(parts.headers.remove(name)));
+    }
     // By the framing that was read, never by a field that may contradict it.
     let length = if order.is_head() { announced(&parts.headers) } else { body.length() };
     Ok(Fetched {

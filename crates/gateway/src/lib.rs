@@ -15,6 +15,7 @@ mod freshness;
 mod gateway;
 mod key;
 mod metrics;
+mod miss;
 mod order;
 mod pattern;
 mod plan;

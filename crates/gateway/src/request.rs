@@ -11,16 +11,15 @@ use std::time::Instant;
 use bytes::Bytes;
 use chassis::http::{Answer, BodyLength, Head, Incoming, Payload, Reply, Sent};
 use exchange::{CacheResult, Decision, Phase};
-use tokio::sync::oneshot;
 
-use crate::cache::{Entry, Found, KeyBytes};
+use crate::cache::{Entry, KeyBytes};
 use crate::collect;
 use crate::decide::decide;
-use crate::error::{FetchError, Refusal};
+use crate::error::Refusal;
 use crate::fetch::{self, Brought, Delivery};
-use crate::flight::{Join, Landing, Waiter};
 use crate::gateway::Edge;
 use crate::key;
+use crate::miss::Miss;
 use crate::order::Order;
 use crate::plan::{Coalesce, Route, Target};
 use crate::record;
@@ -28,9 +27,6 @@ use crate::respond::{self, Status};
 use crate::rollout;
 use crate::route;
 use crate::trace::Trace;
-
-/// Flights of one key that a request waits on: the first, and one by a waiter that takes over.
-const FLIGHTS_MAX: u32 = 2;
 
 /// The role on one core.
 #[derive(Clone)]
@@ -112,7 +108,8 @@ async fn live(
     Box::pin(miss.live(edge, route, head, (reply, trace))).await
 }
 
-fn hit(
+/// Answers from a stored entry.
+pub fn hit(
     entry: &Arc<Entry>,
     head: &Head<'_>,
     reply: &mut Reply,
@@ -248,182 +245,8 @@ fn invalidate(
     }
 }
 
-/// A request whose answer is not fresh in memory.
-struct Miss {
-    key: KeyBytes,
-    base_length: usize,
-    found: Found,
-    /// It neither waits on others nor do others wait on it.
-    alone: bool,
-}
-
-impl Miss {
-    async fn live(
-        self,
-        edge: &Rc<Edge>,
-        route: &Route,
-        head: &Head<'_>,
-        (reply, trace): (&mut Reply, &mut Trace),
-    ) -> Result<(), Refusal> {
-        let now = Instant::now();
-        let stale = self.found.entry.clone();
-        let usable = stale.as_ref().filter(|entry| match entry.is_held_off(now) {
-            true => entry.may_answer_error(now),
-            false => entry.may_answer_stale(now),
-        });
-        if let Some(entry) = usable {
-            if !entry.is_held_off(now) {
-                let order = Order::new(head, route, trace, Bytes::new())?;
-                refresh(edge, order.stored_as(self.key, self.base_length, stale.clone()));
-            }
-            return hit(entry, head, reply, trace, (now, CacheResult::Stale));
-        }
-        let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
-        // What needs a confirmation for each use (`no-cache`) is not worth waiting for.
-        let alone = self.alone
-            || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
-        let order = Order::new(head, route, trace, Bytes::new())?;
-        let mut order = order.stored_as(self.key, self.base_length, stale);
-        if alone {
-            let delivery = fly_alone(edge, order, trace).await?;
-            deliver(delivery, route, head, (reply, trace), self.found.known);
-            return Ok(());
-        }
-        let deadline = now + route.wait;
-        let mut attempt = 0;
-        loop {
-            match edge.gateway.flights.join(&order.key, attempt) {
-                Join::Lead(lease) => {
-                    let (handover, delivered) = oneshot::channel();
-                    let flight = fetch::fly(Rc::clone(edge), order, Some(lease), Some(handover));
-                    tokio::task::spawn_local(flight);
-                    // Who takes over has waited before: its deadline stands, the fetch goes on.
-                    let limit = (attempt > 0).then_some(deadline);
-                    let delivery = until(limit, delivered).await;
-                    trace.mark(Phase::Fetch);
-                    let delivery = delivery.map_err(|refusal| together(refusal, route))?;
-                    deliver(delivery, route, head, (reply, trace), self.found.known);
-                    return Ok(());
-                }
-                Join::Full => return Err(Refusal::Overloaded("waiters")),
-                Join::Wait(waiter) => {
-                    let next = wait(waiter, deadline, route).await;
-                    trace.mark(Phase::Wait);
-                    match next? {
-                        Next::Shared(entry) => {
-                            if let Some(entry) = variant(edge, head, &mut order, entry) {
-                                collapsed(reply, head, &entry, trace);
-                                return Ok(());
-                            }
-                        }
-                        Next::Alone => {
-                            let delivery = fly_alone(edge, order, trace).await?;
-                            deliver(delivery, route, head, (reply, trace), self.found.known);
-                            return Ok(());
-                        }
-                        Next::TakeOver(of) => attempt = of + 1,
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What a waiter does when its flight has ended.
-enum Next {
-    Shared(Arc<Entry>),
-    Alone,
-    TakeOver(u32),
-}
-
-async fn wait(waiter: Waiter, deadline: Instant, route: &Route) -> Result<Next, Refusal> {
-    let attempt = waiter.attempt();
-    match waiter.landed(deadline).await {
-        None => Err(Refusal::WaitedTooLong),
-        Some(Landing::Shared(entry)) => Ok(Next::Shared(entry)),
-        Some(Landing::NotShared) => Ok(Next::Alone),
-        Some(Landing::Failed(_)) if route.coalesce == Coalesce::Strict => {
-            Err(Refusal::Fetch(FetchError::Shared))
-        }
-        Some(Landing::Failed(_)) if attempt + 1 < FLIGHTS_MAX => Ok(Next::TakeOver(attempt)),
-        Some(Landing::Failed(error)) => Err(Refusal::Fetch(error)),
-    }
-}
-
-/// The entry that another request fetched, when it answers this one too: it may vary by fields in
-/// which the two differ. Then the order continues under this request's own variant.
-fn variant(
-    edge: &Edge,
-    head: &Head<'_>,
-    order: &mut Order,
-    entry: Arc<Entry>,
-) -> Option<Arc<Entry>> {
-    if !entry.varies {
-        return Some(entry);
-    }
-    order.key.truncate(order.base_length);
-    let found = edge.gateway.cache.look_up(&mut order.key, head).entry?;
-    let usable = Arc::ptr_eq(&found, &entry) || found.is_fresh(Instant::now());
-    usable.then_some(found)
-}
-
-/// Waits for a delivery, until the deadline when there is one.
-async fn until(
-    deadline: Option<Instant>,
-    delivered: oneshot::Receiver<Result<Delivery, Refusal>>,
-) -> Result<Delivery, Refusal> {
-    let Some(deadline) = deadline else { return delivered.await.unwrap_or(Err(abandoned())) };
-    match tokio::time::timeout_at(deadline.into(), delivered).await {
-        Ok(delivery) => delivery.unwrap_or(Err(abandoned())),
-        Err(_) => Err(Refusal::WaitedTooLong),
-    }
-}
-
-/// On a `strict` route the leader is told of a failure what its waiters are told.
-fn together(refusal: Refusal, route: &Route) -> Refusal {
-    match refusal {
-        Refusal::Fetch(_) if route.coalesce == Coalesce::Strict => {
-            Refusal::Fetch(FetchError::Shared)
-        }
-        refusal => refusal,
-    }
-}
-
-fn abandoned() -> Refusal {
-    Refusal::Fetch(FetchError::Abandoned)
-}
-
-/// Fetches without a flight, but in a task of its own all the same: the answer may be stored.
-async fn fly_alone(edge: &Rc<Edge>, order: Order, trace: &mut Trace) -> Result<Delivery, Refusal> {
-    let (handover, delivered) = oneshot::channel();
-    tokio::task::spawn_local(fetch::fly(Rc::clone(edge), order, None, Some(handover)));
-    let delivery = delivered.await.unwrap_or(Err(abandoned()));
-    trace.mark(Phase::Fetch);
-    delivery
-}
-
-/// Fetches a stale entry anew, behind the back of the request that got it.
-fn refresh(edge: &Rc<Edge>, mut order: Order) {
-    let Some(lease) = edge.gateway.flights.lead(&order.key) else { return };
-    // A core that has enough to do leaves the entry stale; dropping the lease ends the flight.
-    let Some(pending) = edge.admit() else { return };
-    order.id = edge.next_id();
-    let flight = fetch::fly(Rc::clone(edge), order, Some(lease), None);
-    tokio::task::spawn_local(async move {
-        let _pending = pending;
-        flight.await;
-    });
-}
-
-fn collapsed(reply: &mut Reply, head: &Head<'_>, entry: &Entry, trace: &mut Trace) {
-    trace.cache = CacheResult::Collapsed;
-    trace.ranked_by = entry.ranked_by;
-    let status = Status::Forward { why: "uri-miss", stored: false, collapsed: true };
-    respond::stored(reply, head, entry, (Instant::now(), trace.decision), status);
-}
-
 /// Writes what a fetch brought.
-fn deliver(
+pub fn deliver(
     delivery: Delivery,
     route: &Route,
     head: &Head<'_>,

@@ -109,7 +109,7 @@ fn when_the_origin_closes_early_the_leader_is_told_at_once_and_one_waiter_takes_
 fn when_the_origin_stalls_the_lease_ends_and_one_waiter_takes_over() {
     for stalls in [|reply: OriginReply| reply.stall(), |reply: OriginReply| reply.stall_mid_body(3)]
     {
-        let (replies, fetches) = first_breaks(stalls, "lease = \"100ms\"");
+        let (replies, fetches) = first_breaks(stalls, "lease = \"400ms\"");
         assert_eq!((replies[0].status, replies[0].header("retry-after")), (504, Some("1")));
         assert_eq!(texts(&replies[1..]), [(200, "whole"); 5]);
         assert_eq!(fetches, 2);
@@ -138,7 +138,7 @@ fn an_origin_that_stays_down_is_asked_twice_and_all_are_told() {
 #[test]
 fn who_waits_is_told_at_its_deadline_and_so_is_who_takes_over() {
     let origin = Origin::start(|_| OriginReply::ok("").stall());
-    let served = before(&origin, &format!("{CACHED}\nlease = \"300ms\"\nwait = \"500ms\""));
+    let served = before(&origin, &format!("{CACHED}\nlease = \"400ms\"\nwait = \"600ms\""));
     let leader = served.ask("/", &[]);
     origin.wait_for("/", 1);
     let waiters: Vec<_> = (0..3).map(|_| served.ask("/", &[])).collect();

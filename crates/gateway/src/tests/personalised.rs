@@ -28,7 +28,7 @@ fn failing() -> Origin {
 #[test]
 fn the_user_gets_everybodys_answer_however_the_personalised_one_fails() {
     let origin = failing();
-    let served = before(&origin, &format!("{ROUTE}\nlease = \"200ms\""));
+    let served = before(&origin, &format!("{ROUTE}\nlease = \"500ms\""));
     for target in ["/500", "/closed", "/stalled"] {
         let reply = served.get_with(target, &USER);
         assert_eq!((decision(&reply), reply.text()), ("fallback", "everybody's"), "{target}");

@@ -48,7 +48,7 @@ fn a_failure_is_everybodys_at_once_and_not_kept() {
             0 => fails(OriginReply::ok("broken").after(&own)),
             _ => OriginReply::ok("sound"),
         });
-        let served = before(&origin, &format!("{STRICT}\nlease = \"100ms\""));
+        let served = before(&origin, &format!("{STRICT}\nlease = \"400ms\""));
         for reply in together(&served, &origin, 5, &gate) {
             assert_eq!((reply.status, reply.header("retry-after")), (502, Some("1")));
         }

@@ -192,7 +192,7 @@ fn each_phase_of_a_fetch_has_its_own_time_limit() {
         "/body" => OriginReply::ok("abcdef").stall_mid_body(3),
         _ => OriginReply::ok("x"),
     });
-    let limits = "answer_timeout = \"100ms\"\npiece_timeout = \"100ms\"";
+    let limits = "answer_timeout = \"300ms\"\npiece_timeout = \"300ms\"";
     for route in ["cache = { ttl = \"60s\" }", ""] {
         let served = serve(&route_to(&[&origin], limits, route));
         let head = served.get("/head");

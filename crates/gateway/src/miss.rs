@@ -1,0 +1,233 @@
+//! A request that memory cannot answer: the stale entry, a flight to lead or to wait on, or a fetch
+//! of its own.
+//!
+//! Invariants: a request sees at most two flights of a key, and waits no longer than its route
+//! says; the fetch it began goes on without it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::Bytes;
+use chassis::http::{Head, Reply};
+use exchange::{CacheResult, Phase};
+use tokio::sync::oneshot;
+
+use crate::cache::{Entry, Found, KeyBytes};
+use crate::error::{FetchError, Refusal};
+use crate::fetch::{self, Delivery};
+use crate::flight::{Join, Landing, Lease, Waiter};
+use crate::gateway::Edge;
+use crate::order::Order;
+use crate::plan::{Coalesce, Route};
+use crate::request::{deliver, hit};
+use crate::respond::{self, Status};
+use crate::trace::Trace;
+
+/// Flights of one key that a request waits on: the first, and one by a waiter that takes over.
+const FLIGHTS_MAX: u32 = 2;
+
+/// Brings what a detached fetch delivers.
+type Delivered = oneshot::Receiver<Result<Delivery, Refusal>>;
+
+/// A request whose answer is not fresh in memory.
+pub struct Miss {
+    /// Its key, with the variant that is known.
+    pub key: KeyBytes,
+    /// Length of the key without its variant.
+    pub base_length: usize,
+    /// What the look-up found.
+    pub found: Found,
+    /// It neither waits on others nor do others wait on it.
+    pub alone: bool,
+}
+
+impl Miss {
+    /// Answers: at once from a stale entry, else from a fetch of its own or of another request.
+    ///
+    /// # Errors
+    /// When neither brings an answer in time.
+    pub async fn live(
+        self,
+        edge: &Rc<Edge>,
+        route: &Route,
+        head: &Head<'_>,
+        (reply, trace): (&mut Reply, &mut Trace),
+    ) -> Result<(), Refusal> {
+        let now = Instant::now();
+        let stale = self.found.entry.clone();
+        if let Some(entry) = stale.as_ref().filter(|entry| may_answer_at_once(entry, now)) {
+            if !entry.is_held_off(now) {
+                let order = Order::new(head, route, trace, Bytes::new())?;
+                refresh(edge, order.stored_as(self.key, self.base_length, stale.clone()));
+            }
+            return hit(entry, head, reply, trace, (now, CacheResult::Stale));
+        }
+        let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+        // What needs a confirmation for each use (`no-cache`) is not worth waiting for.
+        let alone = self.alone
+            || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
+        let order = Order::new(head, route, trace, Bytes::new())?;
+        let mut order = order.stored_as(self.key, self.base_length, stale);
+        if alone {
+            let delivery = fly_alone(edge, order, trace).await?;
+            deliver(delivery, route, head, (reply, trace), self.found.known);
+            return Ok(());
+        }
+        let deadline = now + route.wait;
+        let mut attempt = 0;
+        loop {
+            match edge.gateway.flights.join(&order.key, attempt) {
+                Join::Lead(lease) => {
+                    if let Some(entry) = landed_meanwhile(edge, &order.key) {
+                        lease.land(Landing::Shared(Arc::clone(&entry)));
+                        collapsed(reply, head, &entry, trace);
+                        return Ok(());
+                    }
+                    // Who takes over has waited before: its deadline stands, the fetch goes on.
+                    let limit = (attempt > 0).then_some(deadline);
+                    let delivery = until(limit, begin(edge, order, Some(lease))).await;
+                    trace.mark(Phase::Fetch);
+                    let delivery = delivery.map_err(|refusal| together(refusal, route))?;
+                    deliver(delivery, route, head, (reply, trace), self.found.known);
+                    return Ok(());
+                }
+                Join::Full => return Err(Refusal::Overloaded("waiters")),
+                Join::Wait(waiter) => {
+                    let next = wait(waiter, attempt, deadline, route).await;
+                    trace.mark(Phase::Wait);
+                    match next? {
+                        Next::Shared(entry) => {
+                            if let Some(entry) = variant(edge, head, &mut order, entry) {
+                                collapsed(reply, head, &entry, trace);
+                                return Ok(());
+                            }
+                        }
+                        Next::Alone => {
+                            let delivery = fly_alone(edge, order, trace).await?;
+                            deliver(delivery, route, head, (reply, trace), self.found.known);
+                            return Ok(());
+                        }
+                        Next::TakeOver(next) => attempt = next,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a stale entry answers before the upstream is asked: just after a failure as if it had
+/// failed again.
+fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
+    match entry.is_held_off(now) {
+        true => entry.may_answer_error(now),
+        false => entry.may_answer_stale(now),
+    }
+}
+
+/// What a waiter does when its flight has ended.
+enum Next {
+    Shared(Arc<Entry>),
+    Alone,
+    TakeOver(u32),
+}
+
+async fn wait(
+    waiter: Waiter,
+    attempt: u32,
+    deadline: Instant,
+    route: &Route,
+) -> Result<Next, Refusal> {
+    // A newcomer may have led the second flight: this request has seen two all the same.
+    let attempt = waiter.attempt().max(attempt);
+    match waiter.landed(deadline).await {
+        None => Err(Refusal::WaitedTooLong),
+        Some(Landing::Shared(entry)) => Ok(Next::Shared(entry)),
+        Some(Landing::NotShared) => Ok(Next::Alone),
+        Some(Landing::Failed(_)) if route.coalesce == Coalesce::Strict => {
+            Err(Refusal::Fetch(FetchError::Shared))
+        }
+        Some(Landing::Failed(_)) if attempt + 1 < FLIGHTS_MAX => Ok(Next::TakeOver(attempt + 1)),
+        Some(Landing::Failed(error)) => Err(Refusal::Fetch(error)),
+    }
+}
+
+/// The entry that another request fetched, when it answers this one too: it may vary by fields in
+/// which the two differ. Then the order continues under this request's own variant.
+fn variant(
+    edge: &Edge,
+    head: &Head<'_>,
+    order: &mut Order,
+    entry: Arc<Entry>,
+) -> Option<Arc<Entry>> {
+    if !entry.varies {
+        return Some(entry);
+    }
+    order.key.truncate(order.base_length);
+    let found = edge.gateway.cache.look_up(&mut order.key, head).entry?;
+    let usable = Arc::ptr_eq(&found, &entry) || found.is_fresh(Instant::now());
+    usable.then_some(found)
+}
+
+/// Begins a fetch in a task of its own: it outlives the request, and its answer may be stored.
+fn begin(edge: &Rc<Edge>, order: Order, lease: Option<Lease>) -> Delivered {
+    let (handover, delivered) = oneshot::channel();
+    tokio::task::spawn_local(fetch::fly(Rc::clone(edge), order, lease, Some(handover)));
+    delivered
+}
+
+/// Waits for a delivery, until the deadline when there is one.
+async fn until(deadline: Option<Instant>, delivered: Delivered) -> Result<Delivery, Refusal> {
+    let abandoned = || Err(Refusal::Fetch(FetchError::Abandoned));
+    let Some(deadline) = deadline else { return delivered.await.unwrap_or_else(|_| abandoned()) };
+    match tokio::time::timeout_at(deadline.into(), delivered).await {
+        Ok(delivery) => delivery.unwrap_or_else(|_| abandoned()),
+        Err(_) => Err(Refusal::WaitedTooLong),
+    }
+}
+
+/// On a `strict` route the leader is told of a failure what its waiters are told.
+fn together(refusal: Refusal, route: &Route) -> Refusal {
+    match refusal {
+        Refusal::Fetch(_) if route.coalesce == Coalesce::Strict => {
+            Refusal::Fetch(FetchError::Shared)
+        }
+        refusal => refusal,
+    }
+}
+
+/// The fresh entry that another core stored after this request looked it up, and before it began a
+/// flight: entries are stored before their flight ends, so whoever leads then finds it.
+fn landed_meanwhile(edge: &Edge, key: &[u8]) -> Option<Arc<Entry>> {
+    edge.gateway.cache.get_exact(key).filter(|entry| entry.is_fresh(Instant::now()))
+}
+
+/// Fetches without a flight.
+async fn fly_alone(edge: &Rc<Edge>, order: Order, trace: &mut Trace) -> Result<Delivery, Refusal> {
+    let delivery = until(None, begin(edge, order, None)).await;
+    trace.mark(Phase::Fetch);
+    delivery
+}
+
+/// Fetches a stale entry anew, behind the back of the request that got it.
+fn refresh(edge: &Rc<Edge>, mut order: Order) {
+    let Some(lease) = edge.gateway.flights.lead(&order.key) else { return };
+    // A core that has enough to do leaves the entry stale; dropping the lease ends the flight.
+    let Some(pending) = edge.admit().filter(|_| landed_meanwhile(edge, &order.key).is_none())
+    else {
+        return;
+    };
+    order.id = edge.next_id();
+    let flight = fetch::fly(Rc::clone(edge), order, Some(lease), None);
+    tokio::task::spawn_local(async move {
+        let _pending = pending;
+        flight.await;
+    });
+}
+
+fn collapsed(reply: &mut Reply, head: &Head<'_>, entry: &Entry, trace: &mut Trace) {
+    trace.cache = CacheResult::Collapsed;
+    trace.ranked_by = entry.ranked_by;
+    let status = Status::Forward { why: "uri-miss", stored: false, collapsed: true };
+    respond::stored(reply, head, entry, (Instant::now(), trace.decision), status);
+}
