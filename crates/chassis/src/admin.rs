@@ -117,6 +117,12 @@ impl Admin {
         Ok(())
     }
 
+    /// What may be done at a path, for `Allow`.
+    fn methods(&self, path: &str) -> String {
+        let here = self.doors.iter().filter(|door| door.path == path);
+        here.map(|door| door.method).collect::<Vec<_>>().join(", ")
+    }
+
     async fn open(&self, head: &Head<'_>, body: &mut Incoming<'_>) -> Result<Page, (u16, String)> {
         self.gate(head).map_err(|(status, why)| (status, why.to_owned()))?;
         let mut here = self.doors.iter().filter(|door| door.path == head.path()).peekable();
@@ -158,7 +164,14 @@ impl Answer for Admin {
                 reply.field("cache-control", b"no-store");
                 reply.payload(Payload::Whole(Bytes::from(page.body)));
             }
-            Err((status, why)) => reply.error(status, &why),
+            Err((status, why)) => {
+                reply.error(status, &why);
+                match status {
+                    401 => reply.field("www-authenticate", b"Bearer"),
+                    405 => reply.field("allow", self.methods(head.path()).as_bytes()),
+                    _ => {}
+                }
+            }
         }
     }
 
@@ -178,3 +191,6 @@ fn is_loopback_name(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
         || name.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,3 +95,6 @@ fn run_jobs(queue: &Queue) {
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Claims about who is let in to the admin endpoint, and what is told of what they do there.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use testkit::{Client, Reply};
+use tokio::task::LocalSet;
+
+use super::{Admin, Page};
+use crate::drain::Drain;
+use crate::listen::{Limits, bind};
+
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// Serves an endpoint while `visit` runs; returns what was audited and done, in order.
+fn during(token: Option<&str>, visit: impl FnOnce(std::net::SocketAddr)) -> Vec<String> {
+    let log = Log::default();
+    let (audited, done) = (Arc::clone(&log), Arc::clone(&log));
+    let token = token.map(str::to_owned);
+    let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap().remove(0);
+    let address = listener.address().unwrap();
+    let drain = Drain::default();
+    let draining = drain.draining();
+    let serving = std::thread::spawn(move || {
+        let mut admin = Admin::new(token);
+        admin.page("/status", |visit| Page::json(200, format!("[\"{}\"]", visit.query)));
+        admin.action("POST", "/purge", move |visit| {
+            let body = String::from_utf8_lossy(visit.body).into_owned();
+            done.lock().unwrap().push(format!("done {body}"));
+            Page::ok("text/plain", body)
+        });
+        admin.audit(move |who, what, body| {
+            let body = String::from_utf8_lossy(body);
+            audited.lock().unwrap().push(format!("{who} {what} {body}"));
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let serving = listener.serve(Rc::new(admin), Limits::default(), draining);
+        LocalSet::new().block_on(&runtime, serving).unwrap();
+    });
+    visit(address);
+    drain.begin(Duration::ZERO);
+    serving.join().unwrap();
+    let log = log.lock().unwrap();
+    log.clone()
+}
+
+#[test]
+fn pages_are_read_and_actions_are_audited_before_they_run() {
+    let log = during(None, |address| {
+        let page = Client::get(address, "/status?a=1").send();
+        assert_eq!((page.status, page.text()), (200, "[\"a=1\"]"));
+        assert_eq!(page.header("cache-control"), Some("no-store"));
+        assert_eq!(Client::call(address, "HEAD", "/status").send().status, 200);
+        assert_eq!(Client::post(address, "/purge?all", "x").send().text(), "x");
+        let wrong = Client::get(address, "/purge").send();
+        assert_eq!((wrong.status, wrong.header("allow")), (405, Some("POST")));
+        let unknown = Client::get(address, "/nothing").send();
+        assert_eq!(unknown.status, 404);
+        assert!(unknown.text().contains("/status /purge"), "{}", unknown.text());
+        assert_eq!(Client::post(address, "/purge", vec![b'x'; 2 << 20]).send().status, 413);
+    });
+    assert_eq!(log, ["127.0.0.1 POST /purge?all x", "done x"]);
+}
+
+#[test]
+fn foreign_hosts_and_foreign_pages_are_refused() {
+    let log = during(None, |address| {
+        let status = |name: &str, value: &str| -> u16 {
+            let reply: Reply = Client::post(address, "/purge", "x").header(name, value).send();
+            reply.status
+        };
+        let own = format!("http://{address}");
+        for (name, value, expected) in [
+            ("Host", "evil.example", 403),
+            ("Host", "127.0.0.1.evil.example", 403),
+            ("Host", "10.0.0.1", 403),
+            ("Host", "LOCALHOST:8081", 200),
+            ("Host", "[::1]:8081", 200),
+            ("Origin", "http://evil.example", 403),
+            ("Origin", "null", 403),
+            ("Origin", &own, 200),
+            ("Sec-Fetch-Site", "cross-site", 403),
+            ("Sec-Fetch-Site", "same-site", 403),
+            ("Sec-Fetch-Site", "same-origin", 200),
+        ] {
+            assert_eq!(status(name, value), expected, "{name}: {value}");
+        }
+    });
+    assert_eq!(log.iter().filter(|line| line.starts_with("done")).count(), 4);
+}
+
+#[test]
+fn with_a_token_nobody_is_let_in_without_it_and_everybody_with_it() {
+    during(Some("secret"), |address| {
+        let status = |value: &str| {
+            Client::get(address, "/status")
+                .header("Host", "far.example")
+                .header("Authorization", value)
+                .send()
+                .status
+        };
+        let refused = Client::get(address, "/status").send();
+        assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
+        for (value, expected) in [
+            ("Bearer secret", 200),
+            ("Bearer secre", 401),
+            ("Bearer secrets", 401),
+            ("Bearer ", 401),
+            ("Basic secret", 401),
+        ] {
+            assert_eq!(status(value), expected, "{value}");
+        }
+    });
+}
