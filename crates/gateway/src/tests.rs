@@ -213,7 +213,8 @@ impl Compute for Scorer {
             propensity: 1.0,
             items: "12\n7\n".to_owned(),
         };
-        Ok(Computed { impression: Some(shown), ..Computed::default() })
+        let decision_at = Some(0..question.decision.name().len());
+        Ok(Computed { impression: Some(shown), decision_at, ..Computed::default() })
     }
 }
 

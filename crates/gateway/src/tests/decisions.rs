@@ -150,6 +150,26 @@ fn a_model_ranks_for_the_user_and_its_impression_is_recorded_with_every_hit() {
 }
 
 #[test]
+fn a_shared_ranking_names_each_users_own_decision() {
+    let served = serve(
+        "[[route]]\npath = \"/rank\"\nto = \"model:news\"\ncache = { ttl = \"60s\" }\n\
+         personalise = { user = \"cookie:u\", rollout = \"0%\" }\n",
+    );
+    let first = served.get("/rank").text().to_owned();
+    for (cookie, expected) in
+        [("u=nobody", "no-profile"), ("u=p1", "outside-rollout"), ("x=y", "anonymous")]
+    {
+        let hit = served.get_with("/rank", &[("Cookie", cookie)]);
+        assert_hit(&hit);
+        assert_eq!(hit.text(), first.replacen("anonymous", expected, 1));
+        let head = Client::call(served.address, "HEAD", "/rank").header("Cookie", cookie).send();
+        assert_eq!(head.header("content-length"), hit.header("content-length"));
+    }
+    let records = served.journal.wait_for(7);
+    assert_eq!(records.iter().filter(|record| !record.items.is_empty()).count(), 1);
+}
+
+#[test]
 fn long_model_work_leaves_the_core_and_a_panic_in_it_harms_nobody() {
     let served = serve("[[route]]\npath = \"/rank\"\nto = \"model:news\"\n");
     assert!(served.get("/rank?slow").text().ends_with("work-0"));
