@@ -17,8 +17,8 @@ pub const ROW: Row = Row {
     notes: "Closed loop over 64 keep-alive connections.\n\
         nginx: one worker, sendfile off, open_file_cache, cache in memory, \
         `access_log … combined buffer=64k`.\n\
-        Tidegate writes its full journal record of every exchange, synced every second; full segments \
-        are compressed on the same core meanwhile.",
+        Tidegate writes its full journal record of every exchange, synced every second; full \
+        segments are compressed on the same core meanwhile.",
     peers: &["tidegate", "nginx", "wrk"],
     run,
 };
