@@ -165,6 +165,11 @@ impl Answer for Script {
                 reply.begin(200);
                 reply.payload(Payload::Whole(vec![b'x'; 3_000_000].into()));
             }
+            "/spliced" => {
+                reply.begin(200);
+                let after = "x".repeat(head.query().unwrap().parse().unwrap());
+                reply.payload(Payload::Spliced("before ".into(), "middle ", after.into()));
+            }
             "/none" => {}
             _ => {
                 let host = head.host();

@@ -85,6 +85,19 @@ fn every_reply_has_a_date() {
 }
 
 #[test]
+fn spliced_bodies_arrive_as_one() {
+    let served = serve_plain();
+    let mut client = served.client();
+    for length in [0, 3, 3_000_000] {
+        let request = format!("GET /spliced?{length} HTTP/1.1\r\nHost: a\r\n\r\n");
+        let reply = reply_to(&mut client, &request);
+        assert!(reply.text() == format!("before middle {}", "x".repeat(length)));
+        let head = reply_to(&mut client, &request.replace("GET", "HEAD"));
+        assert_eq!(head.header("content-length"), reply.header("content-length"));
+    }
+}
+
+#[test]
 fn large_bodies_arrive_whole() {
     let served = serve_plain();
     let mut client = served.client();
