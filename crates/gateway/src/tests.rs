@@ -64,10 +64,20 @@ fn serve(text: &str) -> Served {
     let profiles = Some(Arc::clone(&users) as Arc<dyn Profiles>);
     let gateway = Gateway::new(plan, &Registry::default(), profiles, Some(Arc::new(Scorer)), work);
     let journal = Journal::default();
+    let drain = Drain::default();
+    let (address, thread) = start_core(&gateway, &journal, &drain);
+    Served { address, gateway, users, journal, drain, thread: Some(thread) }
+}
+
+/// Starts a core of the gateway, with a port and a drain of its own.
+fn start_core(
+    gateway: &Arc<Gateway>,
+    journal: &Journal,
+    drain: &Drain,
+) -> (SocketAddr, JoinHandle<()>) {
     let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap().remove(0);
     let address = listener.address().unwrap();
-    let drain = Drain::default();
-    let (own, recorder, draining) = (Arc::clone(&gateway), journal.clone(), drain.draining());
+    let (own, recorder, draining) = (Arc::clone(gateway), journal.clone(), drain.draining());
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async move {
@@ -81,7 +91,7 @@ fn serve(text: &str) -> Served {
             listener.serve(Rc::new(role), Limits::default(), draining).await.unwrap();
         });
     });
-    Served { address, gateway, users, journal, drain, thread: Some(thread) }
+    (address, thread)
 }
 
 /// One upstream with these servers, and one route to it for every path.

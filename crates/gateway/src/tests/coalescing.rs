@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use chassis::Drain;
 use testkit::{Client, Gate, Origin, OriginReply, Reply};
 
-use super::{before, cache_status, eventually, route_to, serve};
+use super::{before, cache_status, eventually, route_to, serve, start_core};
 
 const CACHED: &str = "cache = {}";
 
@@ -270,6 +272,54 @@ fn a_route_that_does_not_coalesce_fetches_for_each() {
     gate.wait_for(4);
     gate.open();
     asking.into_iter().for_each(|reply| assert_eq!(reply.join().unwrap().text(), "x"));
+}
+
+#[test]
+fn cores_share_their_flights_and_one_that_ends_strands_nobody() {
+    let gate = Gate::new();
+    let own = gate.clone();
+    let origin = Origin::start(move |_| storable("x").after(&own));
+    let served = before(&origin, CACHED);
+    let drain = Drain::default();
+    let (address, other) = start_core(&served.gateway, &served.journal, &drain);
+    let mut leader = Client::connect(address).unwrap();
+    leader.write_raw(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    origin.wait_for("/", 1);
+    let waiters: Vec<_> = (0..3).map(|_| served.ask("/", &[("Host", "a")])).collect();
+    served.wait_for_waiters(3);
+    drain.begin(Duration::ZERO);
+    other.join().unwrap();
+    origin.wait_for("/", 2);
+    gate.open();
+    waiters.into_iter().for_each(|waiter| assert_eq!(waiter.join().unwrap().text(), "x"));
+    assert_eq!(origin.count("/"), 2);
+    served.wait_for_landing();
+}
+
+#[test]
+fn cores_that_race_for_cold_keys_fetch_each_once() {
+    let origin = Origin::start(|_| storable("x"));
+    let served = before(&origin, CACHED);
+    let drain = Drain::default();
+    let (other, thread) = start_core(&served.gateway, &served.journal, &drain);
+    let clients: Vec<_> = [served.address, other, served.address, other]
+        .into_iter()
+        .map(|address| {
+            std::thread::spawn(move || {
+                let mut client = Client::connect(address).unwrap();
+                for n in 0..200 {
+                    let target = format!("/{n}");
+                    let reply = client.request("GET", &target).header("Host", "a").send();
+                    assert_eq!(reply.text(), "x");
+                }
+            })
+        })
+        .collect();
+    clients.into_iter().for_each(|client| client.join().unwrap());
+    assert_eq!(origin.requests().len(), 200);
+    assert_eq!((served.gateway.flights.count(), served.gateway.flights.waiting()), (0, 0));
+    drain.begin(Duration::ZERO);
+    thread.join().unwrap();
 }
 
 #[test]
