@@ -66,7 +66,7 @@ fn not_ready(parts: &Parts) -> Vec<String> {
     let mut reasons = Vec::new();
     for model in parts.ranking.status() {
         if model.version.is_none() {
-            reasons.push(format!("model `{}` has no good generation", model.name));
+            reasons.push(format!("model `{}` has no good file yet", model.name));
         }
     }
     for upstream in &parts.gateway.plan.upstreams {
@@ -100,18 +100,32 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
 /// What an operator should look at.
 fn alarms(parts: &Parts) -> Vec<String> {
     let mut alarms = not_ready(parts);
-    if let Some(profiles) = &parts.profiles {
-        let status = profiles.status().watched;
-        if profiles.generation().is_none() {
-            alarms.push("profiles: no good generation, everybody is `fallback`".to_owned());
+    for model in parts.ranking.status() {
+        let name = &model.name;
+        for file in [&model.file, &model.items_file] {
+            alarms.extend(fault(file).map(|fault| format!("model `{name}`: {fault}")));
         }
-        alarms.extend(status.fault.map(|fault| format!("profiles: {}", fault.message)));
+    }
+    if let Some(profiles) = &parts.profiles {
+        if profiles.generation().is_none() {
+            alarms.push("profiles: no good file yet, everybody is `fallback`".to_owned());
+        }
+        let fault = fault(&profiles.status().watched);
+        alarms.extend(fault.map(|fault| format!("profiles: {fault}")));
     }
     if let Some(journal) = &parts.journal {
         alarms.extend(journal.health().alarm.map(|alarm| format!("journal: {alarm}")));
     }
     alarms.extend(parts.learned.alarm());
     alarms
+}
+
+/// What is wrong with a watched file, the file named.
+fn fault(file: &generation::Status) -> Option<String> {
+    let message = &file.fault.as_ref()?.message;
+    let path = format!("`{}`", file.path.display());
+    let named = message.contains(&path);
+    Some(if named { message.clone() } else { format!("{path}: {message}") })
 }
 
 fn upstream(upstream: &gateway::Upstream) -> Value {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 
 /// A personalised, model-ranked API in front of millions of users, from a handful of machines.
 #[derive(Debug, Parser)]
@@ -120,11 +120,14 @@ pub enum RolloutCommand {
     /// Show the shares of every route that personalises.
     Show(AdminArgs),
     /// Change shares; they stay changed after a restart, until cleared.
+    #[command(group(ArgGroup::new("change").required(true).multiple(true)
+        .args(["rollout", "hold_out", "kill", "clear"])))]
     Set {
         /// Which server.
         #[command(flatten)]
         admin: AdminArgs,
-        /// The route; all that personalise by default.
+        /// Name of the route, which is its path unless the configuration names it; all routes
+        /// that personalise by default.
         #[arg(long)]
         route: Option<String>,
         /// Share of users with a profile who are let in, such as 5%.
@@ -134,7 +137,7 @@ pub enum RolloutCommand {
         #[arg(long, value_name = "SHARE")]
         hold_out: Option<String>,
         /// The kill switch: `on` gives everybody the generic answer.
-        #[arg(long, value_name = "on|off")]
+        #[arg(long, value_name = "on|off", value_parser = ["on", "off"], hide_possible_values = true)]
         kill: Option<String>,
         /// Forget every change: the configuration stands again.
         #[arg(long, conflicts_with_all = ["rollout", "hold_out", "kill", "route"])]

@@ -36,7 +36,7 @@ impl Client {
     /// When nothing listens there.
     pub fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&address, TIMEOUT)
-            .with_context(|| format!("connect to {address}"))?;
+            .with_context(|| format!("connect to `{address}`"))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         Ok(Self { address, stream: BufReader::new(stream) })

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use chassis::config::Problem;
 use serde_json::{Value, json};
 
@@ -12,11 +12,18 @@ use crate::cli::{AdminArgs, ConfigCommand, ModelCommand, ProfilesCommand, Rollou
 use crate::client::Client;
 use crate::config::{self, Plan};
 use crate::environment;
+use crate::hint::Hint;
 use crate::ports::user_key;
 use crate::serve;
 use crate::signals::EndSignals;
 
+mod notes;
 mod reference;
+
+const NOT_THERE: Hint =
+    Hint("`--admin` takes the address of a running server's admin listener (`listen.admin`)");
+const NO_TOKEN: Hint =
+    Hint("set `TIDEGATE_ADMIN_TOKEN` to the server's token, and ask on the server's own machine");
 
 /// A configuration with errors.
 #[derive(Debug)]
@@ -39,6 +46,9 @@ impl std::error::Error for WrongConfig {}
 /// `tidegate serve`
 pub fn serve(file: &Path) -> Result<()> {
     let plan = load(file)?;
+    for note in notes::of(&plan) {
+        tracing::warn!("{note}");
+    }
     let mut signals = EndSignals::install()?;
     let server = serve::start(plan)?;
     tracing::info!(public = %server.public, admin = %server.admin, "serving");
@@ -51,7 +61,7 @@ pub fn config(command: ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::Check(args) => {
             let plan = load(&args.config)?;
-            for note in notes(&plan) {
+            for note in notes::of(&plan) {
                 println!("note: {note}");
             }
             println!("{}: no errors", args.config.display());
@@ -102,16 +112,11 @@ pub fn rollout(command: RolloutCommand) -> Result<()> {
         RolloutCommand::Show(admin) => ask_admin(&admin, "GET", &[]),
         RolloutCommand::Set { admin, clear: true, .. } => ask_admin(&admin, "DELETE", &[]),
         RolloutCommand::Set { admin, route, rollout, hold_out, kill, .. } => {
-            let killed = kill.map(|text| match text.as_str() {
-                "on" => Ok(true),
-                "off" => Ok(false),
-                other => bail!("`--kill {other}` is none of on, off"),
-            });
             let body = json!({
                 "route": route,
                 "rollout": rollout.as_deref().map(share).transpose()?,
                 "hold_out": hold_out.as_deref().map(share).transpose()?,
-                "killed": killed.transpose()?,
+                "killed": kill.map(|text| text == "on"),
             });
             ask_admin(&admin, "POST", body.to_string().as_bytes())
         }
@@ -125,21 +130,6 @@ pub fn rollout(command: RolloutCommand) -> Result<()> {
 pub fn load(file: &Path) -> Result<Plan> {
     let wrong = |problems| WrongConfig { file: file.to_owned(), problems };
     Ok(config::load(file).map_err(wrong)?)
-}
-
-/// What an operator should know of a configuration that is not wrong.
-fn notes(plan: &Plan) -> Vec<String> {
-    let mut notes = Vec::new();
-    let hashed = plan.journal.as_ref().is_some_and(|journal| journal.user_key.is_some());
-    if hashed && plan.profiles.is_some() {
-        notes.push(
-            "`user = \"hash\"`: the profile file holds hashes and does not serve Varnish".into(),
-        );
-    }
-    if plan.journal.is_none() {
-        notes.push("without [journal] nothing is recorded".into());
-    }
-    notes
 }
 
 fn print_config(file: &Path) -> Result<()> {
@@ -174,14 +164,20 @@ fn build_profiles(plan: &Plan) -> Result<()> {
 }
 
 fn ask_admin(admin: &AdminArgs, method: &str, body: &[u8]) -> Result<()> {
-    let mut client = Client::connect(admin.admin).context("is `tidegate serve` running?")?;
+    let mut client = Client::connect(admin.admin).context(NOT_THERE)?;
     let token = environment::admin_token();
     let fields = token.map(|token| format!("authorization: Bearer {token}\r\n"));
     let reply = client.send(method, "/rollout", &fields.unwrap_or_default(), body)?;
     let text = String::from_utf8_lossy(&reply.body);
     if reply.status != 200 {
         let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
-        bail!("{}", parsed["error"].as_str().unwrap_or(&text));
+        let why = parsed["error"].as_str().unwrap_or(&text);
+        let error = anyhow!("{method} /rollout on `{}`: {}, {why}", admin.admin, reply.status);
+        return Err(match reply.status {
+            404 | 405 => error.context(NOT_THERE),
+            401 | 403 => error.context(NO_TOKEN),
+            _ => error,
+        });
     }
     print!("{text}");
     Ok(())

@@ -174,6 +174,10 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let profiles = profiles.map(|config: ProfilesConfig| {
         profiles::config::plan(&config, root, &mut |key, why| document.wrong(key, why))
     });
+    let scheduled = profiles.as_ref().is_some_and(|profiles| profiles.every.is_some());
+    if scheduled && journal.is_none() {
+        document.wrong("profiles.every", "profiles are built from the journal: add [journal]");
+    }
     let sections = gateway::Sections {
         upstreams: document.sections("upstream"),
         routes: document.sections("route"),

@@ -33,7 +33,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
     let mut signals = EndSignals::install()?;
     let folder = Folder::make()?;
     let plan = plan(&folder.0, args)?;
-    let server = serve::start(plan).context("hint: --public and --admin choose other addresses")?;
+    let server = serve::start(plan)?;
     let readers = match args.no_readers {
         true => None,
         false => Some(Arc::new(Readers::start(server.public, READERS, args.rate)?)),

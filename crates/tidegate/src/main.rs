@@ -11,6 +11,7 @@ mod commands;
 mod config;
 mod demo;
 mod environment;
+mod hint;
 mod learn;
 mod live;
 mod ports;
@@ -59,6 +60,10 @@ fn report(error: &anyhow::Error) -> ExitCode {
         eprint!("{wrong}");
         return ExitCode::from(EXIT_CONFIG);
     }
-    eprintln!("error: {error:#}");
+    let (text, hint) = hint::split(error);
+    eprintln!("error: {text}");
+    if let Some(hint) = hint {
+        eprintln!("hint: {hint}");
+    }
     ExitCode::FAILURE
 }

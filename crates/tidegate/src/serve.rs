@@ -16,12 +16,18 @@ use serving::Ranking;
 
 use crate::admin;
 use crate::config::Plan;
+use crate::hint::Hint;
 use crate::learn::Learner;
 use crate::live::Live;
 use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, user_key};
 
 /// Jobs that may wait for a work thread.
 const WORK_QUEUE_MAX: usize = 1024;
+
+const TAKEN: Hint = Hint(
+    "end what listens there (`ss -ltnp` names it), or choose another address: `[listen]` in the \
+     configuration, `--public` and `--admin` of the demo",
+);
 
 /// A process that serves; dropping it without [`Server::stop`] leaves its threads running.
 pub struct Server {
@@ -78,10 +84,8 @@ pub fn start(plan: Plan) -> Result<Server> {
     let learner = learner.and_then(|(profiles, journal)| Learner::start(profiles, journal));
     let learned = learner.as_ref().map(Learner::learned).unwrap_or_default();
 
-    let bind = |address| chassis::bind(address, plan.edge_cores);
-    let listeners = bind(plan.public).with_context(|| format!("listen on {}", plan.public))?;
-    let admin =
-        chassis::bind(plan.admin, 1).with_context(|| format!("listen on {}", plan.admin))?;
+    let listeners = bind(plan.public, plan.edge_cores)?;
+    let admin = bind(plan.admin, 1)?;
     let public = listeners[0].address()?;
     let admin_address = admin[0].address()?;
     let drain_grace = plan.drain;
@@ -171,6 +175,19 @@ impl Core {
             let _ = admin.await;
         }
     }
+}
+
+/// Binds one listener a core. They share the address, which the system would allow another process
+/// of ours, too: then each would get some of the connections. So it must be free before.
+fn bind(address: SocketAddr, cores: usize) -> Result<Vec<Listener>> {
+    let is_free = match address.port() {
+        0 => Ok(()),
+        _ => std::net::TcpListener::bind(address).map(drop),
+    };
+    is_free
+        .and_then(|()| chassis::bind(address, cores))
+        .with_context(|| format!("listen on `{address}`"))
+        .context(TAKEN)
 }
 
 fn open_journal(plan: &crate::config::JournalPlan) -> Result<Journal> {

@@ -25,6 +25,23 @@ fn wrong_usage_is_exit_code_2() {
     let folder = testkit::TempDir::new().unwrap();
     assert_eq!(run(&["serv"], folder.path()).0, 2);
     assert_eq!(run(&["config", "check", "--nonsense"], folder.path()).0, 2);
+    assert_eq!(run(&["rollout", "set"], folder.path()).0, 2);
+    assert_eq!(run(&["rollout", "set", "--kill", "perhaps"], folder.path()).0, 2);
+}
+
+#[test]
+fn an_address_that_something_listens_on_is_refused_with_a_hint() {
+    let folder = testkit::TempDir::new().unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    let free = format!("127.0.0.1:{}", testkit::free_port());
+    for (public, admin) in [(&taken, &free), (&free, &taken)] {
+        let demo = ["demo", "--seconds", "1", "--public", public, "--admin", admin];
+        let (code, _, err) = run(&demo, folder.path());
+        assert_eq!(code, 1, "{err}");
+        assert!(err.contains(&format!("listen on `{taken}`")), "{err}");
+        assert!(err.contains("\nhint: "), "{err}");
+    }
 }
 
 #[test]

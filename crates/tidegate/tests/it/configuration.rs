@@ -77,3 +77,41 @@ fn the_example_configuration_has_no_errors() {
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("no errors"), "{out}");
 }
+
+#[test]
+fn what_cannot_work_as_configured_is_said() {
+    let folder = testkit::TempDir::new().unwrap();
+    let file = folder.path().join("tidegate.toml");
+    let text = r#"
+        [profiles]
+        file = "profiles.db"
+        every = "2s"
+    "#;
+    std::fs::write(&file, text).unwrap();
+    let (code, _, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 78, "{err}");
+    assert!(err.contains("`profiles.every`"), "{err}");
+
+    let text = r#"
+        [listen]
+        admin = "0.0.0.0:8081"
+        [[model]]
+        name = "news"
+        file = "absent.json"
+        items = "absent.jsonl"
+        [[route]]
+        path = "/list"
+        to = "model:news"
+        personalise = { user = "cookie:userId" }
+        [[route]]
+        path = "/read"
+        collect = "only"
+    "#;
+    std::fs::write(&file, text).unwrap();
+    let (code, out, err) = run(&["config", "check"], folder.path());
+    assert_eq!(code, 0, "{err}");
+    for note in ["`listen.admin`", "`/list` personalises", "`/read` collects", "absent.jsonl"] {
+        let said = out.lines().any(|line| line.starts_with("note: ") && line.contains(note));
+        assert!(said, "no note of {note} in\n{out}");
+    }
+}

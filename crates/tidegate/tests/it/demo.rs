@@ -106,6 +106,17 @@ fn formats_methods_and_explanations_are_as_the_readme_says() {
 }
 
 #[test]
+fn a_second_demo_does_not_share_the_first_ones_address() {
+    let first = demo(&["--no-readers"]);
+    let (public, admin) = (first.public.to_string(), format!("127.0.0.1:{}", free_port()));
+    let second = Command::new(BINARY)
+        .args(["demo", "--seconds", "1", "--public", &public, "--admin", &admin])
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(1));
+}
+
+#[test]
 fn simulated_readers_close_the_loop_and_the_demo_ends_by_itself() {
     let mut demo = demo(&["--seconds", "8", "--rate", "400"]);
     until("personalised answers", || {

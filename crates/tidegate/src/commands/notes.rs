@@ -1,0 +1,60 @@
+//! What an operator should know of a configuration that is not wrong: parts that are asked for and
+//! cannot work as it stands.
+
+use std::path::Path;
+
+use crate::config::Plan;
+
+/// Returns one line for each.
+pub fn of(plan: &Plan) -> Vec<String> {
+    let mut notes = Vec::new();
+    let hashed = plan.journal.as_ref().is_some_and(|journal| journal.user_key.is_some());
+    if hashed && plan.profiles.is_some() {
+        notes.push(
+            "`user = \"hash\"`: the profile file holds hashes and does not serve Varnish".into(),
+        );
+    }
+    if plan.journal.is_none() {
+        notes.push("without [journal] nothing is recorded".into());
+    }
+    if !plan.admin.ip().is_loopback() && plan.admin_token.is_none() {
+        let admin = plan.admin;
+        notes.push(format!("`listen.admin` {admin} answers loopback only, until there is a token"));
+    }
+    routes(plan, &mut notes);
+    files(plan, &mut notes);
+    notes
+}
+
+fn routes(plan: &Plan, notes: &mut Vec<String>) {
+    for route in &plan.gateway.routes {
+        let name = &route.name;
+        if route.collect.is_some() && plan.journal.is_none() {
+            notes.push(format!("route `{name}` collects, but there is no [journal] to keep it"));
+        } else if route.personalise.is_some() && route.collect.is_none() && plan.profiles.is_none()
+        {
+            notes.push(format!(
+                "route `{name}` personalises, but without [profiles] everybody gets the generic \
+                 answer"
+            ));
+        }
+    }
+}
+
+fn files(plan: &Plan, notes: &mut Vec<String>) {
+    let mut missing = |what: &str, file: &Path| {
+        if !file.exists() {
+            notes.push(format!("{what} `{}` is not there yet", file.display()));
+        }
+    };
+    for model in &plan.models {
+        missing("the model file", &model.file);
+        missing("the items file", &model.items);
+    }
+    if let Some(profiles) = &plan.profiles {
+        if profiles.every.is_none() {
+            missing("the profile file", &profiles.file);
+        }
+        profiles.items.iter().for_each(|items| missing("the items file of [profiles]", items));
+    }
+}

@@ -1,0 +1,24 @@
+//! What a user can do about an error; printed on a line of its own, after the causes.
+
+use std::fmt;
+
+/// A hint, attached with `anyhow::Context::context`.
+#[derive(Debug, Clone, Copy)]
+pub struct Hint(pub &'static str);
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// Returns the chain of causes on one line, and the outermost hint.
+pub fn split(error: &anyhow::Error) -> (String, Option<Hint>) {
+    let hint = error.downcast_ref::<Hint>().copied();
+    let causes: Vec<String> = error
+        .chain()
+        .map(ToString::to_string)
+        .filter(|cause| hint.is_none_or(|hint| cause != hint.0))
+        .collect();
+    (causes.join(": "), hint)
+}
