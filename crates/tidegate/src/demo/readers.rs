@@ -1,10 +1,11 @@
 //! Simulated readers: each asks for recommendations and reads what it likes, at a bounded rate.
 //!
 //! A reader likes categories as its line in `readers.tsv` says. It goes down the list and reads an
-//! item with a probability of its liking for the item's category; so a list that fits is read from
-//! more often, and the figures show it.
+//! item with a probability of its liking for the item's category, and nothing twice; so a list that
+//! fits is read from more often, and the figures show it. They compare readers with a profile only:
+//! whoever has none yet reads less, whatever is shown.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,14 +29,15 @@ const READS: f64 = 0.15;
 pub struct Readers {
     stopped: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// Lists shown and lists read from, for personalised answers and for others.
+    /// Lists shown to readers with a profile and lists read from: generic ones (held back by the
+    /// rollout), then personalised ones.
     pub seen: Arc<[Seen; 2]>,
 }
 
 /// How lists were received.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// Lists shown to readers with an id.
+    /// Lists shown.
     pub shown: AtomicU64,
     /// Lists of which something was read.
     pub read: AtomicU64,
@@ -44,6 +46,7 @@ pub struct Seen {
 struct Reader {
     id: String,
     likes: HashMap<String, f64>,
+    has_read: HashSet<String>,
 }
 
 impl Readers {
@@ -119,25 +122,31 @@ impl Play {
         if anonymous {
             return Ok(());
         }
-        let own = reply.field("tidegate-decision") == Some("personalised");
-        let seen = Arc::clone(&self.seen);
-        let seen = &seen[usize::from(own)];
-        seen.shown.fetch_add(1, Ordering::Relaxed);
         let request = list["request_id"].as_str().unwrap_or("");
         let mut any = false;
         for item in list["items"].as_array().map_or(&[][..], Vec::as_slice) {
-            let category = item["category"].as_str().unwrap_or("");
-            let liking = self.readers[reader].likes.get(category).copied().unwrap_or(0.0);
-            if self.dice.roll() < READS * liking {
-                let id = item["id"].as_str().unwrap_or("");
+            let id = item["id"].as_str().unwrap_or("");
+            if self.reads(reader, id, item["category"].as_str().unwrap_or("")) {
                 let target = format!("/1/feedback/read?item={id}&request={request}");
                 self.wait();
                 client.send("POST", &target, &cookie, b"")?;
                 any = true;
             }
         }
-        seen.read.fetch_add(u64::from(any), Ordering::Relaxed);
+        let group = match reply.field("tidegate-decision") {
+            Some("held-out" | "outside-rollout") => 0,
+            Some("personalised") => 1,
+            _ => return Ok(()),
+        };
+        self.seen[group].shown.fetch_add(1, Ordering::Relaxed);
+        self.seen[group].read.fetch_add(u64::from(any), Ordering::Relaxed);
         Ok(())
+    }
+
+    fn reads(&mut self, reader: usize, id: &str, category: &str) -> bool {
+        let reader = &mut self.readers[reader];
+        let liking = reader.likes.get(category).copied().unwrap_or(0.0);
+        self.dice.roll() < READS * liking && reader.has_read.insert(id.to_owned())
     }
 
     fn wait(&mut self) {
@@ -159,7 +168,7 @@ fn parse(line: &str) -> Option<Reader> {
         let (category, share) = pair.split_once(':')?;
         Some((category.to_owned(), share.parse().ok()?))
     });
-    Some(Reader { id, likes: likes.collect::<Option<_>>()? })
+    Some(Reader { id, likes: likes.collect::<Option<_>>()?, has_read: HashSet::new() })
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): the same readers do the same at every run.

@@ -125,11 +125,13 @@ impl Screen {
 
 /// How often a list was read from, personalised against not: a planted effect.
 fn uplift(readers: &Readers) -> String {
-    let share = |index: usize| {
+    let share = |index: usize, kind: &str| {
         let seen = &readers.seen[index];
-        percent(seen.read.load(Ordering::Relaxed), seen.shown.load(Ordering::Relaxed))
+        let shown = seen.shown.load(Ordering::Relaxed);
+        format!("{:.1} % of {shown} {kind}", percent(seen.read.load(Ordering::Relaxed), shown))
     };
-    format!("{:.1} % of personalised, {:.1} % of generic ones", share(1), share(0))
+    let (own, generic) = (share(1, "personalised"), share(0, "generic"));
+    format!("{own}, {generic} (readers with a profile)")
 }
 
 fn on_one_line(summary: &str) -> String {
