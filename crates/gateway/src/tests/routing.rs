@@ -125,3 +125,17 @@ fn what_no_route_takes_is_404_in_json() {
     assert_eq!((reply.status, reply.text()), (404, "{\"error\":\"no such resource\"}\n"));
     assert_eq!(reply.header("cache-status"), Some("tidegate; detail=no-route"));
 }
+
+#[test]
+fn http_1_0_clients_are_served_though_they_name_no_host() {
+    let (a, b) = origins();
+    let route = "[[route]]\npath = \"/{*rest}\"\nto = \"upstream:a\"\ncache = { ttl = \"60s\" }\n";
+    let served = serve(&(upstreams(&a, &b) + route));
+    for _ in 0..2 {
+        let mut client = Client::connect(served.address).unwrap();
+        client.write_raw(b"GET /old HTTP/1.0\r\n\r\n").unwrap();
+        let reply = String::from_utf8(client.read_to_close().unwrap()).unwrap();
+        assert!(reply.starts_with("HTTP/1.1 200 ") && reply.ends_with("\r\n\r\na"), "{reply}");
+    }
+    assert_eq!(a.count("/old"), 1);
+}
