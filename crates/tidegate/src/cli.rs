@@ -137,7 +137,8 @@ pub enum RolloutCommand {
         #[arg(long, value_name = "SHARE")]
         hold_out: Option<String>,
         /// The kill switch: `on` gives everybody the generic answer.
-        #[arg(long, value_name = "on|off", value_parser = ["on", "off"], hide_possible_values = true)]
+        #[arg(long, value_name = "on|off", value_parser = ["on", "off"])]
+        #[arg(hide_possible_values = true)]
         kill: Option<String>,
         /// Forget every change: the configuration stands again.
         #[arg(long, conflicts_with_all = ["rollout", "hold_out", "kill", "route"])]
