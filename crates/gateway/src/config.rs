@@ -72,7 +72,7 @@ pub struct RouteConfig {
     /// that is left. A capture behind a last dot is a format: it may be left out, which means its
     /// first value; a value that is not allowed is 404.
     pub path: Option<String>,
-    /// Methods; another one is answered 405 with `Allow`.
+    /// Methods; another one is answered 405 with `Allow`. GET brings HEAD with it.
     /// Default: GET and HEAD for a model's route, GET, HEAD and POST for a collection route, all
     /// methods otherwise.
     pub methods: Option<Vec<String>>,

@@ -568,7 +568,15 @@ fn methods(
         _ => &[],
     };
     match given {
-        Some(given) => given.into_iter().map(|m| m.to_ascii_uppercase().into()).collect(),
+        Some(given) => {
+            let mut methods: Vec<Box<str>> =
+                given.into_iter().map(|method| method.to_ascii_uppercase().into()).collect();
+            // Whoever may GET a resource may ask for its head (RFC 9110 §9.3.2).
+            if methods.iter().any(|m| **m == *"GET") && !methods.iter().any(|m| **m == *"HEAD") {
+                methods.push("HEAD".into());
+            }
+            methods
+        }
         None => default.iter().map(|m| (*m).into()).collect(),
     }
 }

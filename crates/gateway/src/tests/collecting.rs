@@ -86,7 +86,7 @@ fn a_preflight_is_answered_here_and_simple_requests_are_permitted_to_named_origi
     assert_eq!((preflight.status, origin.requests().len()), (204, 0));
     for (name, value) in [
         ("access-control-allow-origin", "https://a.example"),
-        ("access-control-allow-methods", "GET, POST"),
+        ("access-control-allow-methods", "GET, POST, HEAD"),
         ("access-control-allow-headers", "X-Own"),
         ("access-control-allow-credentials", "true"),
         ("access-control-max-age", "300"),
