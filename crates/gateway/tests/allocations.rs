@@ -2,11 +2,8 @@
 //! serves, from one recorded exchange to the next: whatever reading, answering and writing cost.
 //!
 //! Claim: at most two; in truth none.
-#![expect(unsafe_code, reason = "a global allocator that counts is an unsafe trait")]
 #![expect(clippy::unwrap_used, reason = "a test can do nothing else about an error")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,37 +13,11 @@ use chassis::{Drain, Limits, WorkPool, bind};
 use exchange::{CacheResult, ExchangeRef};
 use gateway::{Durable, Edge, Gateway, Plan, Profile, Profiles, Record, Role, Sections};
 use metrics::Registry;
-use testkit::{Client, Origin, OriginReply};
+use testkit::{Client, CountingAllocator, Origin, OriginReply, allocated};
 use tokio::task::LocalSet;
 
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on unchanged to the system allocator; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: the caller's obligations are those of the system allocator.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from the system allocator with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: `pointer` came from the system allocator with this layout.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Notes the count at the end of each hit.
 struct Ends(Arc<Mutex<Vec<usize>>>);
@@ -55,7 +26,7 @@ impl Record for Ends {
     fn record(&self, exchange: &ExchangeRef<'_>, _: bool) -> bool {
         if exchange.cache == CacheResult::Hit {
             // The vector has room for all, so noting costs nothing that would be counted.
-            self.0.lock().expect("no test panics while it holds the lock").push(COUNT.get());
+            self.0.lock().expect("no test panics while it holds the lock").push(allocated());
         }
         true
     }

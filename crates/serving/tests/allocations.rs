@@ -2,43 +2,15 @@
 //!
 //! Claim: at most 20 in a warm thread, whatever the number of candidates; in truth none but what
 //! the reply's buffer and a long impression take.
-#![expect(unsafe_code, reason = "a global allocator that counts is an unsafe trait")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::fmt::Write as _;
 
 use profiles::Profile;
 use serving::{CandidatesPlan, ModelPlan, Ranking, RecommendParams};
-
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on unchanged to the system allocator; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: the caller's obligations are those of the system allocator.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from the system allocator with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: `pointer` came from the system allocator with this layout.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
+use testkit::{CountingAllocator, allocated};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// A model of 50 live features over `count` items, with a set of 674 of them.
 fn ranking(count: usize) -> (tempfile::TempDir, Ranking) {
@@ -81,16 +53,16 @@ fn ranking(count: usize) -> (tempfile::TempDir, Ranking) {
     (folder, Ranking::open(vec![plan]))
 }
 
-fn allocations(mut work: impl FnMut()) -> usize {
+fn cost_of(mut work: impl FnMut()) -> usize {
     // The first request of a thread makes the memory that later ones use again.
     work();
-    let before = COUNT.get();
+    let before = allocated();
     work();
-    COUNT.get() - before
+    allocated() - before
 }
 
 fn of_body(ranking: &Ranking, body: &str) -> usize {
-    allocations(|| {
+    cost_of(|| {
         let mut reply = Vec::with_capacity(256);
         ranking.rank_body("m", body.as_bytes(), Some("id"), &mut reply).expect("a good body");
         assert!(reply.len() > 100);
@@ -124,7 +96,7 @@ fn a_recommendation_allocates_at_most_twenty_times() {
     let profile = Profile::parse(data).unwrap();
     let params =
         RecommendParams { request_id: "id", decision: "personalised", ..Default::default() };
-    let count = allocations(|| {
+    let count = cost_of(|| {
         let mut reply = Vec::with_capacity(256);
         ranking.recommend("m", Some(&profile), &params, &mut reply).unwrap();
     });

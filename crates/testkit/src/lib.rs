@@ -8,6 +8,7 @@
 //! Refuses: tokio, HTTP libraries (a fixture must be able to speak wrongly), product nouns.
 
 mod client;
+mod counting;
 mod gate;
 mod message;
 mod origin;
@@ -16,6 +17,7 @@ mod reply;
 mod server;
 
 pub use client::{Call, Client, Reply};
+pub use counting::{CountingAllocator, allocated};
 pub use gate::Gate;
 pub use message::Headers;
 pub use origin::{Origin, OriginRequest};
