@@ -142,8 +142,8 @@ fn model(model: &serving::ModelStatus) -> Value {
         "name": model.name, "version": model.version, "items": model.items,
         "generation": model.file.generation,
         "age_s": model.file.age.map(|age| age.as_secs()),
-        "error": model.file.fault.as_ref().map(|fault| fault.message.clone()),
-        "items_error": model.items_file.fault.as_ref().map(|fault| fault.message.clone()),
+        "error": fault(&model.file),
+        "items_error": fault(&model.items_file),
     })
 }
 
@@ -154,7 +154,7 @@ fn profiles(profiles: &profiles::Profiles) -> Value {
         "age_s": status.watched.age.map(|age| age.as_secs()),
         "rows": status.file.as_ref().and_then(|file| file.rows),
         "resident_bytes": status.file.as_ref().and_then(|file| file.resident_bytes),
-        "error": status.watched.fault.map(|fault| fault.message),
+        "error": fault(&status.watched),
     })
 }
 
