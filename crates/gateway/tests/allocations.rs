@@ -86,6 +86,7 @@ fn allocations(origin: &Origin, target: &str, headers: &[(&str, &str)]) -> Vec<u
     serving.join().unwrap();
     let ends = ends.lock().unwrap();
     assert_eq!(ends.len(), HITS - 1, "all but the first were hits");
+    assert!(ends[0] > 0, "the miss before them was counted");
     ends.windows(2).map(|pair| pair[1] - pair[0]).skip(50).collect()
 }
 

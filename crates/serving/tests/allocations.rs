@@ -57,6 +57,7 @@ fn cost_of(mut work: impl FnMut()) -> usize {
     // The first request of a thread makes the memory that later ones use again.
     work();
     let before = allocated();
+    assert!(before > 0, "allocations are counted");
     work();
     allocated() - before
 }
