@@ -127,7 +127,8 @@ impl Admin {
         self.gate(head).map_err(|(status, why)| (status, why.to_owned()))?;
         let mut here = self.doors.iter().filter(|door| door.path == head.path()).peekable();
         if here.peek().is_none() {
-            let paths: Vec<&str> = self.doors.iter().map(|door| door.path).collect();
+            let mut paths: Vec<&str> = self.doors.iter().map(|door| door.path).collect();
+            paths.dedup();
             return Err((404, format!("no such page; there are {}", paths.join(" "))));
         }
         let method = if head.method() == "HEAD" { "GET" } else { head.method() };

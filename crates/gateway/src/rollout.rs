@@ -1,7 +1,7 @@
 //! Who of the users with a profile is let in: sticky, salted, monotonic; and the guard that takes
 //! the share back when the personalised answer is too slow or fails.
 //!
-//! A user's place is a keyed hash on a circle of 2^64; the held-out share lies at its end, the
+//! A user's place is a salted hash scaled to a million; the held-out share lies at its end, the
 //! rollout at its start, so raising either never moves anybody else. Source document 000 drew anew
 //! for each request instead (`mode = "dice"`).
 

@@ -136,7 +136,7 @@ fn print_config(file: &Path) -> Result<()> {
     let plan = load(file)?;
     let text =
         std::fs::read_to_string(file).with_context(|| format!("read `{}`", file.display()))?;
-    print!("{text}");
+    text.lines().for_each(|line| println!("{}", without_secret(line)));
     let live = plan.root.join("data/live.toml");
     match std::fs::read_to_string(&live) {
         Ok(changes) => {
@@ -146,6 +146,16 @@ fn print_config(file: &Path) -> Result<()> {
         Err(_) => println!("\n# No live changes."),
     }
     Ok(())
+}
+
+/// A line of the configuration, its value hidden when it is a secret.
+fn without_secret(line: &str) -> String {
+    const SECRETS: [&str; 2] = ["admin_token", "user_key"];
+    let name = line.split('=').next().unwrap_or("").trim();
+    if SECRETS.contains(&name) {
+        return format!("{name} = \"…\"  # hidden");
+    }
+    line.to_owned()
 }
 
 fn build_profiles(plan: &Plan) -> Result<()> {

@@ -115,3 +115,14 @@ fn what_cannot_work_as_configured_is_said() {
         assert!(said, "no note of {note} in\n{out}");
     }
 }
+
+#[test]
+fn printing_the_configuration_hides_its_secrets() {
+    let folder = testkit::TempDir::new().unwrap();
+    let text =
+        "[listen]\nadmin_token = \"hush\"\n\n[journal]\nuser = \"hash\"\nuser_key = \"hush\"\n";
+    std::fs::write(folder.path().join("tidegate.toml"), text).unwrap();
+    let (code, out, err) = run(&["config", "print"], folder.path());
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("user = \"hash\"") && !out.contains("hush"), "{out}");
+}
