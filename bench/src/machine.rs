@@ -49,7 +49,7 @@ pub fn today() -> String {
     first_line("date", &["-u", "+%Y-%m-%d"])
 }
 
-/// CPU time that neither this process nor its children used: who else was on the machine.
+/// CPU time that neither this process nor its servers used: who else was on the machine.
 pub struct Noise {
     busy_ticks: u64,
     total_ticks: u64,
@@ -63,22 +63,25 @@ impl Noise {
         Ok(Self { busy_ticks, total_ticks, ours_ticks: our_ticks()? })
     }
 
-    /// The share of all cores' time that others used since; servers that have ended count as ours.
-    pub fn share(&self) -> Result<f64> {
+    /// The share of all cores' time that others used since; servers that have ended count as ours,
+    /// and so do `servers_us` of those that still run.
+    pub fn share(&self, servers_us: f64) -> Result<f64> {
         let (busy, total) = machine_ticks()?;
-        let others =
-            (busy - self.busy_ticks).saturating_sub(our_ticks()?.saturating_sub(self.ours_ticks));
-        Ok(others as f64 / (total - self.total_ticks).max(1) as f64)
+        let ticks_per_us = rustix::param::clock_ticks_per_second() as f64 / 1e6;
+        let ours = our_ticks()?.saturating_sub(self.ours_ticks) as f64 + servers_us * ticks_per_us;
+        let others = (busy - self.busy_ticks) as f64 - ours;
+        Ok(others.max(0.0) / (total - self.total_ticks).max(1) as f64)
     }
 }
 
-/// User, nice, system, interrupt and steal ticks, and all ticks, of all cores.
+/// Ticks in which the cores were busy, with us, with others or for another machine; and all ticks.
 fn machine_ticks() -> Result<(u64, u64)> {
     let stat = fs::read_to_string("/proc/stat").context("read `/proc/stat`")?;
     let first = stat.lines().next().context("read `/proc/stat`: empty")?;
     let ticks: Vec<u64> =
         first.split_whitespace().skip(1).filter_map(|word| word.parse().ok()).collect();
-    // user nice system idle iowait irq softirq steal; guest time is contained in user.
+    // user nice system idle iowait irq softirq steal; guest time is in user. The loopback's
+    // interrupts are part of the time that the scheduler books to whoever sent the packet.
     let total: u64 = ticks.iter().take(8).sum();
     let idle: u64 = ticks.iter().skip(3).take(2).sum();
     Ok((total - idle, total))

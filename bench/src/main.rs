@@ -61,7 +61,7 @@ fn main() -> Result<()> {
         println!("{}: {}", row.name, row.what);
         let noise = machine::Noise::start()?;
         let measurements = (row.run)(&setup)?;
-        let result = results::RowResult::new(row, &setup, noise.share()?, measurements);
+        let result = results::RowResult::new(row, &setup, noise.share(0.0)?, measurements);
         print!("{}", publish::plain(&result));
         if arguments.write {
             results::store(&setup, &result)?;

@@ -9,6 +9,7 @@ use anyhow::{Result, ensure};
 use load::{Arrivals, Plan, Report, Requests, Stop, Target};
 use serde::{Deserialize, Serialize};
 
+use crate::machine::Noise;
 use crate::process::{Cpu, Server};
 
 /// One trial of one server.
@@ -22,6 +23,8 @@ pub struct Trial {
     pub p50_us: f64,
     /// 99th percentile of the latency.
     pub p99_us: f64,
+    /// Share of the machine that other programs used meanwhile.
+    pub others: f64,
 }
 
 impl Trial {
@@ -34,9 +37,10 @@ impl Trial {
         plan: &Plan,
         requests: &mut (impl Requests + ?Sized),
     ) -> Result<Self> {
-        let before = server.cpu()?;
+        let (noise, before) = (Noise::start()?, server.cpu()?);
         let report = load::run(plan, requests)?;
         let cpu = server.cpu()?.since(before);
+        let others = noise.share(cpu.total_us())?;
         ensure!(report.is_clean(), "server `{}`: {}", server.name, complaint(&report));
         let each = report.requests.max(1) as f64;
         Ok(Self {
@@ -44,7 +48,26 @@ impl Trial {
             rate: report.rate(),
             p50_us: report.latency.value_at_quantile(0.50) as f64,
             p99_us: report.latency.value_at_quantile(0.99) as f64,
+            others,
         })
+    }
+
+    /// Makes the trial up to three times, until nobody else uses the machine; the quietest counts.
+    /// How quiet it was does not depend on the server, so this favours no one.
+    fn quietest(side: &Side<'_>, plan: &Plan) -> Result<Self> {
+        const OTHERS_MAX: f64 = 0.02;
+        let attempt = || Self::run(side.server, plan, &mut *(side.requests)());
+        let mut quietest = attempt()?;
+        for _ in 1..3 {
+            if quietest.others <= OTHERS_MAX {
+                break;
+            }
+            let trial = attempt()?;
+            if trial.others < quietest.others {
+                quietest = trial;
+            }
+        }
+        Ok(quietest)
     }
 }
 
@@ -75,12 +98,7 @@ pub fn alternate(
         for turn in 0..sides.len() {
             let index = (round + turn) % sides.len();
             let side = &sides[index];
-            let mut requests = (side.requests)();
-            trials[index].push(Trial::run(
-                side.server,
-                &plan(side.server.target()),
-                &mut *requests,
-            )?);
+            trials[index].push(Trial::quietest(side, &plan(side.server.target()))?);
         }
     }
     Ok(trials)
@@ -168,6 +186,7 @@ pub fn describe(name: &str, trials: &[Trial]) -> Vec<Measurement> {
         figure("requests/s", |trial| trial.rate),
         figure("p50 µs", |trial| trial.p50_us),
         figure("p99 µs", |trial| trial.p99_us),
+        figure("others on the machine %", |trial| 100.0 * trial.others),
     ]
 }
 

@@ -52,10 +52,12 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     let rate_at_70 = 0.7 * Measurement::new("maximum", "requests/s", rates).value;
     let open = alternate(setup.rounds, &sides, &poisson(setup.trial, rate_at_70))?.remove(0);
     let case = "open loop at 70 %";
-    measurements.push(Measurement::new(case, "requests/s", open.iter().map(|trial| trial.rate)));
-    measurements.push(Measurement::new(case, "p50 µs", open.iter().map(|trial| trial.p50_us)));
-    let p99 = Measurement::new(case, "p99 µs", open.iter().map(|trial| trial.p99_us));
-    measurements.push(p99.at_most(3000.0, "below 3 ms"));
+    for mut measurement in describe(case, &open) {
+        if measurement.figure == "p99 µs" {
+            measurement = measurement.at_most(3000.0, "below 3 ms");
+        }
+        measurements.push(measurement);
+    }
     Ok(measurements)
 }
 
