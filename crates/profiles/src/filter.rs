@@ -1,10 +1,12 @@
 //! The compact filter: a file's keys in memory, as hashes, which say without SQLite whether a
 //! user has a profile.
 //!
-//! Hashes of 64 bits, sorted, with an index by their leading bits that leads to the four or so
-//! that may match: one look at the index, one at the hashes. 9 bytes for each profile.
-//! A user without a profile is taken for one with a probability of profiles / 2^64, three in 10^13
-//! for five million; the hash is seeded per file, so nobody can look for such an id.
+//! Hashes of 64 bits in an open table with linear probing (Knuth, TAOCP 3, 6.4), two thirds full.
+//! A hash's own place and those that follow lie in one cache line or two, so a look-up among
+//! millions waits for memory once: half of what sorted hashes behind an index take. 12 bytes for
+//! each profile.
+//! A user without a profile is taken for one with a probability of a few in 2^64; the hash is
+//! seeded per file, so nobody can look for such an id.
 //! A binary fuse filter takes 1.1 bytes and is as fast for users without a profile, but then
 //! leaves users with one to SQLite, at 4 µs instead of 0.2 for each of their cached answers.
 
@@ -12,15 +14,13 @@ use std::hash::BuildHasher;
 
 use foldhash::quality::RandomState;
 
-/// Hashes per entry of the index, on average.
-const BUCKET: usize = 4;
+/// Marks a free slot; a hash of this value is kept as its neighbour.
+const FREE: u64 = 0;
 
+// Invariant: at least a third of the slots is free, so that every probe ends.
 pub(crate) struct Filter {
     state: RandomState,
-    hashes: Box<[u64]>,
-    /// Where the hashes begin whose leading bits are the index of the entry; one more at the end.
-    starts: Box<[u32]>,
-    shift: u32,
+    slots: Box<[u64]>,
 }
 
 /// The keys of a file in the making.
@@ -35,7 +35,7 @@ impl Keys {
     }
 
     pub fn push(&mut self, key: &[u8]) {
-        self.hashes.push(self.state.hash_one(key));
+        self.hashes.push(hash(&self.state, key));
     }
 
     pub fn len(&self) -> usize {
@@ -45,37 +45,43 @@ impl Keys {
     /// Returns the keys ready for look-ups; none if there are more than 2^32.
     pub fn settle(mut self) -> Option<Filter> {
         u32::try_from(self.hashes.len()).ok()?;
+        // In the order of their places, so that filling the table walks through memory once.
         self.hashes.sort_unstable();
-        let buckets = (self.hashes.len() / BUCKET).next_power_of_two().max(2);
-        let shift = u64::BITS - buckets.ilog2();
-        let mut starts = Vec::with_capacity(buckets + 1);
-        for (at, hash) in self.hashes.iter().enumerate() {
-            let bucket = (hash >> shift) as usize;
-            while starts.len() <= bucket {
-                starts.push(at as u32);
-            }
+        let mut slots = vec![FREE; self.hashes.len() / 2 * 3 + 4].into_boxed_slice();
+        for hash in self.hashes {
+            let slot = probe(&slots, hash);
+            slots[slot] = hash;
         }
-        starts.resize(buckets + 1, self.hashes.len() as u32);
-        Some(Filter {
-            state: self.state,
-            hashes: self.hashes.into_boxed_slice(),
-            starts: starts.into_boxed_slice(),
-            shift,
-        })
+        Some(Filter { state: self.state, slots })
     }
 }
 
 impl Filter {
     pub fn holds(&self, key: &[u8]) -> bool {
-        let hash = self.state.hash_one(key);
-        let bucket = (hash >> self.shift) as usize;
-        let (from, to) = (self.starts[bucket] as usize, self.starts[bucket + 1] as usize);
-        self.hashes[from..to].contains(&hash)
+        let hash = hash(&self.state, key);
+        self.slots[probe(&self.slots, hash)] == hash
     }
 
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.hashes) + size_of_val(&*self.starts)
+        size_of_val(&*self.slots)
     }
+}
+
+fn hash(state: &RandomState, key: &[u8]) -> u64 {
+    state.hash_one(key).max(FREE + 1)
+}
+
+/// Returns the slot that holds `hash`, or the free one where it would be.
+fn probe(slots: &[u64], hash: u64) -> usize {
+    // The hash scaled to the table: its leading bits decide (Lemire 2016, "fast range").
+    let mut slot = ((u128::from(hash) * slots.len() as u128) >> 64) as usize;
+    while slots[slot] != hash && slots[slot] != FREE {
+        slot += 1;
+        if slot == slots.len() {
+            slot = 0;
+        }
+    }
+    slot
 }
 
 #[cfg(test)]
