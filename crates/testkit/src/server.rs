@@ -33,7 +33,7 @@ pub fn require(program: &str, absent: Absent) -> Option<PathBuf> {
         let text = format!("`{program}` is not installed; `cargo xtask setup --test` installs it");
         match absent {
             Absent::Panic => panic!("{text}"),
-            Absent::Skip => announce(&text),
+            Absent::Skip => skip(&text),
         }
     }
     found
@@ -46,9 +46,9 @@ fn find(program: &str) -> Option<PathBuf> {
     output.status.success().then(|| PathBuf::from(path.trim()))
 }
 
-/// Writes past the capture of the test runner: a skipped test must never be silent, and `cargo
-/// xtask ci` counts these lines.
-fn announce(text: &str) {
+/// Says why a test cannot run here. Writes past the capture of the test runner: a skipped test must
+/// never be silent, and `cargo xtask ci` counts these lines.
+pub fn skip(text: &str) {
     drop(writeln!(io::stdout(), "\nSKIPPED: {text}"));
 }
 

@@ -5,6 +5,7 @@
 mod cli;
 mod configuration;
 mod demo;
+mod full_disk;
 mod learning;
 mod profiles;
 mod recording;
