@@ -20,8 +20,8 @@ const ROUND: Duration = Duration::from_secs(60);
 
 /// Bytes compressed at a stretch: about a third of a millisecond.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Rest after each stretch, as a multiple of it. The lowest priority alone still cost requests on
-/// the same core up to 12 ms at the 99th percentile; in short stretches nobody waits for long.
+/// Rest after each stretch, as a multiple of it: at most a third of a core goes into compression,
+/// even when the machine has nothing more urgent to do.
 const REST: u32 = 2;
 /// Level 3 is zstd's default: about a tenth of the size for journal lines at over 200 MB/s.
 const LEVEL: i32 = 3;
