@@ -22,7 +22,7 @@ use crate::listen::Limits;
 /// Bodies up to this length are copied behind the head and go out in one write.
 const ONE_WRITE_BYTES_MAX: usize = 32 * 1024;
 /// Bytes read from a client that was refused before the socket is closed on it.
-const LINGER_BYTES_MAX: usize = 256 * 1024;
+const LINGER_BYTES_MAX: usize = 4 << 20;
 
 /// Answers requests; what a role implements.
 #[expect(async_fn_in_trait, reason = "a connection stays on the thread that accepted it")]
