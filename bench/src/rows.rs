@@ -7,6 +7,7 @@ mod hit;
 mod hit_nolog;
 mod idle;
 mod no_profile;
+mod overload;
 mod personalised;
 mod rank;
 mod rollout;
@@ -38,6 +39,7 @@ pub const ROWS: &[Row] = &[
     personalised::ROW,
     rank::ROW,
     coalesce::ROW,
+    overload::ROW,
     connections::ROW,
     rollout::ROW,
     idle::ROW,

@@ -26,22 +26,7 @@ const USERS: usize = 100_000;
 const PATH: &str = "/1/recommendations.json";
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
-    let data = ranking::write(setup)?;
-    let profiles = ranking::write_profiles(&data, USERS)?;
-    let sections = format!(
-        "[[model]]\nname = \"ranking\"\nfile = \"{data}/model.json\"\nitems = \
-        \"{data}/items.jsonl\"\n\
-         [profiles]\nfile = \"{profiles}\"\n\
-         [[route]]\npath = \"/1/recommendations.{{format:json}}\"\nto = \"model:ranking\"\n\
-         cache = {{ ttl = \"60s\" }}\n\
-         personalise = {{ user = \"cookie:userId\", rollout = \"100%\" }}\n",
-        data = data.display(),
-        profiles = profiles.display(),
-    );
-    let options =
-        tidegate::Options { name: "Tidegate", journal: true, sections: &sections, ready: PATH };
-    let ours = tidegate::start(setup, &options)?;
-    ours.wait_for_profiles(PATH, &format!("userId={}", ranking::user_id(0)))?;
+    let ours = start(setup)?;
     let sides = [side(&ours.server)];
     let at_most = alternate(setup.rounds, &sides, &closed_64(setup.trial))?.remove(0);
     let mut measurements = describe("maximum", &at_most);
@@ -61,14 +46,37 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     Ok(measurements)
 }
 
+/// Starts Tidegate with the ranking model and the users' profiles in use.
+pub(super) fn start(setup: &Setup) -> Result<tidegate::Tidegate> {
+    let data = ranking::write(setup)?;
+    let profiles = ranking::write_profiles(&data, USERS)?;
+    let sections = format!(
+        "[[model]]\nname = \"ranking\"\nfile = \"{data}/model.json\"\nitems = \
+        \"{data}/items.jsonl\"\n\
+         [profiles]\nfile = \"{profiles}\"\n\
+         [[route]]\npath = \"/1/recommendations.{{format:json}}\"\nto = \"model:ranking\"\n\
+         cache = {{ ttl = \"60s\" }}\n\
+         personalise = {{ user = \"cookie:userId\", rollout = \"100%\" }}\n",
+        data = data.display(),
+        profiles = profiles.display(),
+    );
+    let options =
+        tidegate::Options { name: "Tidegate", journal: true, sections: &sections, ready: PATH };
+    let ours = tidegate::start(setup, &options)?;
+    ours.wait_for_profiles(PATH, &format!("userId={}", ranking::user_id(0)))?;
+    Ok(ours)
+}
+
+/// The users take turns.
+pub(super) fn requests() -> Box<dyn Requests> {
+    let request = Request::get(PATH)
+        .header("Cookie", "theme=dark; userId=u########")
+        .expect_status(200)
+        .template()
+        .hole("########", counter(0, USERS as u64));
+    Box::new(request)
+}
+
 fn side(server: &Server) -> Side<'_> {
-    let make = || {
-        let request = Request::get(PATH)
-            .header("Cookie", "theme=dark; userId=u########")
-            .expect_status(200)
-            .template()
-            .hole("########", counter(0, USERS as u64));
-        Box::new(request) as Box<dyn Requests>
-    };
-    Side { name: server.name.clone(), server, requests: Box::new(make) }
+    Side { name: server.name.clone(), server, requests: Box::new(requests) }
 }

@@ -304,7 +304,8 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
         }
         let connection = &mut self.connections[slot];
         if self.scratch.is_empty() {
-            if !connection.idle && self.schedule.is_some() {
+            let rests = connection.in_flight.is_empty() && !connection.idle;
+            if rests && self.schedule.is_some() {
                 connection.idle = true;
                 self.idle.push(slot);
             }

@@ -19,6 +19,8 @@ enum Deed {
     Answer(&'static str),
     /// Busy with something else for so long first.
     AnswerAfter(Duration, &'static str),
+    /// One half at once, the other once so many requests have come.
+    AnswerHalfOnceSeen(u64, &'static str),
     /// Only once so many connections have been accepted.
     AnswerOnceAccepted(u64, &'static str),
     Close,
@@ -47,6 +49,16 @@ fn serve_stream<S: Read + Write>(stream: S, server: &Counts, deed: fn(u64) -> De
                     thread::yield_now();
                 }
                 answer
+            }
+            Deed::AnswerHalfOnceSeen(count, answer) => {
+                let (half, rest) = answer.split_at(answer.len() / 2);
+                if reader.get_mut().write_all(half.as_bytes()).is_err() {
+                    return;
+                }
+                while server.seen.load(Ordering::SeqCst) < count {
+                    thread::yield_now();
+                }
+                rest
             }
             Deed::AnswerOnceAccepted(count, answer) => {
                 while server.accepted.load(Ordering::SeqCst) < count {
@@ -224,6 +236,21 @@ fn open_loop_latency_counts_from_the_intended_time() {
     assert!(report.latency.min() >= half, "{} µs", report.latency.min());
     assert!(report.backlog_max >= 99);
     assert!(report.service.value_at_quantile(0.5) < report.latency.value_at_quantile(0.5));
+}
+
+#[test]
+fn open_loop_gives_no_request_to_a_connection_with_half_a_reply() {
+    // The other half of the first reply comes only when another connection brings a request.
+    let server = server(|n| match n {
+        0 => Deed::AnswerHalfOnceSeen(2, OK),
+        _ => Deed::Answer(OK),
+    });
+    let plan = Plan {
+        timeout: Duration::from_secs(5),
+        ..Plan::open(server.target(), Arrivals::Uniform { rate: 200.0 }, 2, Stop::Count(40))
+    };
+    let report = run(&plan, &mut get()).unwrap();
+    check_clean(&report, 40);
 }
 
 #[test]
