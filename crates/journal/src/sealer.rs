@@ -1,7 +1,8 @@
 //! The sealer: compresses segments that the writer has left, and deletes old ones.
 //!
 //! A segment is compressed into a temporary file, that is synced, then renamed, and only then is
-//! the plain one removed: at every point one of the two is complete. Runs at the lowest priority.
+//! the plain one removed: at every point one of the two is complete. Compression itself runs on a
+//! thread that gets only what the other threads leave of a core, and holds no lock.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -18,11 +19,10 @@ use crate::state::{Shared, set_alarm};
 /// How often the age of segments is looked at.
 const ROUND: Duration = Duration::from_secs(60);
 
-/// Bytes compressed at a stretch: about a third of a millisecond.
+/// Bytes compressed at a stretch, about a third of a millisecond; then the thread rests as long.
+/// A thread that runs when idle still gets a turn on a busy core now and then, and a turn lasts
+/// until the next tick, milliseconds away, unless it ends by itself.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Rest after each stretch, as a multiple of it: at most a third of a core goes into compression,
-/// even when the machine has nothing more urgent to do.
-const REST: u32 = 2;
 /// Level 3 is zstd's default: about a tenth of the size for journal lines at over 200 MB/s.
 const LEVEL: i32 = 3;
 
@@ -67,8 +67,6 @@ impl Bell {
 
 /// Runs until the journal closes.
 pub fn run(shared: &Shared) {
-    // Linux applies this to the calling thread only; without the right to it, all works the same.
-    let _ = rustix::process::setpriority_process(None, 19);
     loop {
         let compressed = compress_sealed(shared).map_err(|error| format!("compress: {error}"));
         // At the cap the next segment will not be made; the alarm says so before that.
@@ -104,7 +102,7 @@ fn compress(shared: &Shared, start: u64, end: u64) -> io::Result<()> {
         opened => opened?,
     };
     let input = At { file: source, at: 0 }.take(end - start);
-    let complete = disk.create(&temporary).and_then(|target| copy(shared, input, target));
+    let complete = disk.create(&temporary).and_then(|target| copy_when_idle(shared, input, target));
     if !matches!(complete, Ok(true)) {
         // Unfinished, it only takes room, of which there may be none.
         let _ = disk.remove(&temporary);
@@ -120,6 +118,21 @@ fn compress(shared: &Shared, start: u64, end: u64) -> io::Result<()> {
     }
     disk.sync_dir(shared.dir())?;
     disk.remove(&plain)
+}
+
+fn copy_when_idle(
+    shared: &Shared,
+    input: impl Read + Send,
+    target: Arc<dyn DiskFile>,
+) -> io::Result<bool> {
+    thread::scope(|scope| {
+        let copying = thread::Builder::new().name("journal-compress".to_owned());
+        let copying = copying.spawn_scoped(scope, || {
+            stdx::run_when_idle();
+            copy(shared, input, target)
+        })?;
+        copying.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Returns whether all was copied and synced, which it is unless the journal closes.
@@ -138,7 +151,7 @@ fn copy(shared: &Shared, mut input: impl Read, target: Arc<dyn DiskFile>) -> io:
         }
         encoder.write_all(&chunk[..taken])?;
         if taken == CHUNK_BYTES {
-            thread::sleep(begun.elapsed() * REST);
+            thread::sleep(begun.elapsed());
         }
     }
     encoder.finish()?;

@@ -25,6 +25,10 @@ use crate::ticket::Promise;
 /// How long the writer sleeps when no lines come; it then only looks at the age of the segment.
 const IDLE_MAX: Duration = Duration::from_secs(1);
 
+/// The disk is given this much at a time: a sync that finds a second's worth of lines dirty would
+/// keep its core for milliseconds, and the requests on it waiting.
+const WRITING_BYTES: u64 = 256 << 10;
+
 pub struct Writer {
     shared: Arc<Shared>,
     active: Option<Active>,
@@ -42,6 +46,19 @@ struct Active {
     file: Arc<dyn DiskFile>,
     start: u64,
     created_us: u64,
+    /// How much of it the disk has been given.
+    writing: u64,
+}
+
+impl Active {
+    /// Has the disk begin with what was appended, once it is worth it.
+    fn start_writing(&mut self, length: u64) {
+        let behind = length - self.writing;
+        if behind >= WRITING_BYTES {
+            self.file.start_writing(self.writing, behind);
+            self.writing = length;
+        }
+    }
 }
 
 impl Writer {
@@ -148,7 +165,7 @@ impl Writer {
                 self.leave();
             }
         }
-        let active = match self.active.take() {
+        let mut active = match self.active.take() {
             Some(active) => active,
             None => self.create()?,
         };
@@ -167,6 +184,7 @@ impl Writer {
         let end = self.offset + complete as u64;
         let torn = complete < written && active.file.truncate(end - active.start).is_err();
         self.written(&active, complete);
+        active.start_writing(self.offset - active.start);
         self.active = Some(active);
         let Some(error) = failure else { return Ok(()) };
         if torn || error.kind() != io::ErrorKind::StorageFull {
@@ -212,7 +230,7 @@ impl Writer {
         // The segment before can be compressed: there is a newer one.
         shared.bell.ring();
         let created_us = shared.options.clock.unix_micros();
-        Ok(Active { file, start: self.offset, created_us })
+        Ok(Active { file, start: self.offset, created_us, writing: 0 })
     }
 
     fn recovered(&mut self) {

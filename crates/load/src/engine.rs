@@ -258,6 +258,7 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
             let connection = &mut self.connections[slot];
             if connection.idle && connection.phase == Phase::Open {
                 connection.idle = false;
+                self.note_lateness(now);
                 return self.refill(slot, now);
             }
         }
@@ -265,6 +266,13 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
             self.grow();
         }
         self.report.backlog_max = self.report.backlog_max.max(self.backlog.len());
+    }
+
+    /// Books how long the oldest arrival was due before the generator got round to it.
+    fn note_lateness(&mut self, now: u64) {
+        if let Some(intended) = self.backlog.front().filter(|at| self.measured(**at)) {
+            self.report.late.saturating_record((now - intended) / 1000);
+        }
     }
 
     /// Counts a request towards the plan's number.

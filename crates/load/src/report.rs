@@ -55,6 +55,9 @@ pub struct Report {
     pub latency: Histogram<u64>,
     /// Microseconds from the actual sending to the end of the reply.
     pub service: Histogram<u64>,
+    /// Open loop: microseconds by which the generator itself was late, over all requests that a
+    /// connection was free for. High values say that the generator's machine was busy.
+    pub late: Histogram<u64>,
     by_status: Box<[u64; 1000]>,
 }
 
@@ -76,6 +79,7 @@ impl Default for Report {
             connections: 0,
             latency: histogram(),
             service: histogram(),
+            late: histogram(),
             by_status: Box::new([0; 1000]),
         }
     }
@@ -123,6 +127,7 @@ impl Report {
         self.connections += other.connections;
         self.latency.add(&other.latency).expect("all reports share their bounds");
         self.service.add(&other.service).expect("all reports share their bounds");
+        self.late.add(&other.late).expect("all reports share their bounds");
         for (mine, theirs) in self.by_status.iter_mut().zip(other.by_status.iter()) {
             *mine += theirs;
         }

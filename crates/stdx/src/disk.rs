@@ -76,6 +76,10 @@ pub trait DiskFile: Send + Sync {
     /// Applications Recover from fsync Failures?", USENIX ATC 2020).
     fn sync(&self) -> io::Result<()>;
 
+    /// Begins to write `length` bytes from `offset` to the disk, without waiting and without any
+    /// promise: it leaves less for `sync` to do at once.
+    fn start_writing(&self, offset: u64, length: u64);
+
     /// Returns the length in bytes.
     fn len(&self) -> io::Result<u64>;
 

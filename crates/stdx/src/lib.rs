@@ -9,6 +9,7 @@ mod disk;
 mod random;
 mod size;
 mod span;
+mod system;
 
 pub use backoff::Backoff;
 pub use chain::Chain;
@@ -17,3 +18,4 @@ pub use disk::{Disk, DiskFile, FaultyDisk, FileIdentity, Lasting, Metadata, Real
 pub use random::Random;
 pub use size::ByteSize;
 pub use span::{Span, SpanError};
+pub use system::run_when_idle;

@@ -239,6 +239,29 @@ fn open_loop_latency_counts_from_the_intended_time() {
 }
 
 #[test]
+fn a_generator_that_is_held_up_says_so() {
+    // The source of requests takes its time, and arrivals are due meanwhile.
+    struct Slow(Template);
+    impl Requests for Slow {
+        fn next(&mut self, out: &mut Vec<u8>) -> Ask {
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_millis(5) {
+                thread::yield_now();
+            }
+            self.0.next(out)
+        }
+
+        fn done(&mut self, _ticket: u64, _outcome: Outcome<'_>) {}
+    }
+    let server = server(|_| Deed::Answer(OK));
+    let arrivals = Arrivals::Uniform { rate: 1000.0 };
+    let plan = Plan::open(server.target(), arrivals, 64, Stop::Count(40));
+    let report = run(&plan, &mut Slow(get())).unwrap();
+    check_clean(&report, 40);
+    assert!(report.late.max() >= 5000, "{} µs", report.late.max());
+}
+
+#[test]
 fn open_loop_gives_no_request_to_a_connection_with_half_a_reply() {
     // The other half of the first reply comes only when another connection brings a request.
     let server = server(|n| match n {

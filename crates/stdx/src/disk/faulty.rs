@@ -450,6 +450,8 @@ impl DiskFile for Handle {
         Ok(taken)
     }
 
+    fn start_writing(&self, _offset: u64, _length: u64) {}
+
     fn sync(&self) -> io::Result<()> {
         let state = self.shared.state();
         let wait = self.shared.released.wait_while(state, |state| state.syncs_held);

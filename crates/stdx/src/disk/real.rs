@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Disk, DiskFile, FileIdentity, Metadata};
+use crate::system;
 
 /// The operating system's files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,6 +102,10 @@ impl DiskFile for RealFile {
 
     fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    fn start_writing(&self, offset: u64, length: u64) {
+        system::start_writing(&self.0, offset, length);
     }
 
     fn len(&self) -> io::Result<u64> {
