@@ -21,8 +21,8 @@ A server has one core to itself with all its processes and threads; the load gen
 CPU time is user and system time of the server's whole process tree, read from the scheduler.
 Ratios and differences are taken within a round, then their median: compare them, not figures of \
 different runs.
-A trial is repeated up to twice while other programs use more than 2 % of the machine, and the \
-quietest counts.
+A trial is repeated up to twice while other programs use more than 2 % of the machine or hold the \
+load generator up by more than half a millisecond (p99), and the quietest counts.
 Where they used much more, CPU times and ratios still hold; latencies and rates do not.
 ";
 
