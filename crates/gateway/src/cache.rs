@@ -58,6 +58,10 @@ pub struct Entry {
     pub decision_at: Option<Range<usize>>,
     /// Whether it answers only requests with the same values of some fields.
     pub varies: bool,
+    /// Whether it must never answer stale.
+    pub strict: bool,
+    /// Whether it sets a cookie: then requests under way at once each get their own.
+    pub sets_cookie: bool,
     /// Whether it may answer requests with `Authorization` (RFC 9111 §3.5).
     pub open: bool,
     /// Age in microseconds until which it is not fetched anew.
@@ -291,17 +295,24 @@ impl Cache {
 
 /// The values of a request field, joined as one (RFC 9110 §5.3).
 fn head_values(head: &Head<'_>, name: &str) -> Vec<u8> {
-    join_values(head.all(name))
+    selecting_value(name, head.all(name))
 }
 
-/// Joins the lines of a field into one value; blanks within are kept, for they may mean something.
-pub fn join_values<'v>(lines: impl Iterator<Item = &'v [u8]>) -> Vec<u8> {
+/// The value of a request field as variants are told apart by it (RFC 9111 §4.1): its lines joined
+/// into one list, without the blanks around commas, which mean nothing in a list (RFC 9110
+/// §5.6.1); languages in lower case (RFC 4647 §2). What stands within members is kept.
+pub fn selecting_value<'v>(name: &str, lines: impl Iterator<Item = &'v [u8]>) -> Vec<u8> {
     let mut joined = Vec::new();
     for line in lines {
-        if !joined.is_empty() {
-            joined.extend_from_slice(b", ");
+        for member in line.split(|b| *b == b',') {
+            if !joined.is_empty() {
+                joined.push(b',');
+            }
+            joined.extend_from_slice(member.trim_ascii());
         }
-        joined.extend_from_slice(line.trim_ascii());
+    }
+    if name == "accept-language" {
+        joined.make_ascii_lowercase();
     }
     joined
 }

@@ -140,8 +140,19 @@ pub struct CacheConfig {
     /// How long past its lifetime an entry may answer while it is fetched anew, or when the
     /// upstream fails; default: what the origin says.
     pub stale: Option<String>,
-    /// The same for failures alone; default: `stale`.
+    /// The same for failures alone; default: `stale`, else what the origin says, else `1d`.
+    /// An answer that must be revalidated (`must-revalidate`, `no-cache`, …) is never used stale.
     pub stale_if_error: Option<String>,
+    /// Guesses a lifetime of a tenth of the time since `Last-Modified` where neither the route nor
+    /// the origin states one: `on` (default) or `off`.
+    pub heuristic: Option<String>,
+    /// Answers with `Set-Cookie`: `store` them, cookie and all, when the origin itself states a
+    /// lifetime (default; never on a route that personalises or has a `ttl`), `refuse` to, or
+    /// `strip` the field.
+    pub set_cookie: Option<String>,
+    /// Whether `Cache-Control` of requests (`no-cache`, `max-age`, …) is `heed`ed or `ignore`d;
+    /// default: `ignore` on a route with a `ttl`, `heed` on others.
+    pub client_directives: Option<String>,
     /// Stores personalised answers too, one per user; default false.
     pub per_user: Option<bool>,
     /// Longest body that is stored; default `4MB`.

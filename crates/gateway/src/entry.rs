@@ -51,6 +51,8 @@ impl Entry {
             decision_at: whole.decision_at,
             varies: whole.varies,
             open: lifetime.open,
+            strict: lifetime.strict,
+            sets_cookie: whole.headers.contains_key(header::SET_COOKIE),
             held_off: AtomicU64::new(0),
         })
     }
@@ -60,7 +62,16 @@ impl Entry {
         let mut merged = parse(&self.fields);
         // The age of a confirmed answer counts from its confirmation.
         merged.remove(header::DATE);
-        for name in news.keys().filter(|name| !is_framing(name)) {
+        // What describes the stored bytes stays with them, and so does the tag they were asked by.
+        let stays = |name: &HeaderName| {
+            is_framing(name)
+                || is_hop_by_hop(name)
+                || matches!(*name, header::CONTENT_ENCODING | header::CONTENT_RANGE)
+                || (*name == header::ETAG && merged.contains_key(header::ETAG))
+                || name.as_str() == "content-md5"
+        };
+        let changed: Vec<&HeaderName> = news.keys().filter(|name| !stays(name)).collect();
+        for name in changed {
             merged.remove(name);
             news.get_all(name).iter().for_each(|value| {
                 merged.append(name, value.clone());

@@ -69,6 +69,8 @@ pub enum Refusal {
     Fetch(FetchError),
     /// A waiter's time ran out.
     WaitedTooLong,
+    /// The client wants no more than what is stored (`only-if-cached`), and that is nothing.
+    NotCached,
     /// A model refused the request.
     Model(u16, String),
 }
@@ -82,14 +84,14 @@ impl Refusal {
             Self::Overloaded(_) | Self::NotRecorded => 503,
             Self::Body(status, _) | Self::Model(status, _) => *status,
             Self::Fetch(FetchError::Unhealthy | FetchError::Busy) => 503,
-            Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong => 504,
+            Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong | Self::NotCached => 504,
             Self::Fetch(_) => 502,
         }
     }
 
     /// Seconds after which a client may try again, where that may help.
     pub fn retry_after(&self) -> Option<u32> {
-        matches!(self.status(), 502..=504).then_some(1)
+        (matches!(self.status(), 502..=504) && *self != Self::NotCached).then_some(1)
     }
 
     /// What the client is told.
@@ -102,6 +104,7 @@ impl Refusal {
             Self::NotRecorded => "the event cannot be recorded; try again".to_owned(),
             Self::Fetch(error) => error.to_string(),
             Self::WaitedTooLong => "the upstream did not answer in time".to_owned(),
+            Self::NotCached => "no stored answer; the request asks for no other".to_owned(),
         }
     }
 
@@ -115,6 +118,7 @@ impl Refusal {
             Self::NotRecorded => "not-recorded",
             Self::Fetch(error) => error.name(),
             Self::WaitedTooLong => "waited-too-long",
+            Self::NotCached => "not-cached",
             Self::Model(..) => "model",
         }
     }

@@ -21,7 +21,7 @@ use crate::cache::Entry;
 use crate::entry::Whole;
 use crate::error::{FetchError, Refusal};
 use crate::flight::{Landing, Lease};
-use crate::freshness::{self, Lifetime};
+use crate::freshness::{self, Lifetime, SetCookie};
 use crate::gateway::Edge;
 use crate::order::Order;
 use crate::plan::{Coalesce, Route, Target};
@@ -126,9 +126,9 @@ pub async fn own(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delive
 fn landing(outcome: &Result<Delivery, Refusal>, route: &Route) -> Landing {
     let strict = route.coalesce == Coalesce::Strict;
     match outcome {
-        // Every use of it needs a confirmation of its own (`no-cache`).
+        // Every use of it needs a confirmation of its own (`no-cache`), or a cookie.
         Ok(Delivery { brought: Brought::Stored(entry), .. })
-            if entry.fresh.is_zero() && !strict =>
+            if (entry.fresh.is_zero() || entry.sets_cookie) && !strict =>
         {
             Landing::NotShared
         }
@@ -189,6 +189,9 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Deliver
         fetched.body = Body::Whole(stale.body.clone());
     }
     let asked = order.asked(route, fetched.delay);
+    if cache.policy.set_cookie == SetCookie::Strip {
+        fetched.headers.remove(header::SET_COOKIE);
+    }
     let lifetime = freshness::lifetime(fetched.status, &fetched.headers, &cache.policy, asked);
     let Some(lifetime) = lifetime else { return Ok(fetched.into_own(Vec::new())) };
     let (pieces, whole) = match &mut fetched.body {

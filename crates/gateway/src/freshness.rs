@@ -1,88 +1,25 @@
-//! How long an answer may be used: `Cache-Control`, `Expires`, `Age`, and the route's own ttl.
+//! Whether an answer may be stored, and how long it may be used.
 //!
-//! Sources: RFC 9111 §4.2 and §5.2, RFC 5861 (stale-while-revalidate, stale-if-error).
+//! Sources: RFC 9111 §3 (what may be stored), §4.2 (freshness), RFC 5861 (stale answers), RFC 9213
+//! (targeted fields). There is no default lifetime: the route, the origin, or where the origin
+//! says when it last changed the thing, a tenth of its age (RFC 9111 §4.2.2).
+
+mod directives;
 
 use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
 use http::header::{self, HeaderName};
 
-/// A lifetime longer than this says no more than this (RFC 9111 §1.2.2 names 2^31 seconds).
-const SECONDS_MAX: u64 = 1 << 31;
+use crate::http_date;
 
-/// What the origin's `Cache-Control` says.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Directives {
-    /// `no-store`
-    pub no_store: bool,
-    /// `no-cache`
-    pub no_cache: bool,
-    /// `private`
-    pub private: bool,
-    /// `public`
-    pub public: bool,
-    /// `must-revalidate` or `proxy-revalidate`
-    pub must_revalidate: bool,
-    /// `max-age`, seconds
-    pub max_age: Option<u64>,
-    /// `s-maxage`, seconds
-    pub s_maxage: Option<u64>,
-    /// `stale-while-revalidate`, seconds
-    pub stale_while_revalidate: Option<u64>,
-    /// `stale-if-error`, seconds
-    pub stale_if_error: Option<u64>,
-}
+pub use directives::{Directives, SECONDS_MAX, each_directive, seconds};
 
-impl Directives {
-    /// Reads every `Cache-Control` field of a response.
-    pub fn of(headers: &HeaderMap) -> Self {
-        let mut found = Self::default();
-        for line in headers.get_all(header::CACHE_CONTROL) {
-            for directive in line.as_bytes().split(|b| *b == b',') {
-                found.read(directive.trim_ascii());
-            }
-        }
-        found
-    }
-
-    fn read(&mut self, directive: &[u8]) {
-        let cut = directive.iter().position(|b| *b == b'=');
-        let (name, value) = match cut {
-            Some(at) => (&directive[..at], Some(&directive[at + 1..])),
-            None => (directive, None),
-        };
-        let seconds = value.map(seconds);
-        match name.trim_ascii().to_ascii_lowercase().as_slice() {
-            b"no-store" => self.no_store = true,
-            b"no-cache" => self.no_cache = true,
-            b"private" => self.private = true,
-            b"public" => self.public = true,
-            b"must-revalidate" | b"proxy-revalidate" => self.must_revalidate = true,
-            b"max-age" => keep_least(&mut self.max_age, seconds),
-            b"s-maxage" => keep_least(&mut self.s_maxage, seconds),
-            b"stale-while-revalidate" => keep_least(&mut self.stale_while_revalidate, seconds),
-            b"stale-if-error" => keep_least(&mut self.stale_if_error, seconds),
-            _ => {}
-        }
-    }
-}
-
-/// A number that is repeated or malformed counts as the shortest reading: stale is safe.
-fn keep_least(slot: &mut Option<u64>, seconds: Option<u64>) {
-    let seconds = seconds.unwrap_or(0);
-    *slot = Some(slot.map_or(seconds, |before| before.min(seconds)));
-}
-
-fn seconds(text: &[u8]) -> u64 {
-    let text = text.trim_ascii();
-    let text = text.strip_prefix(b"\"").and_then(|t| t.strip_suffix(b"\"")).unwrap_or(text);
-    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
-        return 0;
-    }
-    text.iter()
-        .fold(0u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
-        .min(SECONDS_MAX)
-}
+/// A guess at a lifetime is never longer than this.
+const HEURISTIC_MAX: Duration = Duration::from_secs(24 * 3600);
+/// How long past its lifetime an answer may stand in for a failing upstream when neither the route
+/// nor the origin says so.
+const IF_ERROR_DEFAULT: Duration = Duration::from_secs(24 * 3600);
 
 /// How long an answer may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,12 +32,14 @@ pub struct Lifetime {
     pub while_revalidate: Duration,
     /// How long past that it may answer when the upstream fails.
     pub if_error: Duration,
+    /// Whether it must never answer stale.
+    pub strict: bool,
     /// Whether it may answer requests with `Authorization` too (RFC 9111 §3.5).
     pub open: bool,
 }
 
-/// What the route says of lifetimes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What the route says of storing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Lifetime from its arrival, whatever the origin says.
     pub ttl: Option<Duration>,
@@ -110,6 +49,36 @@ pub struct Policy {
     pub stale_if_error: Option<Duration>,
     /// Stores every answer for this long that is not somebody's own (`coalesce = "strict"`).
     pub hold: Option<Duration>,
+    /// Guesses a lifetime where the origin states none.
+    pub heuristic: bool,
+    /// What becomes of answers with `Set-Cookie`.
+    pub set_cookie: SetCookie,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            ttl: None,
+            stale: None,
+            stale_if_error: None,
+            hold: None,
+            heuristic: true,
+            set_cookie: SetCookie::Store,
+        }
+    }
+}
+
+/// What becomes of answers with `Set-Cookie`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SetCookie {
+    /// Stored, cookie and all, when the origin itself states how long they are fresh (RFC 9111
+    /// §7.3: the field alone does not forbid it); never by a guess, nor on a route with a ttl.
+    #[default]
+    Store,
+    /// Never stored.
+    Refuse,
+    /// Stored and sent without the field.
+    Strip,
 }
 
 /// What must be known of the request to store its answer.
@@ -122,10 +91,6 @@ pub struct Asked {
 }
 
 /// Decides whether an answer may be stored, and how long it may be used; `None` when not.
-///
-/// Storable: a final status but 206 and 304, not `no-store`, not `private`, no `Set-Cookie`, no
-/// `Vary: *`; after an authorised request only when the origin allows it (RFC 9111 §3.5); and
-/// with a lifetime that the route or the origin states. There is no default lifetime.
 pub fn lifetime(
     status: u16,
     headers: &HeaderMap,
@@ -134,18 +99,14 @@ pub fn lifetime(
 ) -> Option<Lifetime> {
     let said = Directives::of(headers);
     let open = said.public || said.s_maxage.is_some() || said.must_revalidate;
-    if !(200..600).contains(&status)
-        || matches!(status, 206 | 304)
-        || said.no_store
-        || said.private
-        || headers.contains_key(header::SET_COOKIE)
-        || varies_on_everything(headers)
-        || (asked.authorised && !open)
-    {
+    if !may_be_stored(status, headers, &said) || (asked.authorised && !open) {
         return None;
     }
     let stated = said.s_maxage.or(said.max_age).map(Duration::from_secs);
-    let stated = stated.or_else(|| expires(headers));
+    let stated = stated.or_else(|| expires(headers).filter(|_| !said.targeted));
+    if headers.contains_key(header::SET_COOKIE) && !cookie_may_be_stored(policy, stated) {
+        return None;
+    }
     let age = age(headers) + asked.delay;
     let by_route =
         policy.ttl.filter(|_| matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410));
@@ -155,28 +116,72 @@ pub fn lifetime(
         let hold = hold + age;
         fresh = Some(fresh.map_or(hold, |fresh| fresh.max(hold)));
     }
+    if fresh.is_none() && policy.heuristic && (is_heuristic(status) || said.public) {
+        fresh = guess(headers);
+    }
     let fresh = if said.no_cache && by_route.is_none() { Duration::ZERO } else { fresh? };
     let strict =
         (said.must_revalidate || said.s_maxage.is_some() || said.no_cache) && by_route.is_none();
     let allowed = |route: Option<Duration>, origin: Option<u64>| {
         let origin = origin.map(Duration::from_secs);
-        if strict { Duration::ZERO } else { route.or(origin).unwrap_or(Duration::ZERO) }
+        route.or(origin).filter(|_| !strict)
     };
-    let while_revalidate = allowed(policy.stale, said.stale_while_revalidate);
-    let on_error = policy.stale_if_error.or(policy.stale);
-    let if_error = allowed(on_error, said.stale_if_error).max(while_revalidate);
+    let while_revalidate = allowed(policy.stale, said.stale_while_revalidate).unwrap_or_default();
+    let if_error = allowed(policy.stale_if_error.or(policy.stale), said.stale_if_error);
     let has_use = !fresh.is_zero()
-        || !if_error.is_zero()
+        || if_error.is_some_and(|span| !span.is_zero())
         || headers.contains_key(header::ETAG)
         || headers.contains_key(header::LAST_MODIFIED);
-    has_use.then_some(Lifetime { age, fresh, while_revalidate, if_error, open })
+    let otherwise = if strict { Duration::ZERO } else { IF_ERROR_DEFAULT };
+    let if_error = if_error.unwrap_or(otherwise).max(while_revalidate);
+    has_use.then_some(Lifetime { age, fresh, while_revalidate, if_error, strict, open })
+}
+
+/// Whether nothing forbids storing (RFC 9111 §3): a final status, whole, not `no-store`, not
+/// `private`, no `Vary: *`.
+fn may_be_stored(status: u16, headers: &HeaderMap, said: &Directives) -> bool {
+    let understood = !said.must_understand || is_understood(status);
+    // `must-understand` is written beside a `no-store` for caches that do not know it (§5.2.2.3).
+    let kept = !said.no_store || (said.must_understand && understood);
+    (200..600).contains(&status)
+        && !matches!(status, 206 | 304)
+        && understood
+        && kept
+        && !said.private
+        && !varies_on_everything(headers)
+}
+
+/// Whether an answer with `Set-Cookie` may be stored; one that all waiters get never is.
+fn cookie_may_be_stored(policy: &Policy, stated: Option<Duration>) -> bool {
+    match policy.set_cookie {
+        SetCookie::Store => policy.hold.is_none() && policy.ttl.is_none() && stated.is_some(),
+        SetCookie::Refuse => false,
+        SetCookie::Strip => true,
+    }
+}
+
+/// Statuses whose rules for caches are followed here (RFC 9110 §15).
+fn is_understood(status: u16) -> bool {
+    matches!(status, 200..=205 | 300..=303 | 305..=308 | 400..=417 | 421..=422 | 426 | 500..=505)
+}
+
+/// Statuses that may be used for a guessed time (RFC 9110 §15.1).
+fn is_heuristic(status: u16) -> bool {
+    matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501)
+}
+
+/// A tenth of the time since the thing last changed (RFC 9111 §4.2.2).
+fn guess(headers: &HeaderMap) -> Option<Duration> {
+    let changed = date(headers, header::LAST_MODIFIED)?;
+    let from = date(headers, header::DATE).unwrap_or_else(SystemTime::now);
+    Some((from.duration_since(changed).ok()? / 10).min(HEURISTIC_MAX))
 }
 
 /// The corrected initial age (RFC 9111 §4.2.3), without the response delay, which the caller adds.
 fn age(headers: &HeaderMap) -> Duration {
     let stated = headers.get_all(header::AGE).iter().next().map_or(0, |age| {
         let first = age.as_bytes().split(|b| *b == b',').next().unwrap_or_default();
-        seconds(first)
+        seconds(first).unwrap_or(0)
     });
     let apparent = date(headers, header::DATE)
         .and_then(|date| SystemTime::now().duration_since(date).ok())
@@ -199,7 +204,7 @@ fn expires(headers: &HeaderMap) -> Option<Duration> {
 }
 
 fn date(headers: &HeaderMap, name: HeaderName) -> Option<SystemTime> {
-    httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
+    http_date::parse(headers.get(name)?.as_bytes())
 }
 
 fn varies_on_everything(headers: &HeaderMap) -> bool {

@@ -14,6 +14,7 @@ use exchange::{CacheResult, Phase};
 use tokio::sync::oneshot;
 
 use crate::cache::{Entry, Found, KeyBytes};
+use crate::demand::Demand;
 use crate::error::{FetchError, Refusal};
 use crate::fetch::{self, Delivery};
 use crate::flight::{Join, Landing, Lease, Waiter};
@@ -40,6 +41,8 @@ pub struct Miss {
     pub found: Found,
     /// It neither waits on others nor do others wait on it.
     pub alone: bool,
+    /// What the request demands of a stored answer.
+    pub demand: Demand,
 }
 
 impl Miss {
@@ -56,12 +59,18 @@ impl Miss {
     ) -> Result<(), Refusal> {
         let now = Instant::now();
         let stale = self.found.entry.clone();
-        if let Some(entry) = stale.as_ref().filter(|entry| may_answer_at_once(entry, now)) {
+        let at_once = |entry: &&Arc<Entry>| {
+            may_answer_at_once(entry, now) && self.demand.accepts_unconfirmed(entry, now)
+        };
+        if let Some(entry) = stale.as_ref().filter(at_once) {
             if !entry.is_held_off(now) {
                 let order = Order::new(head, route, trace, Bytes::new())?;
                 refresh(edge, order.stored_as(self.key, self.base_length, stale.clone()));
             }
             return hit(entry, head, reply, trace, (now, CacheResult::Stale));
+        }
+        if self.demand.only_if_cached {
+            return Err(Refusal::NotCached);
         }
         let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
         // What needs a confirmation for each use (`no-cache`) is not worth waiting for.
@@ -79,7 +88,7 @@ impl Miss {
         loop {
             match edge.gateway.flights.join(&order.key, attempt) {
                 Join::Lead(lease) => {
-                    if let Some(entry) = landed_meanwhile(edge, &order.key) {
+                    if let Some(entry) = landed_meanwhile(edge, &order) {
                         lease.land(Landing::Shared(Arc::clone(&entry)));
                         collapsed(reply, head, &entry, trace);
                         return Ok(());
@@ -196,10 +205,12 @@ fn together(refusal: Refusal, route: &Route) -> Refusal {
     }
 }
 
-/// The fresh entry that another core stored after this request looked it up, and before it began a
-/// flight: entries are stored before their flight ends, so whoever leads then finds it.
-fn landed_meanwhile(edge: &Edge, key: &[u8]) -> Option<Arc<Entry>> {
-    edge.gateway.cache.get_exact(key).filter(|entry| entry.is_fresh(Instant::now()))
+/// The fresh entry that another request stored after this one looked its key up, and before it
+/// began a flight: entries are stored before their flight ends, so whoever leads then finds it.
+fn landed_meanwhile(edge: &Edge, order: &Order) -> Option<Arc<Entry>> {
+    let entry = edge.gateway.cache.get_exact(&order.key)?;
+    let is_new = order.stale.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &entry));
+    (is_new && entry.is_fresh(Instant::now())).then_some(entry)
 }
 
 /// Fetches without a flight.
@@ -213,8 +224,7 @@ async fn fly_alone(edge: &Rc<Edge>, order: Order, trace: &mut Trace) -> Result<D
 fn refresh(edge: &Rc<Edge>, mut order: Order) {
     let Some(lease) = edge.gateway.flights.lead(&order.key) else { return };
     // A core that has enough to do leaves the entry stale; dropping the lease ends the flight.
-    let Some(pending) = edge.admit().filter(|_| landed_meanwhile(edge, &order.key).is_none())
-    else {
+    let Some(pending) = edge.admit().filter(|_| landed_meanwhile(edge, &order).is_none()) else {
         return;
     };
     order.id = edge.next_id();

@@ -14,7 +14,7 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Method};
 use http_body_util::Full;
 
-use crate::cache::{Entry, KeyBytes, join_values};
+use crate::cache::{Entry, KeyBytes, selecting_value};
 use crate::entry::{connection_options, is_hop_by_hop};
 use crate::error::Refusal;
 use crate::freshness::Asked;
@@ -154,7 +154,7 @@ impl Order {
 
     /// The values of a request field, joined, as the cache compares them.
     pub fn values(&self, name: &str) -> Vec<u8> {
-        join_values(self.client.get_all(name).iter().map(HeaderValue::as_bytes))
+        selecting_value(name, self.client.get_all(name).iter().map(HeaderValue::as_bytes))
     }
 
     /// Whether a repeated request changes nothing (RFC 9110 §9.2.2).

@@ -15,7 +15,7 @@ use crate::config::{
     CacheConfig, CorsConfig, HealthConfig, LimitsConfig, PersonaliseConfig, RetryConfig,
     RouteConfig, StoreConfig, ToConfig, UpstreamConfig,
 };
-use crate::freshness::Policy;
+use crate::freshness::{Policy, SetCookie};
 use crate::pattern::Pattern;
 use crate::rollout::{Mode, Rollout};
 use crate::upstream::{Balance, Health, HealthPlan, RetryBudget, Server, Upstream};
@@ -99,6 +99,8 @@ pub enum Target {
 pub struct CachePlan {
     /// Lifetimes.
     pub policy: Policy,
+    /// Heeds `Cache-Control` of requests.
+    pub heed: bool,
     /// Stores personalised answers, one per user.
     pub per_user: bool,
     /// Longest body stored.
@@ -316,6 +318,13 @@ impl Check<'_, '_> {
         let hold = self.span("hold", config.hold, 20_000);
         let hold = (coalesce == Coalesce::Strict).then_some(hold);
         let mut cache = config.cache.map(|cache| self.cache(cache));
+        if let Some(cache) = cache.as_mut().filter(|_| personalise.is_some()) {
+            // Where users are known a cookie may be one's own, whatever the origin says.
+            cache.policy.set_cookie = match cache.policy.set_cookie {
+                SetCookie::Store => SetCookie::Refuse,
+                other => other,
+            };
+        }
         if let Some(hold) = hold {
             cache.get_or_insert_with(CachePlan::bare).policy.hold = Some(hold);
         }
@@ -432,14 +441,31 @@ impl Check<'_, '_> {
     }
 
     fn cache(&mut self, config: CacheConfig) -> CachePlan {
+        let guesses = [("on", true), ("off", false)];
+        let heuristic = config.heuristic;
+        let heuristic = heuristic.and_then(|text| self.one_of("cache.heuristic", &text, &guesses));
         let policy = Policy {
             ttl: self.optional_span("cache.ttl", config.ttl),
             stale: self.optional_span("cache.stale", config.stale),
             stale_if_error: self.optional_span("cache.stale_if_error", config.stale_if_error),
             hold: None,
+            heuristic: heuristic.unwrap_or(true),
+            set_cookie: self.choice(
+                "cache.set_cookie",
+                config.set_cookie,
+                &[
+                    ("store", SetCookie::Store),
+                    ("refuse", SetCookie::Refuse),
+                    ("strip", SetCookie::Strip),
+                ],
+            ),
         };
+        let heeds = [("heed", true), ("ignore", false)];
+        let heed = config.client_directives;
+        let heed = heed.and_then(|text| self.one_of("cache.client_directives", &text, &heeds));
         CachePlan {
             policy,
+            heed: heed.unwrap_or(policy.ttl.is_none()),
             per_user: config.per_user.unwrap_or(false),
             body_bytes_max: self.size("cache.body_bytes_max", config.body_bytes_max, 4_000_000),
         }
@@ -553,7 +579,7 @@ impl Check<'_, '_> {
 
 impl CachePlan {
     fn bare() -> Self {
-        Self { policy: Policy::default(), per_user: false, body_bytes_max: 4_000_000 }
+        Self { policy: Policy::default(), heed: false, per_user: false, body_bytes_max: 4_000_000 }
     }
 }
 

@@ -15,6 +15,7 @@ use exchange::{CacheResult, Decision, Phase};
 use crate::cache::{Entry, KeyBytes};
 use crate::collect;
 use crate::decide::decide;
+use crate::demand::Demand;
 use crate::error::Refusal;
 use crate::fetch::{self, Brought, Delivery};
 use crate::gateway::Edge;
@@ -92,7 +93,8 @@ async fn live(
     if let Some(kind) = route.collect {
         return Box::pin(collect::collect(edge, kind, head, body, (reply, trace))).await;
     }
-    let Some(mut key) = shared_key(route, head, trace) else {
+    let demand = Demand::of(head, route.cache.as_ref().is_some_and(|cache| cache.heed));
+    let Some(mut key) = shared_key(route, head, trace).filter(|_| !demand.no_store) else {
         return Box::pin(pass(edge, route, head, body, (reply, trace))).await;
     };
     let base_length = key.len();
@@ -101,10 +103,11 @@ async fn live(
     let own = shows_credentials(route, head, trace);
     let found = gateway.cache.look_up(&mut key, head).allowed(own);
     let now = trace.mark(Phase::Lookup);
-    if let Some(entry) = found.entry.as_ref().filter(|entry| entry.is_fresh(now)) {
+    if let Some(entry) = found.entry.as_ref().filter(|entry| demand.accepts(entry, now)) {
         return hit(entry, head, reply, trace, (now, CacheResult::Hit));
     }
-    let miss = Miss { key, base_length, found, alone: own || route.coalesce == Coalesce::Off };
+    let alone = own || route.coalesce == Coalesce::Off;
+    let miss = Miss { key, base_length, found, alone, demand };
     Box::pin(miss.live(edge, route, head, (reply, trace))).await
 }
 
@@ -227,7 +230,9 @@ async fn fall_back(
         return hit(entry, head, reply, trace, (now, CacheResult::Hit));
     }
     let alone = route.coalesce == Coalesce::Off;
-    Miss { key, base_length, found, alone }.live(edge, route, head, (reply, trace)).await
+    Miss { key, base_length, found, alone, demand: Demand::default() }
+        .live(edge, route, head, (reply, trace))
+        .await
 }
 
 /// Forgets everybody's answer when a request may have changed it (RFC 9111 §4.4).

@@ -14,7 +14,9 @@ use http::HeaderMap;
 use crate::cache::Entry;
 use crate::entry;
 use crate::error::Refusal;
+use crate::http_date;
 use crate::plan::{Cors, Route, ServerTiming};
+use crate::range::{self, Part};
 use crate::trace::Trace;
 
 /// A transparent GIF of one pixel, for beacons that are pictures.
@@ -47,15 +49,35 @@ pub fn stored(
     status: Status,
 ) {
     let unchanged = entry.status == 200 && is_unchanged(head, entry);
-    reply.begin(if unchanged { 304 } else { entry.status });
+    let part = if unchanged { Part::Whole } else { range::part(head, entry) };
+    reply.begin(match &part {
+        _ if unchanged => 304,
+        Part::Whole => entry.status,
+        Part::Bytes(_) => 206,
+        Part::Unsatisfiable => 416,
+    });
     reply.block(&entry.fields, entry.dated);
     let out = reply.head_bytes();
     out.extend_from_slice(b"age: ");
     out.extend_from_slice(itoa::Buffer::new().format(entry.age(now).as_secs()).as_bytes());
     out.extend_from_slice(b"\r\n");
     cache_status(out, status, Some(entry.ttl_seconds(now)));
-    if !unchanged {
-        reply.payload(body(entry, decision));
+    let length = entry.body.len();
+    match part {
+        _ if unchanged => {}
+        Part::Whole => reply.payload(body(entry, decision)),
+        Part::Bytes(bytes) => {
+            let _ = write!(
+                reply.head_bytes(),
+                "content-range: bytes {}-{}/{length}\r\n",
+                bytes.start,
+                bytes.end - 1
+            );
+            reply.payload(Payload::Whole(entry.body.slice(bytes)));
+        }
+        Part::Unsatisfiable => {
+            let _ = write!(reply.head_bytes(), "content-range: bytes */{length}\r\n");
+        }
     }
 }
 
@@ -204,16 +226,14 @@ fn is_unchanged(head: &Head<'_>, entry: &Entry) -> bool {
                 .any(|tag| tag == b"*" || opaque(tag) == ours)
         });
     }
-    let since = head.get("if-modified-since").and_then(parse_date);
-    let modified = entry.last_modified.as_deref().and_then(parse_date);
-    matches!((since, modified), (Some(since), Some(modified)) if modified <= since)
+    let Some(since) = head.get("if-modified-since").and_then(http_date::parse) else {
+        return false;
+    };
+    let modified = entry.last_modified.as_deref().and_then(http_date::parse);
+    modified.is_some_and(|modified| modified <= since)
 }
 
 /// A tag without its mark of weakness.
 fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
-}
-
-fn parse_date(text: &[u8]) -> Option<std::time::SystemTime> {
-    httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()
 }

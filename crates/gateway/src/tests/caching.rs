@@ -56,9 +56,24 @@ fn what_is_somebodys_own_is_never_stored_whatever_the_route_says() {
         check(route, "Cache-Control:max-age=60,no-store", false);
         check(route, "Cache-Control:max-age=60,private", false);
         check(route, "Cache-Control:max-age=60,private=%22x%22", false);
-        check(route, "Cache-Control:max-age=60;Set-Cookie:a=b", false);
         check(route, "Cache-Control:max-age=60;Vary:*", false);
     }
+}
+
+#[test]
+fn a_cookie_is_stored_only_on_the_origins_own_word_and_as_the_route_allows() {
+    let stated = "Cache-Control:max-age=60;Set-Cookie:a=b";
+    check("cache = {}", stated, true);
+    check("cache = { set_cookie = \"refuse\" }", stated, false);
+    check("cache = { ttl = \"60s\" }", stated, false);
+    check("cache = { ttl = \"60s\", set_cookie = \"strip\" }", stated, true);
+    let guessed = "Last-Modified:Thu,%2001%20Jan%201999%2000:00:00%20GMT";
+    check("cache = {}", guessed, true);
+    check("cache = {}", &format!("{guessed};Set-Cookie:a=b"), false);
+    let origin = echo();
+    let served = before(&origin, "cache = { set_cookie = \"strip\" }");
+    let first = served.get(&format!("/?{stated}"));
+    assert_eq!((first.status, first.header("set-cookie")), (200, None));
 }
 
 #[test]

@@ -1,0 +1,152 @@
+//! What the origin says of storing: `Cache-Control`, and `CDN-Cache-Control` where it is given.
+//!
+//! `Cache-Control` is read leniently and to the safe side (RFC 9111 §4.2.1): what is repeated or
+//! malformed counts as the shortest reading. `CDN-Cache-Control` is a structured dictionary and
+//! takes the place of `Cache-Control` and `Expires` when it parses (RFC 9213 §2.1, §2.2).
+
+use http::HeaderMap;
+use http::header::{self, HeaderName};
+use sfv::{BareItem, Dictionary, ListEntry, Parser};
+
+/// A lifetime longer than this says no more than this (RFC 9111 §1.2.2 names 2^31 seconds).
+pub const SECONDS_MAX: u64 = 1 << 31;
+
+/// The field meant for shared caches alone (RFC 9213 §3.1).
+pub const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-cache-control");
+
+/// The directives of a response (RFC 9111 §5.2.2, RFC 5861).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Directives {
+    /// They come from a targeted field: `Expires` says nothing beside them.
+    pub targeted: bool,
+    /// `no-store`
+    pub no_store: bool,
+    /// `no-cache`, also with field names: then for the whole answer.
+    pub no_cache: bool,
+    /// `private`, also with field names: then for the whole answer.
+    pub private: bool,
+    /// `public`
+    pub public: bool,
+    /// `must-revalidate` or `proxy-revalidate`
+    pub must_revalidate: bool,
+    /// `must-understand`
+    pub must_understand: bool,
+    /// `max-age`, seconds
+    pub max_age: Option<u64>,
+    /// `s-maxage`, seconds
+    pub s_maxage: Option<u64>,
+    /// `stale-while-revalidate`, seconds
+    pub stale_while_revalidate: Option<u64>,
+    /// `stale-if-error`, seconds
+    pub stale_if_error: Option<u64>,
+}
+
+impl Directives {
+    /// Returns what holds for this cache: the targeted field, else `Cache-Control`.
+    pub fn of(headers: &HeaderMap) -> Self {
+        Self::targeted(headers).unwrap_or_else(|| {
+            let mut found = Self::default();
+            for line in headers.get_all(header::CACHE_CONTROL) {
+                each_directive(line.as_bytes(), |name, value| {
+                    found.read(name, value.map(|text| seconds(text).unwrap_or(0)));
+                });
+            }
+            found
+        })
+    }
+
+    /// Reads `CDN-Cache-Control`; one that is empty or malformed does not exist.
+    fn targeted(headers: &HeaderMap) -> Option<Self> {
+        let mut lines = headers.get_all(CDN_CACHE_CONTROL).iter().peekable();
+        lines.peek()?;
+        // Several lines are one list (RFC 9110 §5.2).
+        let joined = lines.map(http::HeaderValue::as_bytes).collect::<Vec<_>>().join(&b", "[..]);
+        let members: Dictionary = Parser::new(&joined).parse().ok()?;
+        if members.is_empty() {
+            return None;
+        }
+        let mut found = Self { targeted: true, ..Self::default() };
+        for (name, member) in members {
+            let ListEntry::Item(item) = member else { continue };
+            match item.bare_item {
+                BareItem::Boolean(true) => found.read(name.as_str().as_bytes(), None),
+                BareItem::Integer(value) => {
+                    let value = u64::try_from(i64::from(value)).unwrap_or(0).min(SECONDS_MAX);
+                    found.read(name.as_str().as_bytes(), Some(value));
+                }
+                // A value of another type is not that directive (RFC 9213 §2.1).
+                _ => {}
+            }
+        }
+        Some(found)
+    }
+
+    fn read(&mut self, name: &[u8], seconds: Option<u64>) {
+        match name.to_ascii_lowercase().as_slice() {
+            b"no-store" => self.no_store = true,
+            b"no-cache" => self.no_cache = true,
+            b"private" => self.private = true,
+            b"public" => self.public = true,
+            b"must-revalidate" | b"proxy-revalidate" => self.must_revalidate = true,
+            b"must-understand" => self.must_understand = true,
+            b"max-age" => keep_least(&mut self.max_age, seconds),
+            b"s-maxage" => keep_least(&mut self.s_maxage, seconds),
+            b"stale-while-revalidate" => keep_least(&mut self.stale_while_revalidate, seconds),
+            b"stale-if-error" => keep_least(&mut self.stale_if_error, seconds),
+            _ => {}
+        }
+    }
+}
+
+/// Calls `found` with every directive of a line: its name and what stands behind `=`.
+///
+/// A comma within a quoted string separates nothing (RFC 9110 §5.6.4).
+pub fn each_directive<'l>(line: &'l [u8], mut found: impl FnMut(&'l [u8], Option<&'l [u8]>)) {
+    let mut rest = line;
+    while !rest.is_empty() {
+        let end = unquoted_comma(rest).unwrap_or(rest.len());
+        let directive = rest[..end].trim_ascii();
+        rest = rest.get(end + 1..).unwrap_or_default();
+        match memchr::memchr(b'=', directive) {
+            Some(at) => found(directive[..at].trim_ascii(), Some(directive[at + 1..].trim_ascii())),
+            None if directive.is_empty() => {}
+            None => found(directive, None),
+        }
+    }
+}
+
+fn unquoted_comma(text: &[u8]) -> Option<usize> {
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b',' if !quoted => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns a number of seconds, bare or quoted, cut at 2^31; `None` when it is malformed.
+pub fn seconds(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii();
+    let text = text.strip_prefix(b"\"").and_then(|t| t.strip_suffix(b"\"")).unwrap_or(text);
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let digit = |digit: &u8| u64::from(digit - b'0');
+    let value = text
+        .iter()
+        .map(digit)
+        .fold(0, |sum: u64, digit| sum.saturating_mul(10).saturating_add(digit).min(SECONDS_MAX));
+    Some(value)
+}
+
+/// A number that is repeated or missing counts as the shortest reading: stale is safe.
+fn keep_least(slot: &mut Option<u64>, seconds: Option<u64>) {
+    let seconds = seconds.unwrap_or(0);
+    *slot = Some(slot.map_or(seconds, |before| before.min(seconds)));
+}
