@@ -2,6 +2,8 @@
 //!
 //! Own code because the request path is what Tidegate exists for: a request whose answer is in
 //! memory costs no allocation here, and an idle connection holds no buffer (docs/DECISIONS.md).
+//! Interim responses go out ahead of a reply, and a connection becomes a tunnel when its role says
+//! that the other side has changed the protocol; what travels there is no longer looked at.
 //! Sources: RFC 9110, RFC 9112.
 
 mod body;
@@ -11,11 +13,13 @@ mod connection;
 mod head;
 mod io;
 mod reply;
+mod tunnel;
 
 pub use body::{BodyError, Incoming};
 pub use connection::{Answer, Connections, Sent, serve};
 pub use head::{BodyLength, Head, Malformed};
 pub use reply::{Payload, Reply, Source, reason};
+pub use tunnel::Duplex;
 
 #[cfg(test)]
 mod tests;

@@ -142,6 +142,12 @@ impl<'c> Incoming<'c> {
         }
     }
 
+    /// What was received behind a body that is read to its end.
+    pub(super) fn into_rest(mut self) -> Option<Box<Buffers>> {
+        self.compact();
+        self.inbox.take()
+    }
+
     /// Reads and forgets what is left; `None` when the connection cannot be used any more.
     pub(super) async fn drain(mut self) -> Option<Option<Box<Buffers>>> {
         if !self.may_drain() {
@@ -154,8 +160,7 @@ impl<'c> Incoming<'c> {
                 return None;
             }
         }
-        self.compact();
-        Some(self.inbox.take())
+        Some(self.into_rest())
     }
 
     /// Takes a piece out of the bytes received so far.

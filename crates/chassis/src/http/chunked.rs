@@ -1,10 +1,13 @@
 //! Reads the chunked coding strictly (RFC 9112 §7.1).
 //!
-//! Refuses: bare LF line ends, sizes over 2^60, chunk extensions and trailers over their bounds.
+//! Refuses: bare LF line ends, sizes over 2^60, lines that are neither size nor trailer, and
+//! extensions and trailers over their bounds: a peer may not send much for a body of little.
 
 /// A line of a chunk header or trailer may not be longer.
 const LINE_BYTES_MAX: usize = 4096;
 const TRAILER_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of chunk extensions in one body.
+const EXTENSION_BYTES_MAX: usize = 16 * 1024;
 
 /// Where the decoder stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,11 +34,15 @@ pub(super) enum Step {
 
 /// Decodes one body.
 #[derive(Debug)]
-pub(super) struct Decoder(State);
+pub(super) struct Decoder {
+    state: State,
+    /// Bytes of chunk extensions seen.
+    extensions: usize,
+}
 
 impl Decoder {
     pub(super) fn new() -> Self {
-        Self(State::Size)
+        Self { state: State::Size, extensions: 0 }
     }
 
     /// Looks at the bytes received so far; the caller removes what the step consumed.
@@ -43,12 +50,16 @@ impl Decoder {
         let mut skip = 0;
         loop {
             let rest = &bytes[skip..];
-            match self.0 {
+            match self.state {
                 State::Size => match line(rest) {
                     Line::Whole(text) => {
-                        let Some(size) = size(text) else { return Step::Malformed };
+                        let Some((size, extension)) = size(text) else { return Step::Malformed };
+                        self.extensions += extension;
+                        if self.extensions > EXTENSION_BYTES_MAX {
+                            return Step::Malformed;
+                        }
                         skip += text.len() + 2;
-                        self.0 = if size == 0 { State::Trailer(0) } else { State::Body(size) };
+                        self.state = if size == 0 { State::Trailer(0) } else { State::Body(size) };
                     }
                     Line::Partial => return Step::More { skip },
                     Line::Malformed => return Step::Malformed,
@@ -60,25 +71,27 @@ impl Decoder {
                 State::Body(left) => {
                     let data = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
                     let left = left - data as u64;
-                    self.0 = if left == 0 { State::BodyEnd } else { State::Body(left) };
+                    self.state = if left == 0 { State::BodyEnd } else { State::Body(left) };
                     return Step::Data { skip, data };
                 }
                 State::BodyEnd => match rest {
                     [b'\r', b'\n', ..] => {
                         skip += 2;
-                        self.0 = State::Size;
+                        self.state = State::Size;
                     }
                     [] | [b'\r'] => return Step::More { skip },
                     _ => return Step::Malformed,
                 },
                 State::Trailer(seen) => match line(rest) {
                     Line::Whole([]) => {
-                        self.0 = State::Done;
+                        self.state = State::Done;
                         return Step::Done { skip: skip + 2 };
                     }
-                    Line::Whole(text) if seen + text.len() <= TRAILER_BYTES_MAX => {
+                    Line::Whole(text)
+                        if seen + text.len() <= TRAILER_BYTES_MAX && is_field(text) =>
+                    {
                         skip += text.len() + 2;
-                        self.0 = State::Trailer(seen + text.len());
+                        self.state = State::Trailer(seen + text.len());
                     }
                     Line::Partial => return Step::More { skip },
                     Line::Whole(_) | Line::Malformed => return Step::Malformed,
@@ -105,14 +118,25 @@ fn line(bytes: &[u8]) -> Line<'_> {
     }
 }
 
-fn size(text: &[u8]) -> Option<u64> {
+/// The size that a chunk begins with, and the bytes of its extension.
+fn size(text: &[u8]) -> Option<(u64, usize)> {
     let digits = text.iter().position(|b| !b.is_ascii_hexdigit()).unwrap_or(text.len());
     let extension = &text[digits..];
-    let extension_is_plain = extension.is_empty()
-        || (matches!(extension[0], b';' | b' ' | b'\t') && !extension.contains(&b'\r'));
-    if digits == 0 || digits > 15 || !extension_is_plain {
+    let has_name = matches!(extension.trim_ascii_start().first(), None | Some(b';'));
+    if digits == 0 || digits > 15 || !has_name || has_controls(extension) {
         return None;
     }
     let text = std::str::from_utf8(&text[..digits]).ok()?;
-    u64::from_str_radix(text, 16).ok()
+    u64::from_str_radix(text, 16).ok().map(|size| (size, extension.len()))
+}
+
+/// Whether a trailer line is a field: a name, a colon, and no control characters.
+fn is_field(line: &[u8]) -> bool {
+    let colon = memchr::memchr(b':', line).unwrap_or(0);
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(b);
+    colon > 0 && line[..colon].iter().all(is_name) && !has_controls(line)
+}
+
+fn has_controls(text: &[u8]) -> bool {
+    text.iter().any(|b| b.is_ascii_control() && *b != b'\t')
 }

@@ -2,13 +2,15 @@
 //!
 //! Invariant: one request at a time; the next head is looked at only after the reply is written
 //! and the body of the last request is read to its end. What cannot be framed beyond doubt is
-//! answered once and the connection closes.
+//! answered once and the connection closes. A connection that became a tunnel carries no further
+//! request.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use tokio::net::TcpStream;
 
@@ -17,12 +19,15 @@ use super::buffers::{self, Buffers};
 use super::head::{self, Head, Malformed};
 use super::io::{Live, Stage};
 use super::reply::{Framing, Payload, Reply};
+use super::tunnel;
 use crate::listen::Limits;
 
 /// Bodies up to this length are copied behind the head and go out in one write.
 const ONE_WRITE_BYTES_MAX: usize = 32 * 1024;
 /// Bytes read from a client that was refused before the socket is closed on it.
 const LINGER_BYTES_MAX: usize = 4 << 20;
+/// Quiet after which a tunnel ends during the drain: whoever speaks may finish.
+const DRAIN_QUIET: Duration = Duration::from_secs(1);
 
 /// Answers requests; what a role implements.
 #[expect(async_fn_in_trait, reason = "a connection stays on the thread that accepted it")]
@@ -95,6 +100,8 @@ impl Connections {
                 Stage::Idle => self.limits.idle,
                 Stage::Receiving => self.limits.receive,
                 Stage::Sending => self.limits.send,
+                Stage::Tunnel(_) if self.draining.get() => DRAIN_QUIET,
+                Stage::Tunnel(seconds) => Duration::from_secs(seconds.into()),
                 Stage::Answering => continue,
             };
             if u64::from(live.seconds()) > limit.as_secs() {
@@ -103,7 +110,8 @@ impl Connections {
         }
     }
 
-    /// Ends idle connections at once, and the others after the reply they are making.
+    /// Ends idle connections at once, tunnels when they are quiet, and the others after the reply
+    /// they are making.
     pub fn drain(&self) {
         self.draining.set(true);
         for live in self.live.borrow().values() {
@@ -146,7 +154,7 @@ pub async fn serve<S: Answer>(
 /// Serves one request; `None` when the connection is to be closed.
 async fn serve_one<S: Answer>(
     role: &S,
-    live: &Live,
+    live: &Rc<Live>,
     inbox: &mut Option<Box<Buffers>>,
     connections: &Connections,
 ) -> Option<()> {
@@ -158,8 +166,9 @@ async fn serve_one<S: Answer>(
         }
     };
     let fields = std::mem::take(&mut lent.fields);
-    let mut reply = Reply::new(std::mem::take(&mut lent.out));
     let head = Head::new(&lent.inbox[..line.length], &line, &fields, live.peer);
+    let interim = (!head.is_http_10()).then(|| Rc::clone(live));
+    let mut reply = Reply::new(std::mem::take(&mut lent.out), interim);
     let rest = split_rest(&lent, line.length);
     let awaited = !head.is_http_10() && head.has_token("expect", "100-continue");
     let mut body = Incoming::new(live, rest, line.body, awaited);
@@ -171,7 +180,20 @@ async fn serve_one<S: Answer>(
     let keep = head.keeps_alive() && !connections.draining.get() && body.may_drain();
     let framing = reply.seal(head.method() == "HEAD", head.is_http_10(), keep);
     let status = reply.status();
+    let tunnel = reply.take_tunnel();
     let (bytes_out, complete) = send(live, &mut reply, framing).await;
+    if let Some((far, idle)) = tunnel.filter(|_| complete) {
+        let early = body.into_rest();
+        // A tunnel may last: it keeps the request's head, and no buffer.
+        let bytes = lent.inbox[..line.length].to_vec();
+        let head = Head::new(&bytes, &line, &fields, live.peer);
+        lent.out = reply.out;
+        buffers::give(lent);
+        let tunnel::Passed { bytes_in, bytes_out, complete } =
+            tunnel::pass(live, early, far, idle).await;
+        role.sent(&head, trace, &Sent { status, bytes_in, bytes_out, complete });
+        return None;
+    }
     let bytes_in = body.bytes_read();
     role.sent(&head, trace, &Sent { status, bytes_in, bytes_out, complete });
 
@@ -205,8 +227,9 @@ async fn receive_head(
     let mut seen = 0;
     loop {
         if let Some(lent) = inbox.as_deref_mut() {
-            let start = lent.inbox[..lent.filled].iter().position(|b| !matches!(b, b'\r' | b'\n'));
-            consume(lent, start.unwrap_or(lent.filled));
+            let empty = head::empty_lines(&lent.inbox[..lent.filled]);
+            consume(lent, empty);
+            seen -= empty.min(seen);
             let bytes = &lent.inbox[..lent.filled];
             // Parsed anew only when a line ended: byte by byte, a head would cost its square.
             let parsed = match seen == 0 || memchr::memchr(b'\n', &bytes[seen..]).is_some() {
@@ -256,7 +279,9 @@ fn consume(lent: &mut Buffers, bytes: usize) {
 /// Writes head and body; returns the body's bytes and whether all of it was written.
 async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
     match std::mem::replace(&mut reply.payload, Payload::Empty) {
-        Payload::Empty | Payload::Withheld(_) => (0, live.write_all(&reply.out, b"").await.is_ok()),
+        Payload::Empty | Payload::Withheld(_) | Payload::Tunnel(..) => {
+            (0, live.write_all(&reply.out, b"").await.is_ok())
+        }
         Payload::Spliced(before, middle, after) => {
             reply.out.extend_from_slice(&before);
             reply.out.extend_from_slice(middle.as_bytes());
@@ -312,7 +337,7 @@ async fn send_piece(live: &Live, piece: &[u8], framing: Framing) -> std::io::Res
 
 /// Answers a head that cannot be understood, and says why.
 async fn refuse(live: &Live, malformed: Malformed) {
-    let mut reply = Reply::new(Vec::new());
+    let mut reply = Reply::new(Vec::new(), None);
     reply.error(malformed.status(), &malformed.to_string());
     reply.seal(false, false, false);
     if let Payload::Whole(body) = &reply.payload {

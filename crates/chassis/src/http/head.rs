@@ -1,14 +1,28 @@
 //! A request head, parsed in place, and how its body is framed.
 //!
-//! Invariant: a `Head` exists only for a request whose framing is beyond doubt: one `Host`, no
-//! `Content-Length` beside `Transfer-Encoding`, no coding but `chunked`. Everything doubtful is
-//! refused, so no two servers in a row can disagree about where a request ends.
-//! Sources: RFC 9112 §2–6.
+//! Invariant: a `Head` exists only for a request whose framing is beyond doubt: one `Host`, one
+//! `Content-Length` or one `Transfer-Encoding`, no coding but `chunked`, no name that a CGI-like
+//! server would take for one of these. Everything doubtful is refused, so no two servers in a row
+//! can disagree about where a request ends.
+//! Sources: RFC 9112 §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
 
 use std::net::SocketAddr;
 
 /// Fields in one head; more are refused with 431.
 const FIELDS_MAX: usize = 96;
+
+/// Fields that belong to one connection whatever `Connection` says (RFC 9110 §7.6.1, RFC 7540
+/// §3.2.1).
+const CONNECTION_FIELDS: [&[u8]; 8] = [
+    b"connection",
+    b"http2-settings",
+    b"keep-alive",
+    b"proxy-connection",
+    b"te",
+    b"trailer",
+    b"transfer-encoding",
+    b"upgrade",
+];
 
 /// Where a field's name and value lie in the head's bytes.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +74,9 @@ pub enum Malformed {
     /// A tunnel, which nobody offers here: 501.
     #[error("no tunnels here")]
     Tunnel,
+    /// An expectation other than `100-continue`: 417.
+    #[error("unknown expectation")]
+    Expectation,
 }
 
 impl Malformed {
@@ -70,6 +87,7 @@ impl Malformed {
             Self::TooManyFields | Self::TooLong => 431,
             Self::Version => 505,
             Self::Coding | Self::Tunnel => 501,
+            Self::Expectation => 417,
         }
     }
 }
@@ -195,6 +213,25 @@ impl<'b> Head<'b> {
         !self.has_token("connection", "close")
     }
 
+    /// The protocols that the client offers to change to, as sent; none when the connection is not
+    /// said to be about that, and none under HTTP/1.0 (RFC 9110 §7.8).
+    pub fn upgrades(&self) -> impl Iterator<Item = &'b [u8]> + use<'b> {
+        let asked = !self.is_http_10() && self.has_token("connection", "upgrade");
+        let lines = self.all("upgrade").filter(move |_| asked);
+        let offers = lines.flat_map(|line| line.split(|b| *b == b',').map(<[u8]>::trim_ascii));
+        offers.filter(|offer| !offer.is_empty())
+    }
+
+    /// Whether a `Connection` option names a field that is the server's to see: whoever takes it
+    /// out on the way changes the request, so that its answer is nobody else's.
+    pub fn strips_fields(&self) -> bool {
+        let options = self.all("connection").flat_map(|line| line.split(|b| *b == b','));
+        options.map(<[u8]>::trim_ascii).any(|option| {
+            let own = CONNECTION_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(option));
+            !own && self.fields().any(|(name, _)| name.as_bytes().eq_ignore_ascii_case(option))
+        })
+    }
+
     fn text(&self, start: u32, length: u32) -> &'b str {
         let bytes = &self.bytes[start as usize..(start + length) as usize];
         std::str::from_utf8(bytes).unwrap_or("")
@@ -216,11 +253,19 @@ fn value<'b>(bytes: &'b [u8], field: &Field) -> &'b [u8] {
     &bytes[start as usize..(start + length) as usize]
 }
 
+/// Bytes of the empty lines before a request, which are passed over (RFC 9112 §2.2).
+pub(super) fn empty_lines(bytes: &[u8]) -> usize {
+    bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
+}
+
 /// Parses a head at the start of `bytes`; `None` when it is not complete.
 ///
 /// # Errors
 /// What must not be guessed at; the connection answers with [`Malformed::status`] and closes.
 pub(super) fn parse(bytes: &[u8], fields: &mut Vec<Field>) -> Result<Option<Line>, Malformed> {
+    if bytes.first() == Some(&b'\n') {
+        return Err(BARE_LF);
+    }
     let mut storage = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut request = httparse::Request::new(&mut storage);
     let length = match request.parse(bytes) {
@@ -302,15 +347,20 @@ fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Mal
                     return Err(Malformed::Bad("the Host field holds no host"));
                 }
             }
-            14 if field.name.eq_ignore_ascii_case("content-length") => {
-                let bytes = decimal(field.value)?;
-                if length.is_some_and(|before| before != bytes) {
-                    return Err(Malformed::Bad("two different Content-Length fields"));
-                }
-                length = Some(bytes);
+            6 if field.name.eq_ignore_ascii_case("expect") && minor == 1 => {
+                check_expectation(field.value)?;
             }
-            17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
-                if chunked || minor == 0 || !field.value.eq_ignore_ascii_case(b"chunked") {
+            14 if is_called(field.name, "content-length")? => {
+                let before = length.replace(decimal(field.value)?);
+                if before.is_some() {
+                    return Err(Malformed::Bad("more than one Content-Length field"));
+                }
+            }
+            17 if is_called(field.name, "transfer-encoding")? => {
+                if minor == 0 {
+                    return Err(Malformed::Bad("Transfer-Encoding under HTTP/1.0"));
+                }
+                if chunked || !field.value.eq_ignore_ascii_case(b"chunked") {
                     return Err(Malformed::Coding);
                 }
                 chunked = true;
@@ -326,6 +376,28 @@ fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Mal
         (true, None) => Ok(BodyLength::Chunked),
         (false, Some(0) | None) => Ok(BodyLength::None),
         (false, Some(bytes)) => Ok(BodyLength::Exact(bytes)),
+    }
+}
+
+/// Whether a field is called `wanted`, which is as long. With `_` for `-` it is not, but CGI and what follows it (WSGI,
+/// PHP, Rack) give both the same variable: such a name is there to be misread.
+fn is_called(name: &str, wanted: &str) -> Result<bool, Malformed> {
+    let passes_for = |(own, wanted): (u8, u8)| {
+        own.eq_ignore_ascii_case(&wanted) || (own == b'_' && wanted == b'-')
+    };
+    let passes = name.bytes().zip(wanted.bytes()).all(passes_for);
+    match passes && name.contains('_') {
+        true => Err(Malformed::Bad("a field name passes for another")),
+        false => Ok(passes),
+    }
+}
+
+/// Allows `100-continue` alone (RFC 9110 §10.1.1).
+fn check_expectation(value: &[u8]) -> Result<(), Malformed> {
+    let mut expectations = value.split(|b| *b == b',').map(<[u8]>::trim_ascii);
+    match expectations.all(|e| e.is_empty() || e.eq_ignore_ascii_case(b"100-continue")) {
+        true => Ok(()),
+        false => Err(Malformed::Expectation),
     }
 }
 

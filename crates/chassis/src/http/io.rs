@@ -4,12 +4,12 @@
 //! Time limits cost nothing per request: a stage is a cell holding the core's tick, and one task a
 //! core looks at all sockets once a second (`Connections::sweep`).
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io::{self, IoSlice, Read};
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use socket2::SockRef;
 use tokio::io::Interest;
@@ -28,6 +28,8 @@ pub(super) enum Stage {
     Answering,
     /// The reply waits for the client to read.
     Sending,
+    /// Bytes go both ways and mean nothing here; for so many seconds without any.
+    Tunnel(u32),
 }
 
 /// One accepted socket.
@@ -40,13 +42,18 @@ pub(super) struct Live {
     since: Cell<u32>,
     /// The core's tick, in seconds.
     clock: Rc<Cell<u32>>,
+    /// Ended by us, in both directions.
+    shut: Cell<bool>,
+    /// Wakes the tunnel when the socket is ended: its far side may be what it waits for.
+    tunnel: RefCell<Option<Waker>>,
 }
 
 impl Live {
     /// A socket that was just accepted.
     pub fn new(stream: TcpStream, peer: SocketAddr, clock: Rc<Cell<u32>>) -> Self {
         let since = Cell::new(clock.get());
-        Self { stream, peer, stage: Cell::new(Stage::Idle), since, clock }
+        let (stage, shut) = (Cell::new(Stage::Idle), Cell::new(false));
+        Self { stream, peer, stage, since, clock, shut, tunnel: RefCell::default() }
     }
 
     /// What the connection is doing.
@@ -57,6 +64,11 @@ impl Live {
     /// Begins a stage, or its time anew.
     pub fn enter(&self, stage: Stage) {
         self.stage.set(stage);
+        self.since.set(self.clock.get());
+    }
+
+    /// Begins the stage's time anew.
+    pub fn progress(&self) {
         self.since.set(self.clock.get());
     }
 
@@ -114,7 +126,7 @@ impl Live {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(bytes) => {
                     done += bytes;
-                    self.since.set(self.clock.get());
+                    self.progress();
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.stream.writable().await?;
@@ -130,6 +142,22 @@ impl Live {
     pub fn shut(&self) {
         // A socket that is gone already needs no shutting.
         let _ = SockRef::from(&self.stream).shutdown(std::net::Shutdown::Both);
+        self.shut.set(true);
+        if let Some(waker) = self.tunnel.take() {
+            waker.wake();
+        }
+    }
+
+    /// Waits until [`Self::shut`]; for one task.
+    pub async fn until_shut(&self) {
+        poll_fn(|cx| {
+            if self.shut.get() {
+                return Poll::Ready(());
+            }
+            self.tunnel.replace(Some(cx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
     }
 
     /// Ends our direction only, so that the client can read what was said.

@@ -5,10 +5,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+
+use super::io::{Live, Stage};
+use super::tunnel::Duplex;
 
 /// A body that arrives in pieces.
 pub trait Source {
@@ -28,6 +32,9 @@ pub enum Payload {
     Spliced(Bytes, &'static str, Bytes),
     /// Pieces, of this total length when it is known.
     Stream(Option<u64>, Box<dyn Source>),
+    /// Another protocol, spoken with this far side (status 101), which ends when nothing went
+    /// either way for so long.
+    Tunnel(Box<dyn Duplex>, Duration),
 }
 
 impl std::fmt::Debug for Payload {
@@ -40,6 +47,7 @@ impl std::fmt::Debug for Payload {
                 write!(f, "Spliced({} + {middle} + {} bytes)", before.len(), after.len())
             }
             Self::Stream(length, _) => write!(f, "Stream({length:?})"),
+            Self::Tunnel(..) => f.write_str("Tunnel"),
         }
     }
 }
@@ -52,11 +60,28 @@ pub struct Reply {
     status: u16,
     dated: bool,
     pub(super) close: bool,
+    /// Where interim responses go; none for a client that knows none (HTTP/1.0).
+    interim: Option<Rc<Live>>,
 }
 
 impl Reply {
-    pub(super) fn new(out: Vec<u8>) -> Self {
-        Self { out, payload: Payload::Empty, status: 0, dated: false, close: false }
+    pub(super) fn new(out: Vec<u8>, interim: Option<Rc<Live>>) -> Self {
+        let payload = Payload::Empty;
+        Self { out, payload, status: 0, dated: false, close: false, interim }
+    }
+
+    /// Sends an interim response (1xx, but 101) at once, ahead of this reply (RFC 9110 §15.2);
+    /// `fields` as for [`Self::block`]. A client of HTTP/1.0 gets none.
+    pub async fn inform(&self, status: u16, fields: &[u8]) {
+        let Some(live) = &self.interim else { return };
+        let mut head = Vec::with_capacity(48 + fields.len());
+        status_line(&mut head, status);
+        head.extend_from_slice(fields);
+        head.extend_from_slice(b"\r\n");
+        live.enter(Stage::Sending);
+        // A client that went away is noticed when the reply itself is sent.
+        let _ = live.write_all(&head, b"").await;
+        live.enter(Stage::Answering);
     }
 
     /// Begins the reply anew with `status`; what was written before is forgotten.
@@ -65,15 +90,10 @@ impl Reply {
         self.payload = Payload::Empty;
         self.dated = false;
         self.status = status;
-        if status == 200 {
-            self.out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
-            return;
+        match status {
+            200 => self.out.extend_from_slice(b"HTTP/1.1 200 OK\r\n"),
+            status => status_line(&mut self.out, status),
         }
-        self.out.extend_from_slice(b"HTTP/1.1 ");
-        self.out.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
-        self.out.push(b' ');
-        self.out.extend_from_slice(reason(status).as_bytes());
-        self.out.extend_from_slice(b"\r\n");
     }
 
     /// The status; 0 before [`Self::begin`].
@@ -136,6 +156,7 @@ impl Reply {
         match &self.payload {
             Payload::Empty => Some(0),
             Payload::Withheld(length) => *length,
+            Payload::Tunnel(..) => None,
             Payload::Whole(bytes) => Some(bytes.len() as u64),
             Payload::Spliced(before, middle, after) => {
                 Some((before.len() + middle.len() + after.len()) as u64)
@@ -144,10 +165,26 @@ impl Reply {
         }
     }
 
+    /// The far side of a tunnel, when this reply opens one.
+    pub(super) fn take_tunnel(&mut self) -> Option<(Box<dyn Duplex>, Duration)> {
+        match std::mem::replace(&mut self.payload, Payload::Empty) {
+            Payload::Tunnel(far, idle) => Some((far, idle)),
+            other => {
+                self.payload = other;
+                None
+            }
+        }
+    }
+
     /// Writes the framing fields and the empty line; returns how the body is sent.
     pub(super) fn seal(&mut self, head_only: bool, http_10: bool, keep: bool) -> Framing {
         if self.status == 0 {
             self.error(500, "no answer was made");
+        }
+        if matches!(self.payload, Payload::Tunnel(..)) {
+            self.close = true;
+            self.out.extend_from_slice(b"connection: upgrade\r\n\r\n");
+            return Framing::Close;
         }
         if head_only {
             self.payload = Payload::Withheld(self.length());
@@ -178,6 +215,14 @@ impl Reply {
         self.out.extend_from_slice(b"\r\n");
         framing
     }
+}
+
+fn status_line(out: &mut Vec<u8>, status: u16) {
+    out.extend_from_slice(b"HTTP/1.1 ");
+    out.extend_from_slice(itoa::Buffer::new().format(status).as_bytes());
+    out.push(b' ');
+    out.extend_from_slice(reason(status).as_bytes());
+    out.extend_from_slice(b"\r\n");
 }
 
 /// How a body's end is told to the client.
@@ -213,6 +258,7 @@ pub fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",
         101 => "Switching Protocols",
+        102 => "Processing",
         103 => "Early Hints",
         200 => "OK",
         201 => "Created",

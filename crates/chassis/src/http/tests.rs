@@ -5,6 +5,7 @@ mod bodies;
 mod framing;
 mod lives;
 mod replies;
+mod tunnels;
 
 use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
@@ -170,6 +171,21 @@ impl Answer for Script {
                 let after = "x".repeat(head.query().unwrap().parse().unwrap());
                 reply.payload(Payload::Spliced("before ".into(), "middle ", after.into()));
             }
+            "/tunnel" => {
+                let (near, far) = tokio::io::duplex(64);
+                tokio::task::spawn_local(echo(far));
+                reply.begin(101);
+                reply.field("upgrade", b"echo");
+                let idle = head.query().map_or(60, |seconds| seconds.parse().unwrap());
+                reply.payload(Payload::Tunnel(Box::new(near), Duration::from_secs(idle)));
+            }
+            "/early" => {
+                reply.inform(103, b"link: </a.css>\r\n").await;
+                self.arrived.send(()).unwrap();
+                self.gate.acquire().await.unwrap().forget();
+                reply.inform(102, b"").await;
+                say(reply, "late");
+            }
             "/none" => {}
             _ => {
                 let host = head.host();
@@ -182,6 +198,16 @@ impl Answer for Script {
         // The test may have ended.
         let _ = self.sent.send(*sent);
     }
+}
+
+/// Says back what it hears, and `bye` at its end.
+async fn echo(far: tokio::io::DuplexStream) {
+    use tokio::io::AsyncWriteExt;
+    let (mut reader, mut writer) = tokio::io::split(far);
+    tokio::io::copy(&mut reader, &mut writer).await.unwrap();
+    // The tunnel may have been cut.
+    let _ = writer.write_all(b"bye").await;
+    let _ = writer.shutdown().await;
 }
 
 fn say(reply: &mut Reply, text: &str) {

@@ -11,7 +11,8 @@ fn chunks_extensions_and_trailers_are_read_to_their_end() {
     for (body, expected) in [
         ("0\r\n\r\n", ""),
         ("3\r\nabc\r\n0\r\n\r\n", "abc"),
-        ("3;name=value\r\nabc\r\n2 \r\nde\r\n0\r\nTrailer: x\r\nOther: y\r\n\r\n", "abcde"),
+        ("3 ;name=\"v\";b\r\nabc\r\n0\r\n\r\n", "abc"),
+        ("3;name=value\r\nabc\r\n2 \r\nde\r\n0\r\nTrailer: x\r\nOther: y\tz\r\n\r\n", "abcde"),
         ("00A\r\n0123456789\r\n000\r\n\r\n", "0123456789"),
     ] {
         assert_eq!(reply_to(&mut client, &format!("{CHUNKED}{body}")).text(), expected);
@@ -36,6 +37,17 @@ fn bodies_that_are_not_chunked_as_announced_are_refused_and_the_connection_close
         "3\r\nabc\r\n0\r\nT: u\n\r\n",
         "ffffffffffffffffff\r\n",
         "\r\n",
+        "3 x\r\nabc\r\n0\r\n\r\n",
+        "3;\0\r\nabc\r\n0\r\n\r\n",
+        "3;\rx\r\nabc\r\n0\r\n\r\n",
+        "3;\nx\r\nabc\r\n0\r\n\r\n",
+        "3\r\nabc0\r\n\r\n",
+        "3\r\nabc\n0\r\n\r\n",
+        "3\r\nabc\r\n0\r\nno colon\r\n\r\n",
+        "3\r\nabc\r\n0\r\n: no name\r\n\r\n",
+        "3\r\nabc\r\n0\r\nT: u\r\n folded: x\r\n\r\n",
+        "3\r\nabc\r\n0\r\nT : u\r\n\r\n",
+        "3\r\nabc\r\n0\r\nT: \0\r\n\r\n",
     ] {
         let request = format!("{CHUNKED}{body}GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n");
         let text = exchange(&served, request.as_bytes());
@@ -45,6 +57,10 @@ fn bodies_that_are_not_chunked_as_announced_are_refused_and_the_connection_close
     }
     let endless = format!("{CHUNKED}3;{}", "x".repeat(5000));
     assert!(exchange(&served, endless.as_bytes()).starts_with("HTTP/1.1 400 "));
+    let padded = format!("1;{}\r\nx\r\n", "x".repeat(1000)).repeat(17);
+    assert!(
+        exchange(&served, format!("{CHUNKED}{padded}").as_bytes()).starts_with("HTTP/1.1 400 ")
+    );
     let trailers = format!("{CHUNKED}0\r\n{}", "T: uuuuuuuuuuuuuuuuu\r\n".repeat(2000));
     assert!(exchange(&served, trailers.as_bytes()).starts_with("HTTP/1.1 400 "));
 }

@@ -12,11 +12,17 @@ fn doubtful_framing_is_refused_once_and_the_connection_closes() {
         ("CL.TE", "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", 400),
         ("TE.CL", "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", 400),
         ("TE.TE", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", 501),
+        ("TE quoted", "Transfer-Encoding: \"chunked\"\r\n", 501),
+        ("TE nothing", "Transfer-Encoding:\r\n", 501),
+        ("TE behind a vertical tab", "Transfer-Encoding: \x0bchunked\r\n", 400),
+        ("TE with underscore", "Transfer_Encoding: chunked\r\n", 400),
+        ("CL with underscore", "Content_Length: 4\r\n", 400),
         ("TE twice", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", 501),
         ("TE obscured", "Transfer-Encoding: xchunked\r\n", 501),
         ("TE list", "Transfer-Encoding: gzip, chunked\r\n", 501),
         ("TE space", "Transfer-Encoding : chunked\r\n", 400),
         ("two lengths", "Content-Length: 4\r\nContent-Length: 5\r\n", 400),
+        ("equal lengths", "Content-Length: 4\r\nContent-Length: 4\r\n", 400),
         ("length list", "Content-Length: 4, 4\r\n", 400),
         ("signed length", "Content-Length: +4\r\n", 400),
         ("negative length", "Content-Length: -4\r\n", 400),
@@ -50,6 +56,10 @@ fn lines_of_a_head_end_in_cr_lf_alone() {
         "GET / HTTP/1.1\r\nHost: a\n\r\n",
         "GET / HTTP/1.1\r\nHost: a\r\n\n",
         "GET / HTTP/1.1\nHost: a\n\n",
+        "\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "\r\n\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "\rGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET / HTTP/1.1\rHost: a\r\n\r\n",
     ] {
         let text = exchange(&served, head.as_bytes());
         assert!(text.starts_with("HTTP/1.1 400 "), "{head:?}: {text}");
@@ -111,6 +121,35 @@ fn other_versions_are_refused() {
     ] {
         let text = exchange(&served, request.as_bytes());
         assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{request:?}: {text}");
+    }
+}
+
+#[test]
+fn expectations_but_100_continue_are_417_and_those_of_http_1_0_are_not_read() {
+    let served = serve_plain();
+    for (version, expect, status) in [
+        ("1.1", "100-continue", 200),
+        ("1.1", "100-Continue, ", 200),
+        ("1.1", "200-ok", 417),
+        ("1.1", "100-continue, more", 417),
+        ("1.1", "100-continue; x=y", 417),
+        ("1.0", "more", 200),
+    ] {
+        let request = format!("GET / HTTP/{version}\r\nHost: a\r\nExpect: {expect}\r\n\r\n");
+        let text = exchange(&served, request.as_bytes());
+        assert!(text.starts_with(&format!("HTTP/1.1 {status} ")), "{expect}: {text}");
+        assert_eq!(replies(&text), 1, "{expect}: {text}");
+    }
+}
+
+#[test]
+fn transfer_codings_of_http_1_0_are_refused_whatever_they_are() {
+    let served = serve_plain();
+    for fields in ["", "Content-Length: 3\r\n", "Connection: keep-alive\r\n"] {
+        let head = format!("POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n{fields}\r\n");
+        let text = exchange(&served, format!("{head}0\r\n\r\nGET / HTTP/1.0\r\n\r\n").as_bytes());
+        assert!(text.starts_with("HTTP/1.1 400 "), "{text}");
+        assert_eq!(replies(&text), 1, "{text}");
     }
 }
 
