@@ -196,6 +196,16 @@ pub struct Found {
 }
 
 impl Found {
+    /// Why the cache does not answer, in the words of RFC 9211 §2.2.
+    pub fn why(&self, now: Instant) -> &'static str {
+        match &self.entry {
+            Some(entry) if entry.is_fresh(now) => "request",
+            Some(_) => "stale",
+            None if self.known => "vary-miss",
+            None => "uri-miss",
+        }
+    }
+
     /// The same without an entry that is not for a request that shows its client's `credentials`.
     pub fn allowed(mut self, credentials: bool) -> Self {
         self.entry = self.entry.filter(|entry| !credentials || entry.open);
@@ -224,7 +234,9 @@ impl Cache {
             None => Found { entry: None, known: false },
             Some(Slot::Entry(entry)) => Found { entry: Some(entry), known: true },
             Some(Slot::Varies(names)) => {
-                extend_by_variant(key, &names, |name| head_values(head, name));
+                extend_by_variant(key, &names, |name, key| {
+                    append_selecting(name, head.all(name), key);
+                });
                 match self.get(key) {
                     Some(Slot::Entry(entry)) => Found { entry: Some(entry), known: true },
                     _ => Found { entry: None, known: true },
@@ -246,16 +258,16 @@ impl Cache {
         self.engine.insert(self.owned(key), Slot::Entry(entry));
     }
 
-    /// Stores an answer that varies by `names`, whose request had the values that `values` tells.
+    /// Stores an answer that varies by `names`, whose request had the values that `value` appends.
     pub fn store_variant(
         &self,
         base: &[u8],
         names: Arc<[Box<str>]>,
-        values: impl Fn(&str) -> Vec<u8>,
+        value: impl Fn(&str, &mut KeyBytes),
         entry: Arc<Entry>,
     ) {
         let mut key = KeyBytes::from_slice(base);
-        extend_by_variant(&mut key, &names, values);
+        extend_by_variant(&mut key, &names, value);
         self.engine.insert(self.owned(base), Slot::Varies(names));
         self.engine.insert(self.owned(&key), Slot::Entry(entry));
     }
@@ -293,36 +305,49 @@ impl Cache {
     }
 }
 
-/// The values of a request field, joined as one (RFC 9110 §5.3).
-fn head_values(head: &Head<'_>, name: &str) -> Vec<u8> {
-    selecting_value(name, head.all(name))
-}
-
-/// The value of a request field as variants are told apart by it (RFC 9111 §4.1): its lines joined
-/// into one list, without the blanks around commas, which mean nothing in a list (RFC 9110
-/// §5.6.1); languages in lower case (RFC 4647 §2). What stands within members is kept.
-pub fn selecting_value<'v>(name: &str, lines: impl Iterator<Item = &'v [u8]>) -> Vec<u8> {
-    let mut joined = Vec::new();
-    for line in lines {
-        for member in line.split(|b| *b == b',') {
-            if !joined.is_empty() {
-                joined.push(b',');
-            }
-            joined.extend_from_slice(member.trim_ascii());
+/// Appends the value of a request field as variants are told apart by it (RFC 9111 §4.1): its
+/// lines as one list, without the blanks around commas, which mean nothing in a list (RFC 9110
+/// §5.6.1); languages in one order and case. What stands within members is kept.
+pub fn append_selecting<'v>(name: &str, lines: impl Iterator<Item = &'v [u8]>, key: &mut KeyBytes) {
+    let mut lines = lines.peekable();
+    if lines.peek().is_some() {
+        // An empty field is not an absent one.
+        key.push(b'=');
+    }
+    let start = key.len();
+    for member in lines.flat_map(|line| line.split(|b| *b == b',')) {
+        if key.len() > start {
+            key.push(b',');
         }
+        key.extend_from_slice(member.trim_ascii());
     }
     if name == "accept-language" {
-        joined.make_ascii_lowercase();
+        sort_members(&mut key[start..]);
     }
-    joined
 }
 
-fn extend_by_variant(key: &mut KeyBytes, names: &[Box<str>], values: impl Fn(&str) -> Vec<u8>) {
+/// Puts a list of languages in lower case and in order: neither its case nor its order says which
+/// language is wanted more (RFC 4647 §2.1, RFC 9110 §12.5.4), only weights do.
+fn sort_members(list: &mut [u8]) {
+    list.make_ascii_lowercase();
+    let copy = KeyBytes::from_slice(list);
+    let mut members: SmallVec<[&[u8]; 16]> = copy.split(|b| *b == b',').collect();
+    members.sort_unstable();
+    let mut at = 0;
+    for member in members {
+        list[at..at + member.len()].copy_from_slice(member);
+        at += member.len() + 1;
+        if let Some(comma) = list.get_mut(at - 1) {
+            *comma = b',';
+        }
+    }
+}
+
+fn extend_by_variant(key: &mut KeyBytes, names: &[Box<str>], value: impl Fn(&str, &mut KeyBytes)) {
     for name in names {
         // No field name or value can hold a line break, so the parts cannot run together.
         key.extend_from_slice(b"\n");
         key.extend_from_slice(name.as_bytes());
-        key.extend_from_slice(b"=");
-        key.extend_from_slice(&values(name));
+        value(name, key);
     }
 }

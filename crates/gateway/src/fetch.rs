@@ -17,7 +17,7 @@ use http::header::{self, HeaderName, HeaderValue};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::cache::Entry;
+use crate::cache::{Entry, KeyBytes};
 use crate::entry::Whole;
 use crate::error::{FetchError, Refusal};
 use crate::flight::{Landing, Lease};
@@ -232,8 +232,8 @@ fn store(
     if names.is_empty() {
         cache.store(base, Arc::clone(&entry));
     } else {
-        let values = |name: &str| order.values(name);
-        cache.store_variant(base, names.into(), values, Arc::clone(&entry));
+        let value = |name: &str, key: &mut KeyBytes| order.append_selecting(name, key);
+        cache.store_variant(base, names.into(), value, Arc::clone(&entry));
     }
     let mut times = fetched.times;
     times[2] = begun.elapsed();

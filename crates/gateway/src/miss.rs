@@ -59,6 +59,7 @@ impl Miss {
     ) -> Result<(), Refusal> {
         let now = Instant::now();
         let stale = self.found.entry.clone();
+        let why = self.found.why(now);
         let at_once = |entry: &&Arc<Entry>| {
             may_answer_at_once(entry, now) && self.demand.accepts_unconfirmed(entry, now)
         };
@@ -80,7 +81,7 @@ impl Miss {
         let mut order = order.stored_as(self.key, self.base_length, stale);
         if alone {
             let delivery = fly_alone(edge, order, trace).await?;
-            deliver(delivery, route, head, (reply, trace), self.found.known);
+            deliver(delivery, route, head, (reply, trace), why);
             return Ok(());
         }
         let deadline = now + route.wait;
@@ -90,7 +91,7 @@ impl Miss {
                 Join::Lead(lease) => {
                     if let Some(entry) = landed_meanwhile(edge, &order) {
                         lease.land(Landing::Shared(Arc::clone(&entry)));
-                        collapsed(reply, head, &entry, trace);
+                        collapsed(reply, head, &entry, (trace, why));
                         return Ok(());
                     }
                     // Who takes over has waited before: its deadline stands, the fetch goes on.
@@ -98,7 +99,7 @@ impl Miss {
                     let delivery = until(limit, begin(edge, order, Some(lease))).await;
                     trace.mark(Phase::Fetch);
                     let delivery = delivery.map_err(|refusal| together(refusal, route))?;
-                    deliver(delivery, route, head, (reply, trace), self.found.known);
+                    deliver(delivery, route, head, (reply, trace), why);
                     return Ok(());
                 }
                 Join::Full => return Err(Refusal::Overloaded("waiters")),
@@ -108,13 +109,13 @@ impl Miss {
                     match next? {
                         Next::Shared(entry) => {
                             if let Some(entry) = variant(edge, head, &mut order, entry) {
-                                collapsed(reply, head, &entry, trace);
+                                collapsed(reply, head, &entry, (trace, why));
                                 return Ok(());
                             }
                         }
                         Next::Alone => {
                             let delivery = fly_alone(edge, order, trace).await?;
-                            deliver(delivery, route, head, (reply, trace), self.found.known);
+                            deliver(delivery, route, head, (reply, trace), why);
                             return Ok(());
                         }
                         Next::TakeOver(next) => attempt = next,
@@ -235,9 +236,14 @@ fn refresh(edge: &Rc<Edge>, mut order: Order) {
     });
 }
 
-fn collapsed(reply: &mut Reply, head: &Head<'_>, entry: &Entry, trace: &mut Trace) {
+fn collapsed(
+    reply: &mut Reply,
+    head: &Head<'_>,
+    entry: &Entry,
+    (trace, why): (&mut Trace, &'static str),
+) {
     trace.cache = CacheResult::Collapsed;
     trace.ranked_by = entry.ranked_by;
-    let status = Status::Forward { why: "uri-miss", stored: false, collapsed: true };
+    let status = Status::Forward { why, stored: false, collapsed: true };
     respond::stored(reply, head, entry, (Instant::now(), trace.decision), status);
 }

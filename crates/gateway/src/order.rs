@@ -14,7 +14,7 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Method};
 use http_body_util::Full;
 
-use crate::cache::{Entry, KeyBytes, selecting_value};
+use crate::cache::{Entry, KeyBytes, append_selecting};
 use crate::entry::{connection_options, is_hop_by_hop};
 use crate::error::Refusal;
 use crate::freshness::Asked;
@@ -152,9 +152,10 @@ impl Order {
         self.method == Method::HEAD
     }
 
-    /// The values of a request field, joined, as the cache compares them.
-    pub fn values(&self, name: &str) -> Vec<u8> {
-        selecting_value(name, self.client.get_all(name).iter().map(HeaderValue::as_bytes))
+    /// Appends the value of a request field as the cache compares it.
+    pub fn append_selecting(&self, name: &str, key: &mut KeyBytes) {
+        let lines = self.client.get_all(name).iter().map(HeaderValue::as_bytes);
+        append_selecting(name, lines, key);
     }
 
     /// Whether a repeated request changes nothing (RFC 9110 §9.2.2).

@@ -202,7 +202,8 @@ async fn pass(
     if !failed {
         invalidate(edge, route, head, trace, &outcome);
     }
-    deliver(outcome?, route, head, (reply, trace), false);
+    let is_read = matches!(head.method(), "GET" | "HEAD");
+    deliver(outcome?, route, head, (reply, trace), if is_read { "bypass" } else { "method" });
     Ok(())
 }
 
@@ -220,7 +221,7 @@ async fn fall_back(
         let order = Order::new(head, route, trace, Bytes::new())?;
         let outcome = fetch::own(edge, route, &order).await;
         trace.mark(Phase::Fetch);
-        deliver(outcome?, route, head, (reply, trace), false);
+        deliver(outcome?, route, head, (reply, trace), "bypass");
         return Ok(());
     };
     let base_length = key.len();
@@ -250,13 +251,13 @@ fn invalidate(
     }
 }
 
-/// Writes what a fetch brought.
+/// Writes what a fetch brought; `why` the cache did not answer, in the words of RFC 9211 §2.2.
 pub fn deliver(
     delivery: Delivery,
     route: &Route,
     head: &Head<'_>,
     (reply, trace): (&mut Reply, &mut Trace),
-    known: bool,
+    why: &'static str,
 ) {
     let [features, score, store] = delivery.times;
     trace.add(Phase::Features, features);
@@ -266,11 +267,6 @@ pub fn deliver(
     if trace.shown.is_some() {
         trace.ranked_by = Some(trace.id);
     }
-    let why = match (trace.cache, known) {
-        (CacheResult::Pass, _) => "bypass",
-        (_, true) => "stale",
-        (_, false) => "uri-miss",
-    };
     match delivery.brought {
         Brought::Stored(entry) => {
             trace.cache = CacheResult::Miss;

@@ -4,7 +4,7 @@
 //! the route or the request asks for it.
 
 use std::io::Write as _;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
 use chassis::http::{Head, Payload, Reply};
@@ -48,7 +48,7 @@ pub fn stored(
     (now, decision): (Instant, Decision),
     status: Status,
 ) {
-    let unchanged = entry.status == 200 && is_unchanged(head, entry);
+    let unchanged = entry.status == 200 && is_unchanged(head, entry, now);
     let part = if unchanged { Part::Whole } else { range::part(head, entry) };
     reply.begin(match &part {
         _ if unchanged => 304,
@@ -216,7 +216,7 @@ fn cache_status(out: &mut Vec<u8>, status: Status, ttl: Option<i64>) {
 }
 
 /// Whether the client's copy is the stored one (RFC 9110 §13.1.2, §13.1.3; weak comparison).
-fn is_unchanged(head: &Head<'_>, entry: &Entry) -> bool {
+fn is_unchanged(head: &Head<'_>, entry: &Entry, now: Instant) -> bool {
     let mut tags = head.all("if-none-match").peekable();
     if tags.peek().is_some() {
         let Some(ours) = entry.etag.as_deref().map(opaque) else { return false };
@@ -229,8 +229,11 @@ fn is_unchanged(head: &Head<'_>, entry: &Entry) -> bool {
     let Some(since) = head.get("if-modified-since").and_then(http_date::parse) else {
         return false;
     };
-    let modified = entry.last_modified.as_deref().and_then(http_date::parse);
-    modified.is_some_and(|modified| modified <= since)
+    match &entry.last_modified {
+        Some(modified) => http_date::parse(modified).is_some_and(|modified| modified <= since),
+        // What was made by then cannot have changed before (RFC 9111 §4.3.2).
+        None => SystemTime::now().checked_sub(entry.age(now)).is_some_and(|made| made <= since),
+    }
 }
 
 /// A tag without its mark of weakness.
