@@ -1,9 +1,10 @@
-//! Every line of CI as a command anyone can run: `cargo xtask tidy | ci | setup | bench`.
+//! Every line of CI as a command anyone can run: `cargo xtask tidy | ci | setup | …`.
 //!
 //! Refuses: knowing anything about the product beyond its names and its tests.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod bench;
+mod cache_tests;
 mod ci;
 mod finding;
 mod graph;
@@ -25,6 +26,8 @@ usage: cargo xtask COMMAND
     tidy [--ratchet]      hold the house rules; --ratchet lowers the limits to what is measured
     setup --run|--test    install or name what the machine lacks
     bench [ARGUMENTS]     run Tidegate and its peers side by side
+    cache-tests --suite DIR [--only ID]
+                          run any checkout of the HTTP cache tests, or one test of it
 ";
 
 fn main() -> ExitCode {
@@ -52,6 +55,10 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["setup", "--run"] => setup::run(setup::Stage::Run)?,
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,
         ["bench", arguments @ ..] => bench::run(arguments)?,
+        ["cache-tests", "--suite", suite] => cache_tests::run(suite, &["--report"])?,
+        ["cache-tests", "--suite", suite, "--only", id] => {
+            cache_tests::run(suite, &["--only", id])?;
+        }
         _ => return Ok(false),
     }
     Ok(true)

@@ -1,8 +1,9 @@
 //! Finds what a fresh machine lacks for `make run` and `make test`.
 //!
 //! As root on Debian or Ubuntu it installs what is missing; elsewhere it names each piece in one
-//! line with the command that installs it, and fails. Cargo's own pieces and the Python
-//! environment in `target/venv` need no root, so they are always put in place.
+//! line with the command that installs it, and fails. Cargo's own pieces, the Python environment
+//! in `target/venv` and the HTTP cache tests in `target/cache-tests` need no root, so they are
+//! always put in place.
 
 use std::fs;
 use std::path::Path;
@@ -14,6 +15,9 @@ use crate::tree::root;
 
 const CARGO_DENY: &str = "0.20.2";
 const REQUIREMENTS: &str = "python/requirements-test.txt";
+
+/// Where the HTTP cache tests are pinned: `package.json` and `package-lock.json`.
+const CACHE_TESTS: &str = "crates/tidegate/tests/it/cache_tests";
 
 /// Where Debian puts daemons, which an ordinary user's search path leaves out.
 const DAEMON_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
@@ -34,14 +38,16 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 7] = [
+const NEEDS: [Need; 9] = [
     need("C compiler", "command -v cc", "gcc", Stage::Run),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
     need("curl", "command -v curl", "curl", Stage::Run),
     need("Python 3.11 or newer", PYTHON_NEW_ENOUGH, "python3", Stage::Test),
     need("Python's venv", "python3 -c 'import ensurepip, venv'", "python3-venv", Stage::Test),
     need("nginx", "command -v nginx", "nginx", Stage::Test),
-    need("Varnish", "command -v varnishd", "varnish", Stage::Test),
+    need("Varnish", "command -v varnishtest && command -v varnishd", "varnish", Stage::Test),
+    need("Node.js 18 or newer", NODE_NEW_ENOUGH, "nodejs", Stage::Test),
+    need("npm", "command -v npm", "npm", Stage::Test),
 ];
 
 const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\"\")<0;}' \
@@ -49,6 +55,9 @@ const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\
 
 /// The oldest that the pinned requirements run on.
 const PYTHON_NEW_ENOUGH: &str = "python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'";
+
+/// The oldest with `fetch`, which the HTTP cache tests use.
+const NODE_NEW_ENOUGH: &str = "node -e 'process.exit(typeof fetch === \"function\" ? 0 : 1)'";
 
 const fn need(
     what: &'static str,
@@ -66,6 +75,7 @@ pub fn run(stage: Stage) -> Result<()> {
         add_component("clippy", "clippy")?;
         install_cargo_deny()?;
         make_environment()?;
+        install_cache_tests()?;
     }
     Ok(())
 }
@@ -153,7 +163,29 @@ fn make_environment() -> Result<()> {
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
 }
 
-fn execute(command: &mut Command) -> Result<()> {
+/// Fills `target/cache-tests` with what the lock file pins, unless it has it already.
+fn install_cache_tests() -> Result<()> {
+    let folder = root().join("target/cache-tests");
+    let lock = fs::read_to_string(root().join(CACHE_TESTS).join("package-lock.json"))
+        .with_context(|| format!("reading the lock file in `{CACHE_TESTS}`"))?;
+    let stamp = folder.join("installed.json");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
+        return Ok(());
+    }
+    println!("installing the HTTP cache tests into target/cache-tests");
+    fs::create_dir_all(&folder).with_context(|| format!("making `{}`", folder.display()))?;
+    for file in ["package.json", "package-lock.json"] {
+        let from = root().join(CACHE_TESTS).join(file);
+        fs::copy(&from, folder.join(file)).with_context(|| format!("copying `{file}`"))?;
+    }
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
+    execute(npm.current_dir(&folder))?;
+    fs::write(&stamp, lock).with_context(|| format!("writing `{}`", stamp.display()))
+}
+
+/// Runs a command to its end; the error names it.
+pub fn execute(command: &mut Command) -> Result<()> {
     let program = Path::new(command.get_program()).display().to_string();
     let status = command.status().with_context(|| format!("starting `{program}`"))?;
     if !status.success() {

@@ -23,7 +23,7 @@ pub use message::Headers;
 pub use origin::{Origin, OriginRequest};
 pub use port::free_port;
 pub use reply::OriginReply;
-pub use server::{Absent, Server, require, skip};
+pub use server::{Absent, Server, notice, require, skip};
 pub use tempfile::TempDir;
 
 use std::time::Duration;

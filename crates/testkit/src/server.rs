@@ -46,10 +46,15 @@ fn find(program: &str) -> Option<PathBuf> {
     output.status.success().then(|| PathBuf::from(path.trim()))
 }
 
-/// Says why a test cannot run here. Writes past the capture of the test runner: a skipped test must
-/// never be silent, and `cargo xtask ci` counts these lines.
+/// Says why a test cannot run here: a skipped test must never be silent, and `cargo xtask ci`
+/// counts these lines.
 pub fn skip(text: &str) {
-    drop(writeln!(io::stdout(), "\nSKIPPED: {text}"));
+    notice(&format!("SKIPPED: {text}"));
+}
+
+/// Says what a run has shown. Writes past the capture of the test runner, on a line of its own.
+pub fn notice(text: &str) {
+    drop(writeln!(io::stdout(), "\n{text}"));
 }
 
 /// A running program that listens on loopback.
