@@ -8,6 +8,7 @@ mod hit_nolog;
 mod idle;
 mod no_profile;
 mod overload;
+mod pass;
 mod personalised;
 mod rank;
 mod rollout;
@@ -35,6 +36,7 @@ pub struct Row {
 pub const ROWS: &[Row] = &[
     hit::ROW,
     hit_nolog::ROW,
+    pass::ROW,
     no_profile::ROW,
     personalised::ROW,
     rank::ROW,

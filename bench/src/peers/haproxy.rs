@@ -1,4 +1,4 @@
-//! HAProxy with one thread and its cache.
+//! HAProxy with one thread, with its cache or without.
 
 use std::fs;
 
@@ -7,10 +7,21 @@ use anyhow::Result;
 use crate::process::Server;
 use crate::setup::{Setup, free_address};
 
+/// What a row wants of HAProxy.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// No cache: every request goes to the origin.
+    pub pass: bool,
+}
+
 /// Starts HAProxy before the origin, without a log.
-pub fn start(setup: &Setup, name: &str) -> Result<Server> {
+pub fn start(setup: &Setup, name: &str, options: Options) -> Result<Server> {
     let folder = setup.folder("haproxy")?;
     let address = free_address()?;
+    let cached = match options.pass {
+        true => "",
+        false => "http-request cache-use hits\n    http-response cache-store hits\n    ",
+    };
     let config = format!(
         "global
     nbthread 1
@@ -28,9 +39,7 @@ cache hits
     max-age 3600
 frontend public
     bind {address} backlog 4096
-    http-request cache-use hits
-    http-response cache-store hits
-    default_backend origin
+    {cached}default_backend origin
 backend origin
     server origin {origin}
 ",

@@ -1,4 +1,4 @@
-//! nginx with one worker and a cache in memory, tuned for hits.
+//! nginx with one worker and a cache in memory, tuned for hits; or without cache, tuned for passing.
 
 use std::fs;
 
@@ -14,6 +14,8 @@ pub struct Options {
     pub log: bool,
     /// `proxy_cache_lock on`.
     pub lock: bool,
+    /// No cache: every request goes to the origin.
+    pub pass: bool,
 }
 
 /// Starts nginx before the origin.
@@ -26,6 +28,11 @@ pub fn start(setup: &Setup, name: &str, options: Options) -> Result<Server> {
         false => "access_log off;".to_owned(),
     };
     let lock = if options.lock { "on" } else { "off" };
+    // One buffer that takes head and body of the usual answer saves nginx a second read.
+    let cached = match options.pass {
+        true => "proxy_buffer_size 8k;".to_owned(),
+        false => format!("proxy_cache hits; proxy_cache_lock {lock};"),
+    };
     let config = format!(
         "user root; worker_processes 1; daemon off; pid {folder}/nginx.pid;
 worker_rlimit_nofile 20000;
@@ -40,12 +47,12 @@ http {{
     {folder}/scgi;
     proxy_cache_path {cache} levels=1:2 keys_zone=hits:16m inactive=60m max_size=512m \
     use_temp_path=off;
-    upstream origin {{ server {origin}; keepalive 64; }}
+    upstream origin {{ server {origin}; keepalive 64; keepalive_requests 1000000000; }}
     server {{
         listen {address} backlog=4096;
         location / {{
             proxy_pass http://origin; proxy_http_version 1.1; proxy_set_header Connection \"\";
-            proxy_cache hits; proxy_cache_lock {lock};
+            {cached}
         }}
     }}
 }}

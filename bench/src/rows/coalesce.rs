@@ -47,9 +47,9 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     };
     let servers = [
         tidegate::start(setup, &options)?.server,
-        nginx::start(setup, "nginx", nginx::Options { log: false, lock: true })?,
+        nginx::start(setup, "nginx", nginx::Options { lock: true, ..Default::default() })?,
         varnish::start(setup, "Varnish")?,
-        haproxy::start(setup, "HAProxy")?,
+        haproxy::start(setup, "HAProxy", haproxy::Options::default())?,
     ];
     let mut measurements = Vec::new();
     for case in &CASES {

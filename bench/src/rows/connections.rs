@@ -38,7 +38,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
         let tidegate = tidegate::start(setup, &options)?.server;
         ours.push(fill(setup, &tidegate)?);
         drop(tidegate);
-        let log = nginx::Options { log: true, lock: false };
+        let log = nginx::Options { log: true, ..Default::default() };
         theirs.push(fill(setup, &nginx::start(setup, "nginx", log)?)?);
     }
     let mut measurements = Vec::new();

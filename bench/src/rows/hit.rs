@@ -33,7 +33,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
         ready: PATH,
     };
     let ours = tidegate::start(setup, &options)?.server;
-    let nginx = nginx::start(setup, "nginx", nginx::Options { log: true, lock: false })?;
+    let nginx = nginx::start(setup, "nginx", nginx::Options { log: true, ..Default::default() })?;
     let sides = [side(&ours), side(&nginx)];
     let trials = alternate(setup.rounds, &sides, &closed_64(setup.trial))?;
     let mut measurements = describe("Tidegate", &trials[0]);

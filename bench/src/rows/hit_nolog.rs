@@ -26,7 +26,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     };
     let servers = [
         tidegate::start(setup, &options)?.server,
-        haproxy::start(setup, "HAProxy")?,
+        haproxy::start(setup, "HAProxy", haproxy::Options::default())?,
         nginx::start(setup, "nginx", nginx::Options::default())?,
         varnish::start(setup, "Varnish")?,
     ];
