@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::tidy;
 use crate::tree::root;
+use crate::{soak, tidy};
 use counts::Counts;
 
 /// Folders whose pytest tests belong to the suite, each run by itself.
@@ -29,6 +29,7 @@ pub fn run() -> Result<()> {
     suite.cargo("deny", &["deny", "--log-level", "error", "check", "bans", "licenses", "sources"]);
     suite.step("advisories", "cargo deny check advisories", |_| check_advisories());
     suite.cargo("test", &["test", "--workspace", "--no-fail-fast"]);
+    suite.step("soak", "cargo xtask soak gateway --minutes 0.25 --seed 1", |_| soak::short());
     for folder in PYTHON_TESTS {
         if root().join(folder).join("tests").is_dir() {
             suite.python(folder);

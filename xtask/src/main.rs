@@ -11,6 +11,7 @@ mod graph;
 mod lexer;
 mod ratchet;
 mod setup;
+mod soak;
 mod source;
 mod tidy;
 mod tree;
@@ -26,6 +27,8 @@ usage: cargo xtask COMMAND
     tidy [--ratchet]      hold the house rules; --ratchet lowers the limits to what is measured
     setup --run|--test    install or name what the machine lacks
     bench [ARGUMENTS]     run Tidegate and its peers side by side
+    soak gateway [--minutes N] [--seed S] [--release]
+                          random faults on both sides of the real binary
     cache-tests --suite DIR [--only ID]
                           run any checkout of the HTTP cache tests, or one test of it
 ";
@@ -55,6 +58,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["setup", "--run"] => setup::run(setup::Stage::Run)?,
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,
         ["bench", arguments @ ..] => bench::run(arguments)?,
+        ["soak", arguments @ ..] => soak::run(arguments)?,
         ["cache-tests", "--suite", suite] => cache_tests::run(suite, &["--report"])?,
         ["cache-tests", "--suite", suite, "--only", id] => {
             cache_tests::run(suite, &["--only", id])?;

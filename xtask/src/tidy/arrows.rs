@@ -54,7 +54,7 @@ fn check_edge(from: &Package, row: &Row, edge: &Edge, graph: &Graph) -> Option<F
     let tests_only = edge.kind == EdgeKind::Development;
     let listed = row.may_use.contains("*") || row.may_use.contains(&to.name);
     let allowed = match to.name.as_str() {
-        "testkit" => tests_only || from.name == "bench",
+        "testkit" => tests_only || matches!(from.name.as_str(), "bench" | "soak"),
         _ => listed || to.name == from.name,
     };
     let what = format!("`{}` may not use `{}`", from.name, to.name);

@@ -35,8 +35,14 @@ const fn ban(what: &'static str, holds: Where, mend: &'static str) -> Ban {
 }
 
 const EVERYWHERE: Where = Where::AllBut(&[]);
-const TERMINAL: Where =
-    Where::ProductCodeBut(&["crates/tidegate/", "xtask/", "bench/", "crates/testkit/"]);
+const TERMINAL: Where = Where::ProductCodeBut(&[
+    "crates/tidegate/",
+    "xtask/",
+    "bench/",
+    "fuzz/",
+    "soak/",
+    "crates/testkit/",
+]);
 const ENVIRONMENT: Where = Where::AllBut(&["crates/tidegate/src/environment.rs"]);
 
 const CODE: [Ban; 16] = [

@@ -1,0 +1,197 @@
+//! A client: draws a request, sends it as clients do, good and bad ones, and has the answer judged.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use testkit::{Client, Reply};
+
+use crate::ask::Ask;
+use crate::dice::Dice;
+use crate::fact::{FIELD, Fact};
+use crate::history::History;
+use crate::judge::judge;
+use crate::tally::Tally;
+
+/// What a client should never send; each with what is hidden in it.
+const HOSTILE: [&str; 8] = [
+    "POST /on/1 HTTP/1.1\r\nHost: a.test\r\nContent-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n\
+     0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n",
+    "POST /pass/1 HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: xchunked\r\n\r\n\
+     GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n",
+    "POST /pass/1 HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\
+     Transfer-Encoding: identity\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n",
+    "GET /on/1?q=1 HTTP/1.1\r\nHost: a.test\r\nHost: b.test\r\n\r\n",
+    "GET /on/1?q=1 HTTP/1.1\r\n Host: a.test\r\nContent-Length: 44\r\n\r\n\
+     GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n",
+    "POST /pass/1 HTTP/1.1\r\nHost: a.test\r\nContent-Length: +5\r\n\r\n\
+     GET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n",
+    "GET /on/1 HTTP/1.1\nHost: a.test\nX: \x01\n\n",
+    "POST /pass/1 HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n\
+     3;\r\r\nabc\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: a.test\r\n\r\n",
+];
+
+/// One client among many.
+#[derive(Debug)]
+pub struct Visitor {
+    address: SocketAddr,
+    history: Arc<History>,
+    tally: Arc<Tally>,
+    dice: Dice,
+    tags: HashMap<String, String>,
+    faulty: bool,
+}
+
+impl Visitor {
+    /// A client that behaves badly now and then.
+    pub fn new(address: SocketAddr, history: Arc<History>, tally: Arc<Tally>, dice: Dice) -> Self {
+        Self { address, history, tally, dice, tags: HashMap::new(), faulty: true }
+    }
+
+    /// Asks until told to stop.
+    pub fn run(mut self, stop: &AtomicBool) {
+        while !stop.load(Ordering::Relaxed) {
+            if self.dice.chance(3) {
+                self.misbehave();
+            } else {
+                self.converse();
+            }
+            sleep(Duration::from_millis(self.dice.below(8)));
+        }
+    }
+
+    /// Asks once, politely; returns the status when the answer is right.
+    pub fn ask_once(&mut self, ask: &Ask) -> Option<(u16, u64)> {
+        self.faulty = false;
+        let begun = Instant::now();
+        let mut client = Client::connect(self.address).ok()?;
+        client.write_raw(&ask.bytes()).ok()?;
+        let reply = client.read_reply(ask.method).ok()?;
+        self.note(ask, &reply, begun);
+        let version = reply.header(FIELD).and_then(Fact::parse).map_or(0, |fact| fact.version);
+        Some((reply.status, version))
+    }
+
+    /// A connection with one or more requests.
+    fn converse(&mut self) {
+        let Ok(mut client) = Client::connect(self.address) else { return };
+        let rounds = 1 + self.dice.below(6);
+        for _ in 0..rounds {
+            let tags = &self.tags;
+            let ask = Ask::drawn(&mut self.dice, |url| tags.get(url).cloned());
+            let begun = Instant::now();
+            let outcome = self.exchange(&mut client, &ask);
+            let closes = ask.close || ask.old;
+            match outcome {
+                Ok(Some(reply)) => {
+                    let said = reply.header("connection").unwrap_or("");
+                    let closed = said.eq_ignore_ascii_case("close");
+                    self.note(&ask, &reply, begun);
+                    if closed || closes {
+                        return;
+                    }
+                }
+                Ok(None) => return,
+                Err(error) => return self.failed(&ask, &error),
+            }
+        }
+    }
+
+    /// Sends one request, or two at once, slowly or at once; `None` when the client has left.
+    fn exchange(&mut self, client: &mut Client, ask: &Ask) -> io::Result<Option<Reply>> {
+        let bytes = ask.bytes();
+        match self.dice.below(100) {
+            0..3 => {
+                self.tally.fault("client leaves within its request");
+                let cut = self.dice.below(bytes.len() as u64) as usize;
+                client.write_raw(&bytes[..cut])?;
+                return Ok(None);
+            }
+            3..7 => {
+                self.tally.fault("client leaves before its answer");
+                client.write_raw(&bytes)?;
+                sleep(Duration::from_millis(self.dice.below(30)));
+                return Ok(None);
+            }
+            7..10 => {
+                self.tally.fault("client sends slowly");
+                for piece in bytes.chunks(bytes.len() / 4 + 1) {
+                    client.write_raw(piece)?;
+                    sleep(Duration::from_millis(self.dice.below(15)));
+                }
+            }
+            10..13 => {
+                self.tally.fault("client reads slowly");
+                client.write_raw(&bytes)?;
+                sleep(Duration::from_millis(self.dice.below(400)));
+            }
+            13..17 if !ask.old && !ask.close && ask.method != "POST" => {
+                let second = Ask::any(&mut self.dice);
+                let begun = Instant::now();
+                client.write_raw(&[bytes, second.bytes()].concat())?;
+                let first = client.read_reply(ask.method)?;
+                self.note(ask, &first, begun);
+                let reply = client.read_reply("GET")?;
+                self.note(&Ask { kind: "pipelined GET", ..second }, &reply, begun);
+                return Ok(None);
+            }
+            _ => client.write_raw(&bytes)?,
+        }
+        client.read_reply(ask.method).map(Some)
+    }
+
+    fn note(&mut self, ask: &Ask, reply: &Reply, begun: Instant) {
+        match judge(&self.history, ask, reply, begun) {
+            Ok(verdict) => self.tally.request(ask.kind, verdict.outcome, verdict.hit),
+            Err(why) => {
+                self.tally.request(ask.kind, "wrong", false);
+                let shown = |value: &str| value.chars().take(120).collect::<String>();
+                let lines = reply.headers.0.iter();
+                let head: Vec<String> =
+                    lines.map(|(name, value)| format!("{name}: {}", shown(value))).collect();
+                let ask = Ask { post: None, ..ask.clone() };
+                self.tally.wrong(format!("{why}\n    {ask:?}\n    {} {head:?}", reply.status));
+            }
+        }
+        let tag = reply.header("etag").filter(|_| reply.status == 200);
+        if let Some(tag) = tag {
+            self.tags.insert(ask.url.clone(), tag.to_owned());
+        }
+    }
+
+    /// An answer that did not arrive: broken off is allowed, silence and nonsense are not.
+    fn failed(&self, ask: &Ask, error: &io::Error) {
+        let outcome = match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => "hung",
+            ErrorKind::InvalidData => "not HTTP",
+            _ => "broken off",
+        };
+        self.tally.request(ask.kind, outcome, false);
+        if outcome != "broken off" {
+            self.tally.wrong(format!("{outcome}: {error}\n    {}", ask.url));
+        }
+    }
+
+    /// Sends what no client should; whatever comes back, nothing hidden in it may be answered.
+    fn misbehave(&mut self) {
+        self.tally.fault("client is hostile");
+        let hostile = self.dice.pick(&HOSTILE);
+        let Ok(mut client) = Client::connect(self.address) else { return };
+        let said = client.write_raw(hostile.as_bytes()).and_then(|()| client.finish_sending());
+        let mut answers = 0;
+        while said.is_ok()
+            && let Ok(reply) = client.read_reply("GET")
+        {
+            answers += 1;
+            let fact = reply.header(FIELD).unwrap_or("");
+            if fact.contains("smuggled") || answers > 1 {
+                self.tally.wrong(format!("a hidden request was answered: {hostile:?} {reply:?}"));
+            }
+        }
+        self.tally.request("hostile", "refused", false);
+    }
+}

@@ -1,0 +1,82 @@
+//! What an answer says of itself: for which URL, language and user it is, which version it shows.
+//!
+//! Invariant: the whole body follows from the fact, byte for byte, so a reader who knows the fact
+//! can tell a complete and right body from any other, and a piece of it from any other piece.
+
+use std::fmt;
+
+use crate::dice::{hash, mixed};
+
+/// The field that carries the fact of an answer, also where there is no body.
+pub const FIELD: &str = "x-soak";
+/// What the origin never says in earnest: where a client reads it, it was smuggled in.
+pub const POISON: &str = "POISON";
+
+/// What an answer says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// Counts the key's versions.
+    pub version: u64,
+    /// The language that was asked for, `-` when the answer is the same for all.
+    pub variant: String,
+    /// The user whose answer it is, `-` when it is everybody's.
+    pub user: String,
+    /// Names an answer that is for one request alone; 0 when it may be shared.
+    pub once: u64,
+    /// Host, path and query.
+    pub url: String,
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { version, variant, user, once, url } = self;
+        write!(f, "{version} {variant} {user} {once} {url}")
+    }
+}
+
+impl Fact {
+    /// Reads what [`Fact`] displays.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        let fact = Self {
+            version: words.next()?.parse().ok()?,
+            variant: words.next()?.to_owned(),
+            user: words.next()?.to_owned(),
+            once: words.next()?.parse().ok()?,
+            url: words.next()?.to_owned(),
+        };
+        words.next().is_none().then_some(fact)
+    }
+
+    /// The entity tag: another one for every fact.
+    pub fn etag(&self) -> String {
+        format!("\"{}-{:x}\"", self.version, hash(self.to_string().as_bytes()))
+    }
+
+    /// The body: the fact in words, then noise that follows from it.
+    pub fn body(&self) -> Vec<u8> {
+        let text = format!("{self}\n");
+        let mut state = hash(text.as_bytes());
+        let noise = length(state);
+        let mut body = Vec::with_capacity(text.len() + noise + 8);
+        body.extend_from_slice(text.as_bytes());
+        while body.len() < text.len() + noise {
+            state = mixed(state.wrapping_add(1));
+            body.extend_from_slice(&state.to_le_bytes());
+        }
+        body.truncate(text.len() + noise);
+        body
+    }
+}
+
+/// Most bodies are small, some large, a few larger than what the gateway stores (256 kB).
+fn length(hash: u64) -> usize {
+    let within = (hash >> 8) as usize;
+    match hash % 100 {
+        0..6 => 0,
+        6..80 => within % 3_000,
+        80..95 => within % 60_000,
+        95..98 => within % 250_000,
+        _ => 260_000 + within % 400_000,
+    }
+}

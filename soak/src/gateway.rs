@@ -1,0 +1,206 @@
+//! The soak of the gateway: mixed traffic and random faults, then rest, then the account.
+//!
+//! Passed when no answer was wrong, every key answers 200 with its newest version soon after the
+//! faults stop, no flight is left open, no connection leaked, and memory stayed bounded.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::ask::Ask;
+use crate::client::Visitor;
+use crate::dice::Dice;
+use crate::history::{History, Route};
+use crate::origin::Origin;
+use crate::process::{open_files, rss_bytes};
+use crate::setup::Gateway;
+use crate::tally::{Counts, Tally, total};
+
+/// A key that does not answer 200 this long after the last fault is stuck.
+const STUCK: Duration = Duration::from_secs(15);
+/// Time for flights to land and sockets to close.
+const REST: Duration = Duration::from_secs(15);
+/// The cache holds 24 MB; the rest is code, stacks, buffers, allocator.
+const RSS_BYTES_MAX: u64 = 320 << 20;
+/// Descriptors that may come and go by themselves.
+const FILES_SPARE: usize = 4;
+
+/// What to do.
+#[derive(Debug)]
+pub struct Options {
+    /// The program.
+    pub binary: PathBuf,
+    /// How long faults are made.
+    pub time: Duration,
+    /// Of all chance.
+    pub seed: u64,
+    /// Threads that ask.
+    pub clients: u64,
+    /// Share of the origin's answers with a fault, percent.
+    pub faults_percent: u64,
+}
+
+/// What was found after the faults.
+#[derive(Debug, Default)]
+struct Rest {
+    stuck: Vec<String>,
+    keys: usize,
+    flights: (u64, u64),
+    files: (usize, usize),
+    rss_bytes: [u64; 2],
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When anything was not as it must be.
+pub fn run(options: &Options) -> Result<()> {
+    println!("soak gateway: seed {}, {} s", options.seed, options.time.as_secs());
+    let (history, tally) = (Arc::<History>::default(), Arc::<Tally>::default());
+    let origin = Origin::start(options.seed, Arc::clone(&history), Arc::clone(&tally))?;
+    let gateway = Gateway::start(&options.binary, &origin)?;
+    let pid = gateway.server.process_id();
+    let mut rest = Rest { files: (open_files(pid), 0), ..Rest::default() };
+
+    origin.shared.faults_percent.store(options.faults_percent, Ordering::Relaxed);
+    let middle = traffic(options, &gateway, &history, &tally);
+    origin.shared.faults_percent.store(0, Ordering::Relaxed);
+    rest.rss_bytes = [middle, rss_bytes(pid)];
+
+    let urls = history.settle();
+    rest.keys = urls.len();
+    let visitor = visitor(options, &gateway, (&history, &tally), u64::MAX);
+    rest.stuck = stuck(visitor, &history, urls);
+    rest.flights = landed(&gateway)?;
+    origin.close_connections();
+    rest.files.1 = files_at_rest(pid, rest.files.0);
+    let crashed = open_files(pid) == 0;
+    account(&tally.so_far(), &rest);
+    if crashed {
+        bail!("the gateway is gone: {}", gateway.server.stderr());
+    }
+    verdict(&tally.so_far(), &rest)
+}
+
+fn visitor(
+    options: &Options,
+    gateway: &Gateway,
+    (history, tally): (&Arc<History>, &Arc<Tally>),
+    number: u64,
+) -> Visitor {
+    let dice = Dice::new(options.seed, number);
+    Visitor::new(gateway.public, Arc::clone(history), Arc::clone(tally), dice)
+}
+
+/// Has clients ask for the whole time; returns the memory at half time.
+fn traffic(
+    options: &Options,
+    gateway: &Gateway,
+    history: &Arc<History>,
+    tally: &Arc<Tally>,
+) -> u64 {
+    let stop = AtomicBool::new(false);
+    let pid = gateway.server.process_id();
+    thread::scope(|scope| {
+        for number in 0..options.clients {
+            let visitor = visitor(options, gateway, (history, tally), number);
+            let stop = &stop;
+            scope.spawn(move || visitor.run(stop));
+        }
+        thread::sleep(options.time / 2);
+        let middle = rss_bytes(pid);
+        thread::sleep(options.time / 2);
+        stop.store(true, Ordering::Relaxed);
+        middle
+    })
+}
+
+/// The keys that do not come to answer 200 with their newest version.
+fn stuck(mut visitor: Visitor, history: &History, mut urls: Vec<String>) -> Vec<String> {
+    let deadline = Instant::now() + STUCK;
+    urls.retain(|url| !url.contains("smuggled"));
+    while !urls.is_empty() && Instant::now() < deadline {
+        urls.retain(|url| {
+            let answer = visitor.ask_once(&Ask::get(route(url), url.clone()));
+            !answer.is_some_and(|(status, version)| {
+                status == 200 && Some(version) == history.newest(url)
+            })
+        });
+        thread::sleep(Duration::from_millis(100));
+    }
+    urls
+}
+
+fn route(url: &str) -> Route {
+    let segment = url.split('/').nth(1).unwrap_or("");
+    Route::ALL.iter().find(|(_, name)| *name == segment).map_or(Route::On, |(route, _)| *route)
+}
+
+fn landed(gateway: &Gateway) -> Result<(u64, u64)> {
+    let deadline = Instant::now() + REST;
+    loop {
+        let flights = gateway.flights()?;
+        if flights == (0, 0) || Instant::now() > deadline {
+            return Ok(flights);
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn files_at_rest(pid: u32, before: usize) -> usize {
+    let deadline = Instant::now() + REST;
+    loop {
+        let files = open_files(pid);
+        if files <= before + FILES_SPARE || Instant::now() > deadline {
+            return files;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn account(counts: &Counts, rest: &Rest) {
+    let table = |name: &str, kinds: &std::collections::BTreeMap<&'static str, u64>| {
+        println!("{name}: {}", total(kinds));
+        for (kind, count) in kinds {
+            println!("    {count:>9}  {kind}");
+        }
+    };
+    table("requests", &counts.requests);
+    table("outcomes", &counts.outcomes);
+    table("faults made", &counts.faults);
+    println!("answers from the cache: {}", counts.hits);
+    println!("wrong bodies: {}", counts.wrong);
+    println!("stuck keys: {} of {}", rest.stuck.len(), rest.keys);
+    println!("open flights: {}, waiters: {}", rest.flights.0, rest.flights.1);
+    println!("open files: {} before, {} after", rest.files.0, rest.files.1);
+    let megabytes = rest.rss_bytes.map(|bytes| bytes >> 20);
+    println!("memory: {} MB at half time, {} MB at the end", megabytes[0], megabytes[1]);
+    for example in &counts.examples {
+        println!("wrong: {example}");
+    }
+    for url in rest.stuck.iter().take(10) {
+        println!("stuck: {url}");
+    }
+}
+
+fn verdict(counts: &Counts, rest: &Rest) -> Result<()> {
+    let hung = counts.outcomes.get("hung").copied().unwrap_or(0);
+    let checks = [
+        (counts.wrong == 0 && hung == 0, "wrong bodies"),
+        (rest.stuck.is_empty(), "stuck keys"),
+        (rest.flights == (0, 0), "open flights"),
+        (rest.files.1 <= rest.files.0 + FILES_SPARE, "leaked connections"),
+        (rest.rss_bytes[1] <= RSS_BYTES_MAX, "memory"),
+        (counts.hits > 0 && total(&counts.faults) > 0, "nothing was tried"),
+    ];
+    let failed: Vec<&str> = checks.iter().filter(|check| !check.0).map(|check| check.1).collect();
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    println!("passed");
+    Ok(())
+}

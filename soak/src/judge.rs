@@ -1,0 +1,186 @@
+//! Holds an answer against the model: is it complete, for this URL, this language, this user, of a
+//! version that may still be given?
+
+use std::time::Instant;
+
+use testkit::Reply;
+
+use crate::ask::Ask;
+use crate::fact::{FIELD, Fact, POISON};
+use crate::history::{History, Route};
+
+/// What an answer turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// Name in the report.
+    pub outcome: &'static str,
+    /// The cache had it.
+    pub hit: bool,
+}
+
+/// Judges an answer to `ask`, which was sent at `begun`.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn judge(
+    history: &History,
+    ask: &Ask,
+    reply: &Reply,
+    begun: Instant,
+) -> Result<Verdict, String> {
+    let said = reply.header(FIELD);
+    let is_poison = said == Some(POISON)
+        || reply.body.windows(POISON.len()).any(|bytes| bytes == POISON.as_bytes());
+    if is_poison {
+        return Err("the bytes behind another answer".to_owned());
+    }
+    let hit = reply.header("cache-status").is_some_and(|status| status.contains("; hit"));
+    let verdict = |outcome| Ok(Verdict { outcome, hit });
+    if let Some(receipt) = ask.receipt() {
+        return match reply.status {
+            200 if reply.body == receipt.as_bytes() => verdict("200"),
+            200 => Err(format!("the receipt should be `{receipt}`")),
+            500..=599 => verdict(refusal(reply.status)),
+            status => Err(format!("status {status} to a POST")),
+        };
+    }
+    match reply.status {
+        200 | 404 | 410 if said.is_some() => {
+            let fact = right(history, ask, reply, (begun, Some(reply.status)))?;
+            // A length told by an origin that lies is all that anybody knows of a HEAD.
+            let lied = ask.method == "HEAD" && history.failed_since(&fact.url, begun);
+            if !lied {
+                whole(ask, reply, &fact)?;
+            }
+            verdict(if reply.status == 200 { "200" } else { "404 or 410" })
+        }
+        206 if ask.range.is_some() => {
+            let fact = right(history, ask, reply, (begun, Some(200)))?;
+            if ask.method != "HEAD" {
+                pieces(reply, &fact.body())?;
+            }
+            verdict("206")
+        }
+        304 if ask.if_none_match.is_some() => {
+            let fact = right(history, ask, reply, (begun, None))?;
+            if ask.if_none_match.as_deref() != Some(&fact.etag()) {
+                return Err("304 for a copy that is not the client's".to_owned());
+            }
+            verdict("304")
+        }
+        416 if ask.range.is_some() => verdict("416"),
+        500 | 502..=504 => verdict(refusal(reply.status)),
+        status => Err(format!("status {status}")),
+    }
+}
+
+fn refusal(status: u16) -> &'static str {
+    match status {
+        500 => "500",
+        502 => "502",
+        503 => "503",
+        504 => "504",
+        _ => "other 5xx",
+    }
+}
+
+/// The fact that the answer states, when it is one that may be given to this request.
+fn right(
+    history: &History,
+    ask: &Ask,
+    reply: &Reply,
+    (begun, status): (Instant, Option<u16>),
+) -> Result<Fact, String> {
+    let fact = reply.header(FIELD).and_then(Fact::parse).ok_or("no fact")?;
+    if fact.url != ask.url {
+        return Err("another URL's answer".to_owned());
+    }
+    let personalised = reply.header("tidegate-decision") == Some("personalised");
+    let user_is_right = match (ask.route, fact.user.as_str()) {
+        (Route::Me, user) if personalised => ask.cookie == Some(user),
+        (_, "-") => true,
+        (_, user) => ask.authorised == Some(user),
+    };
+    if !user_is_right {
+        return Err("another user's answer".to_owned());
+    }
+    if reply.header("etag").is_some_and(|etag| etag != fact.etag()) {
+        return Err("the tag of another version".to_owned());
+    }
+    history.judge(ask.route, &fact, (status, ask.language), begun)?;
+    Ok(fact)
+}
+
+fn whole(ask: &Ask, reply: &Reply, fact: &Fact) -> Result<(), String> {
+    let body = fact.body();
+    if ask.method == "HEAD" {
+        let length = reply.header("content-length");
+        let length: Option<usize> = length.and_then(|length| length.parse().ok());
+        return match length {
+            Some(length) if body.len() != length => Err("a HEAD with a wrong length".to_owned()),
+            _ => Ok(()),
+        };
+    }
+    if reply.body == body {
+        return Ok(());
+    }
+    let framed = ["content-length", "transfer-encoding"];
+    let is_cut = body.starts_with(&reply.body);
+    if is_cut && framed.iter().all(|name| reply.header(name).is_none()) {
+        return Ok(());
+    }
+    let what = if is_cut { "a cut body" } else { "a wrong body" };
+    Err(format!("{what} of {} bytes, not {}", reply.body.len(), body.len()))
+}
+
+/// Checks the parts that a 206 brings against the whole body.
+fn pieces(reply: &Reply, body: &[u8]) -> Result<(), String> {
+    let Some(range) = reply.header("content-range") else {
+        return multipart(reply, body);
+    };
+    if reply.body == slice(range, body)? {
+        return Ok(());
+    }
+    Err(format!("another piece than `{range}`"))
+}
+
+fn slice<'b>(range: &str, body: &'b [u8]) -> Result<&'b [u8], String> {
+    let wrong = || format!("Content-Range `{range}` of {} bytes", body.len());
+    let (piece, total) =
+        range.trim().strip_prefix("bytes ").and_then(|r| r.split_once('/')).ok_or_else(wrong)?;
+    let (from, to) = piece.split_once('-').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+    if number(total)? != body.len() {
+        return Err(wrong());
+    }
+    body.get(number(from)?..number(to)? + 1).ok_or_else(wrong)
+}
+
+fn multipart(reply: &Reply, body: &[u8]) -> Result<(), String> {
+    let content_type = reply.header("content-type").unwrap_or("");
+    let boundary = content_type.split_once("boundary=").ok_or("a 206 without Content-Range")?.1;
+    let delimiter = format!("--{}", boundary.trim_matches('"'));
+    let mut rest = &reply.body[..];
+    let mut parts = 0;
+    while let Some(start) = find(rest, delimiter.as_bytes()) {
+        let part = &rest[start + delimiter.len()..];
+        if part.starts_with(b"--") {
+            return if parts > 0 { Ok(()) } else { Err("a multipart of no part".to_owned()) };
+        }
+        let end = find(part, b"\r\n\r\n").ok_or("a part without end of its head")?;
+        let head = String::from_utf8_lossy(&part[..end]).to_ascii_lowercase();
+        let range = head.lines().find_map(|line| line.strip_prefix("content-range:"));
+        let piece = slice(range.ok_or("a part without Content-Range")?, body)?;
+        rest = &part[end + 4..];
+        if !rest.starts_with(piece) {
+            return Err("a part with other bytes than its range".to_owned());
+        }
+        rest = &rest[piece.len()..];
+        parts += 1;
+    }
+    Err("a multipart without its end".to_owned())
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}

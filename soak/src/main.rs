@@ -1,0 +1,67 @@
+//! Soak: random faults from a printed seed against the real binary; `cargo xtask soak` builds both.
+//!
+//! Exit codes: 0 passed, 1 something was wrong, 2 usage.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+
+mod ask;
+mod client;
+mod dice;
+mod fact;
+mod fault;
+mod gateway;
+mod history;
+mod judge;
+mod origin;
+mod process;
+mod setup;
+mod tally;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(about = "Random faults against the real binary")]
+struct Cli {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// The gateway: cache, flights, upstreams.
+    Gateway {
+        /// The program to test.
+        #[arg(long, default_value = "target/debug/tidegate")]
+        binary: PathBuf,
+        /// Minutes with faults.
+        #[arg(long, default_value_t = 1.0)]
+        minutes: f64,
+        /// Of all chance; default: the clock.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Threads that ask.
+        #[arg(long, default_value_t = 24)]
+        clients: u64,
+        /// Share of the origin's answers with a fault, percent.
+        #[arg(long, default_value_t = 12)]
+        faults: u64,
+    },
+}
+
+fn main() -> ExitCode {
+    let What::Gateway { binary, minutes, seed, clients, faults } = Cli::parse().what;
+    let clock = || SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
+    let time = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 86_400.0));
+    let seed = seed.unwrap_or_else(clock);
+    let options = gateway::Options { binary, time, seed, clients, faults_percent: faults };
+    match gateway::run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What happened, counted by kind, and the first examples of what must not happen.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const EXAMPLES_MAX: usize = 20;
+
+/// Counts that every thread adds to.
+#[derive(Debug, Default)]
+pub struct Tally {
+    inner: Mutex<Counts>,
+}
+
+/// The counts of a run.
+#[derive(Debug, Default, Clone)]
+pub struct Counts {
+    /// Faults made, origin's and clients', by kind.
+    pub faults: BTreeMap<&'static str, u64>,
+    /// Requests sent, by kind.
+    pub requests: BTreeMap<&'static str, u64>,
+    /// What became of them.
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// Answers from the cache, as the gateway says.
+    pub hits: u64,
+    /// Answers that the model does not allow.
+    pub wrong: u64,
+    /// The first of them, described.
+    pub examples: Vec<String>,
+}
+
+impl Tally {
+    /// Counts a fault that was made.
+    pub fn fault(&self, kind: &'static str) {
+        *self.counts().faults.entry(kind).or_default() += 1;
+    }
+
+    /// Counts a request and what became of it.
+    pub fn request(&self, kind: &'static str, outcome: &'static str, hit: bool) {
+        let mut counts = self.counts();
+        *counts.requests.entry(kind).or_default() += 1;
+        *counts.outcomes.entry(outcome).or_default() += 1;
+        counts.hits += u64::from(hit);
+    }
+
+    /// Counts an answer that the model does not allow.
+    pub fn wrong(&self, what: String) {
+        let mut counts = self.counts();
+        counts.wrong += 1;
+        if counts.examples.len() < EXAMPLES_MAX {
+            counts.examples.push(what);
+        }
+    }
+
+    /// The counts so far.
+    pub fn so_far(&self) -> Counts {
+        self.counts().clone()
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The sum of all kinds.
+pub fn total(kinds: &BTreeMap<&'static str, u64>) -> u64 {
+    kinds.values().sum()
+}

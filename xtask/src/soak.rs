@@ -1,0 +1,34 @@
+//! Builds the binary and the program `soak`, and lets the one loose on the other.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::setup::execute;
+use crate::tree::root;
+
+/// Seconds with faults in `make test`; the rest of a run takes a few more.
+const SHORT_MINUTES: &str = "0.25";
+/// The seed of `make test`: a failure there is met again by the same command.
+const SHORT_SEED: &str = "1";
+
+/// Soaks what `arguments` name: `gateway`, then options of `soak`; with `--release`, the release
+/// binary.
+pub fn run(arguments: &[&str]) -> Result<()> {
+    let release = arguments.contains(&"--release");
+    let profile: &[&str] = if release { &["--release"] } else { &[] };
+    let mut build = Command::new("cargo");
+    build.args(["build", "--quiet", "--package", "tidegate", "--bin", "tidegate"]);
+    execute(build.args(profile).current_dir(root()))?;
+    let folder = if release { "release" } else { "debug" };
+    let binary = format!("target/{folder}/tidegate");
+    let mut soak = Command::new("cargo");
+    soak.args(["run", "--quiet", "--package", "soak", "--"]);
+    soak.args(arguments.iter().filter(|argument| **argument != "--release"));
+    execute(soak.args(["--binary", &binary]).current_dir(root()))
+}
+
+/// The short run that belongs to every check.
+pub fn short() -> Result<()> {
+    run(&["gateway", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED])
+}
