@@ -180,7 +180,8 @@ fn guess(headers: &HeaderMap) -> Option<Duration> {
 /// The corrected initial age (RFC 9111 §4.2.3), without the response delay, which the caller adds.
 fn age(headers: &HeaderMap) -> Duration {
     let stated = headers.get_all(header::AGE).iter().next().map_or(0, |age| {
-        let first = age.as_bytes().split(|b| *b == b',').next().unwrap_or_default();
+        // A parameter, which `Age` has none of, changes no number.
+        let first = age.as_bytes().split(|b| matches!(b, b',' | b';')).next().unwrap_or_default();
         seconds(first).unwrap_or(0)
     });
     let apparent = date(headers, header::DATE)

@@ -1,8 +1,9 @@
-//! What the origin says of storing: `Cache-Control`, and `CDN-Cache-Control` where it is given.
+//! What the origin says of storing: `Cache-Control`, or a field meant for shared caches alone.
 //!
 //! `Cache-Control` is read leniently and to the safe side (RFC 9111 §4.2.1): what is repeated or
 //! malformed counts as the shortest reading. `CDN-Cache-Control` is a structured dictionary and
-//! takes the place of `Cache-Control` and `Expires` when it parses (RFC 9213 §2.1, §2.2).
+//! takes the place of `Cache-Control` and `Expires` when it parses (RFC 9213 §2.1, §2.2); so does
+//! `Surrogate-Control`, its forerunner (Edge Architecture Specification, W3C note, 2001).
 
 use http::HeaderMap;
 use http::header::{self, HeaderName};
@@ -13,6 +14,8 @@ pub const SECONDS_MAX: u64 = 1 << 31;
 
 /// The field meant for shared caches alone (RFC 9213 §3.1).
 pub const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-cache-control");
+
+const SURROGATE_CONTROL: HeaderName = HeaderName::from_static("surrogate-control");
 
 /// The directives of a response (RFC 9111 §5.2.2, RFC 5861).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,9 +45,9 @@ pub struct Directives {
 }
 
 impl Directives {
-    /// Returns what holds for this cache: the targeted field, else `Cache-Control`.
+    /// Returns what holds for this cache: the most targeted field.
     pub fn of(headers: &HeaderMap) -> Self {
-        Self::targeted(headers).unwrap_or_else(|| {
+        Self::targeted(headers).or_else(|| Self::surrogate(headers)).unwrap_or_else(|| {
             let mut found = Self::default();
             for line in headers.get_all(header::CACHE_CONTROL) {
                 each_directive(line.as_bytes(), |name, value| {
@@ -79,6 +82,26 @@ impl Directives {
             }
         }
         Some(found)
+    }
+
+    /// Reads `Surrogate-Control`; nothing when no directive in it is for this cache.
+    fn surrogate(headers: &HeaderMap) -> Option<Self> {
+        let mut found = Self { targeted: true, ..Self::default() };
+        let nothing = found;
+        for line in headers.get_all(SURROGATE_CONTROL) {
+            each_directive(line.as_bytes(), |name, value| {
+                // A parameter names the cache that a directive is for.
+                let mut parts = value.unwrap_or(name).split(|b| *b == b';');
+                let first = parts.next().unwrap_or_default();
+                if parts.next().is_none_or(|target| target.trim_ascii() == b"tidegate") {
+                    match value {
+                        Some(_) => found.read(name, Some(seconds(first).unwrap_or(0))),
+                        None => found.read(first, None),
+                    }
+                }
+            });
+        }
+        (found != nothing).then_some(found)
     }
 
     fn read(&mut self, name: &[u8], seconds: Option<u64>) {

@@ -134,6 +134,28 @@ fn the_field_for_shared_caches_takes_the_place_of_the_others_when_it_can_be_read
 }
 
 #[test]
+fn the_forerunner_of_that_field_counts_when_it_is_meant_for_this_cache() {
+    for (surrogate, usual, is_stored) in [
+        ("max-age=60", "no-store", true),
+        ("MAX-AGE=60;tidegate", "no-store", true),
+        ("no-store", "max-age=60", false),
+        ("no-store;tidegate", "max-age=60", false),
+        ("max-age=60;another", "no-store", false),
+        ("content=\"ESI/1.0\"", "max-age=60", true),
+    ] {
+        let origin = Origin::start(move |_| {
+            OriginReply::ok("x")
+                .header("Cache-Control", usual)
+                .header("Surrogate-Control", surrogate)
+        });
+        let served = before(&origin, "cache = {}");
+        served.get("/");
+        served.get("/");
+        assert_eq!(origin.count("/") == 1, is_stored, "{surrogate:?} beside {usual:?}");
+    }
+}
+
+#[test]
 fn a_guess_is_a_tenth_of_the_age_and_can_be_switched_off() {
     let day = std::time::Duration::from_secs(86_400);
     let changed = httpdate::fmt_http_date(std::time::SystemTime::now() - day);
