@@ -10,6 +10,9 @@ mod body;
 mod buffers;
 mod chunked;
 mod connection;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod head;
 mod io;
 mod reply;

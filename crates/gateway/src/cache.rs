@@ -343,7 +343,12 @@ fn sort_members(list: &mut [u8]) {
     }
 }
 
-fn extend_by_variant(key: &mut KeyBytes, names: &[Box<str>], value: impl Fn(&str, &mut KeyBytes)) {
+/// Extends the key of an answer that varies by `names`, whose values `value` appends.
+pub fn extend_by_variant(
+    key: &mut KeyBytes,
+    names: &[Box<str>],
+    value: impl Fn(&str, &mut KeyBytes),
+) {
     for name in names {
         // No field name or value can hold a line break, so the parts cannot run together.
         key.extend_from_slice(b"\n");

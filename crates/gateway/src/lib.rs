@@ -13,6 +13,9 @@ mod error;
 mod fetch;
 mod flight;
 mod freshness;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod gateway;
 mod http_date;
 mod key;
