@@ -54,6 +54,16 @@ fn what_belongs_to_one_user_is_never_stored_not_even_by_the_routes_ttl() {
 }
 
 #[test]
+fn what_must_be_understood_is_stored_only_where_its_status_is() {
+    let none = Policy::default();
+    let said = [("cache-control", "max-age=60, no-store, must-understand")];
+    assert_eq!(fresh(200, &said, none), Some(60));
+    assert_eq!(fresh(599, &said, none), None);
+    assert_eq!(fresh(599, &[("cache-control", "max-age=60, must-understand")], none), None);
+    assert_eq!(fresh(599, &[("cache-control", "max-age=60")], none), Some(60));
+}
+
+#[test]
 fn malformed_and_repeated_numbers_count_as_the_shortest() {
     let none = Policy::default();
     assert_eq!(fresh(200, &[("cache-control", "max-age=60, max-age=5")], none), Some(5));

@@ -37,6 +37,24 @@ fn many_misses_are_one_fetch() {
 }
 
 #[test]
+fn requests_under_way_at_once_each_get_their_own_cookie() {
+    let gate = Gate::new();
+    let own = gate.clone();
+    let origin = Origin::start(move |request| {
+        storable("x").header("Set-Cookie", &format!("session={}", request.nth)).after(&own)
+    });
+    let served = before(&origin, CACHED);
+    let asking: Vec<_> = (0..5).map(|_| served.ask("/", &[])).collect();
+    served.wait_for_waiters(4);
+    gate.open();
+    let replies: Vec<Reply> = asking.into_iter().map(|asked| asked.join().unwrap()).collect();
+    let mut cookies: Vec<_> = replies.iter().filter_map(|r| r.header("set-cookie")).collect();
+    cookies.sort_unstable();
+    cookies.dedup();
+    assert_eq!((cookies.len(), origin.count("/")), (5, 5));
+}
+
+#[test]
 fn head_waits_on_the_flight_of_get() {
     let gate = Gate::new();
     let own = gate.clone();

@@ -156,6 +156,28 @@ fn a_stale_entry_is_confirmed_by_304_and_takes_over_its_fields() {
 }
 
 #[test]
+fn a_confirmation_changes_nothing_that_describes_the_stored_bytes() {
+    let origin = Origin::start(|request| match request.header("if-none-match") {
+        Some(_) => OriginReply::status(304)
+            .header("Cache-Control", "max-age=60")
+            .header("ETag", "\"v2\"")
+            .header("Content-Encoding", "gzip")
+            .header("Content-Range", "bytes 0-1/2")
+            .header("Content-Type", "text/html"),
+        _ => stale("body", "").header("ETag", "\"v1\"").header("Content-Type", "text/plain"),
+    });
+    let served = before(&origin, "cache = {}");
+    served.get("/");
+    served.get("/");
+    let reply = served.get("/");
+    assert_hit(&reply);
+    assert_eq!((reply.text(), reply.header("etag")), ("body", Some("\"v1\"")));
+    assert_eq!(reply.header("content-length"), Some("4"));
+    assert_eq!((reply.header("content-encoding"), reply.header("content-range")), (None, None));
+    assert_eq!(reply.header("content-type"), Some("text/html"));
+}
+
+#[test]
 fn a_refresh_whose_answer_may_not_be_stored_forgets_the_stale_one() {
     for second in ["no-store", "private"] {
         let origin = Origin::start(move |request| match request.nth {
