@@ -6,6 +6,7 @@
 //! audited before it runs.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -48,7 +49,12 @@ pub struct Visit<'a> {
     pub body: &'a [u8],
 }
 
-type Handler = Rc<dyn Fn(&Visit<'_>) -> Page>;
+enum Handler {
+    /// Runs at once.
+    Here(Rc<dyn Fn(&Visit<'_>) -> Page>),
+    /// Runs on a thread for work that takes a while.
+    Apart(Arc<dyn Fn(&Visit<'_>) -> Page + Send + Sync>),
+}
 
 struct Door {
     method: &'static str,
@@ -75,7 +81,7 @@ impl Admin {
 
     /// Hangs up a page, read by GET.
     pub fn page(&mut self, path: &'static str, handler: impl Fn(&Visit<'_>) -> Page + 'static) {
-        self.doors.push(Door { method: "GET", path, handler: Rc::new(handler) });
+        self.doors.push(Door { method: "GET", path, handler: Handler::Here(Rc::new(handler)) });
     }
 
     /// Hangs up an action, run by POST, PUT or DELETE and audited.
@@ -85,7 +91,18 @@ impl Admin {
         path: &'static str,
         handler: impl Fn(&Visit<'_>) -> Page + 'static,
     ) {
-        self.doors.push(Door { method, path, handler: Rc::new(handler) });
+        self.doors.push(Door { method, path, handler: Handler::Here(Rc::new(handler)) });
+    }
+
+    /// Hangs up an action that may take longer than others can wait; otherwise as
+    /// [`Self::action`].
+    pub fn long_action(
+        &mut self,
+        method: &'static str,
+        path: &'static str,
+        handler: impl Fn(&Visit<'_>) -> Page + Send + Sync + 'static,
+    ) {
+        self.doors.push(Door { method, path, handler: Handler::Apart(Arc::new(handler)) });
     }
 
     /// Names who is told of every action before it runs.
@@ -144,7 +161,11 @@ impl Admin {
             audit(&head.peer().ip().to_string(), &what, &body);
         }
         let query = head.query().unwrap_or("");
-        Ok((door.handler)(&Visit { path: head.path(), query, body: &body }))
+        let visit = Visit { path: head.path(), query, body: &body };
+        match &door.handler {
+            Handler::Here(handler) => Ok(handler(&visit)),
+            Handler::Apart(handler) => run_apart(Arc::clone(handler), &visit).await,
+        }
     }
 }
 
@@ -177,6 +198,17 @@ impl Answer for Admin {
     }
 
     fn sent(&self, _: &Head<'_>, (): (), _: &Sent) {}
+}
+
+async fn run_apart(
+    handler: Arc<dyn Fn(&Visit<'_>) -> Page + Send + Sync>,
+    visit: &Visit<'_>,
+) -> Result<Page, (u16, String)> {
+    let (path, query) = (visit.path.to_owned(), visit.query.to_owned());
+    let body = visit.body.to_vec();
+    let job = move || handler(&Visit { path: &path, query: &query, body: &body });
+    let done = tokio::task::spawn_blocking(job).await;
+    done.map_err(|_| (500, "the action failed; the log says why".to_owned()))
 }
 
 /// Compares without telling by its time how much was right.

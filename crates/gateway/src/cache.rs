@@ -14,23 +14,43 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use chassis::http::Head;
 use foldhash::fast::RandomState;
-use quick_cache::sync::{Cache as Engine, DefaultLifecycle};
-use quick_cache::{Equivalent, OptionsBuilder, Weighter};
+use quick_cache::sync::Cache as Engine;
+use quick_cache::{Equivalent, Lifecycle, OptionsBuilder, Weighter};
 use smallvec::SmallVec;
 
-/// Bytes of bookkeeping an entry costs beyond its key, head and body.
-const OVERHEAD_BYTES: u64 = 256;
+use crate::index::{Index, Search, SharedKey};
+use crate::purge::{Area, Purges, Verdict};
+use crate::tags::{TAG_BYTES, Tags};
+
+/// Bytes of bookkeeping an entry costs beyond its key, head and body, its place in the index
+/// included.
+const OVERHEAD_BYTES: u64 = 320;
+/// Keys that a purge looks after before it lets others at their shard.
+const PURGED_AT_ONCE: usize = 64;
 /// Size of an entry assumed when the engine is laid out.
 const USUAL_BYTES: u64 = 4096;
 
 /// Time for which a stale entry is not fetched anew after that failed.
 const HOLD_OFF: Duration = Duration::from_secs(1);
 
+/// Names of request fields, in lower case, sorted.
+pub type FieldNames = Arc<[Box<str>]>;
+
 /// A key under construction; usual ones need no heap.
 pub type KeyBytes = SmallVec<[u8; 192]>;
 
+/// Age in microseconds until which an entry is not fetched anew.
+#[derive(Debug, Default)]
+pub struct HeldOff(AtomicU64);
+
+impl Clone for HeldOff {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.0.load(Ordering::Relaxed)))
+    }
+}
+
 /// A complete stored answer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Entry {
     /// The status.
     pub status: u16,
@@ -64,8 +84,10 @@ pub struct Entry {
     pub sets_cookie: bool,
     /// Whether it may answer requests with `Authorization` (RFC 9111 §3.5).
     pub open: bool,
-    /// Age in microseconds until which it is not fetched anew.
-    pub held_off: AtomicU64,
+    /// Until when it is not fetched anew.
+    pub held_off: HeldOff,
+    /// By which it may be purged.
+    pub tags: Tags,
 }
 
 impl Entry {
@@ -94,30 +116,38 @@ impl Entry {
         self.age(now) < self.fresh + self.if_error
     }
 
+    /// The same answer, stale from `now` on: its stale windows count from there.
+    pub fn made_stale(&self, now: Instant) -> Arc<Self> {
+        // Not zero, which would mean that each use needs a confirmation.
+        let age = self.age(now).max(Duration::from_nanos(1));
+        Arc::new(Self { fresh: self.fresh.min(age), ..self.clone() })
+    }
+
     /// Keeps it from being fetched anew for a moment: an upstream that just failed is not asked by
     /// every request that finds the entry stale.
     pub fn hold_off(&self, now: Instant) {
         let until = (self.age(now) + HOLD_OFF).as_micros();
-        self.held_off.store(until as u64, Ordering::Relaxed);
+        self.held_off.0.store(until as u64, Ordering::Relaxed);
     }
 
     /// Whether fetching it anew failed a moment ago.
     pub fn is_held_off(&self, now: Instant) -> bool {
-        self.age(now).as_micros() < u128::from(self.held_off.load(Ordering::Relaxed))
+        self.age(now).as_micros() < u128::from(self.held_off.0.load(Ordering::Relaxed))
     }
 }
 
 #[derive(Debug, Clone)]
 enum Slot {
     Entry(Arc<Entry>),
-    /// The answer varies by these request fields, in lower case.
-    Varies(Arc<[Box<str>]>),
+    /// The answer varies by these request fields.
+    Varies(FieldNames),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Key {
     hash: u64,
-    bytes: Box<[u8]>,
+    /// Shared with the index.
+    bytes: SharedKey,
 }
 
 struct KeyRef<'k> {
@@ -175,15 +205,30 @@ impl Weighter<Key, Slot> for ByBytes {
             Slot::Entry(entry) => entry.fields.len() + entry.body.len(),
             Slot::Varies(names) => names.iter().map(|name| name.len() + 16).sum(),
         };
-        (key.bytes.len() + held) as u64 + OVERHEAD_BYTES
+        (key.bytes.len() + held) as u64 + OVERHEAD_BYTES + slot.tags().len() as u64 * TAG_BYTES
+    }
+}
+
+/// Collects what the engine evicts: it is looked after when the engine's lock is free.
+#[derive(Debug, Clone, Copy)]
+struct Evicting;
+
+impl Lifecycle<Key, Slot> for Evicting {
+    type RequestState = SmallVec<[(Key, Slot); 2]>;
+
+    fn on_evict(&self, evicted: &mut Self::RequestState, key: Key, slot: Slot) {
+        evicted.push((key, slot));
     }
 }
 
 /// Stored answers.
 #[derive(Debug)]
 pub struct Cache {
-    engine: Engine<Key, Slot, ByBytes, Passing>,
+    engine: Engine<Key, Slot, ByBytes, Passing, Evicting>,
     hasher: RandomState,
+    index: Index,
+    /// What was purged.
+    pub purges: Purges,
 }
 
 /// What a look-up found, with the key under which an answer to this request is to be stored.
@@ -213,6 +258,16 @@ impl Found {
     }
 }
 
+impl Slot {
+    fn tags(&self) -> &Tags {
+        static NONE: std::sync::LazyLock<Tags> = std::sync::LazyLock::new(Tags::default);
+        match self {
+            Self::Entry(entry) => &entry.tags,
+            Self::Varies(_) => &NONE,
+        }
+    }
+}
+
 impl Cache {
     /// An empty cache of at most `bytes_max` bytes.
     pub fn new(bytes_max: u64) -> Self {
@@ -221,10 +276,11 @@ impl Cache {
             .weight_capacity(bytes_max)
             .build()
             .expect("both capacities are given");
-        let lifecycle = DefaultLifecycle::default();
         Self {
-            engine: Engine::with_options(options, ByBytes, Passing, lifecycle),
+            engine: Engine::with_options(options, ByBytes, Passing, Evicting),
             hasher: RandomState::default(),
+            index: Index::default(),
+            purges: Purges::default(),
         }
     }
 
@@ -253,33 +309,104 @@ impl Cache {
         }
     }
 
-    /// Stores an answer that does not vary.
-    pub fn store(&self, key: &[u8], entry: Arc<Entry>) {
-        self.engine.insert(self.owned(key), Slot::Entry(entry));
+    /// Stores an answer that does not vary, whose fetch began at `stamp`; a purge since then makes
+    /// it stale, or forbids it.
+    pub fn store(&self, key: &[u8], entry: Arc<Entry>, stamp: u64) -> Verdict {
+        self.store_varying(key, None, entry, stamp)
     }
 
     /// Stores an answer that varies by `names`, whose request had the values that `value` appends.
     pub fn store_variant(
         &self,
         base: &[u8],
-        names: Arc<[Box<str>]>,
-        value: impl Fn(&str, &mut KeyBytes),
+        (names, value): (FieldNames, impl Fn(&str, &mut KeyBytes)),
         entry: Arc<Entry>,
-    ) {
+        stamp: u64,
+    ) -> Verdict {
         let mut key = KeyBytes::from_slice(base);
         extend_by_variant(&mut key, &names, value);
-        self.engine.insert(self.owned(base), Slot::Varies(names));
-        self.engine.insert(self.owned(&key), Slot::Entry(entry));
+        self.store_varying(&key, Some((base, names)), entry, stamp)
+    }
+
+    fn store_varying(
+        &self,
+        key: &[u8],
+        varying: Option<(&[u8], FieldNames)>,
+        entry: Arc<Entry>,
+        stamp: u64,
+    ) -> Verdict {
+        let purges = self.purges.hold();
+        let verdict = purges.verdict(stamp, key, &entry.tags);
+        let entry = match verdict {
+            Verdict::Good => entry,
+            Verdict::Stale => entry.made_stale(Instant::now()),
+            Verdict::Gone => return verdict,
+        };
+        if let Some((base, names)) = varying {
+            self.put(base, Slot::Varies(names));
+        }
+        self.put(key, Slot::Entry(entry));
+        verdict
     }
 
     /// Forgets what stands under exactly this key, and with it the variants it leads to.
     pub fn remove(&self, bytes: &[u8]) {
-        self.engine.remove(&KeyRef { hash: self.hash(bytes), bytes });
+        let key = KeyRef { hash: self.hash(bytes), bytes };
+        let mut shard = self.index.lock(key.hash);
+        self.engine.remove(&key);
+        shard.remove(bytes);
+    }
+
+    /// Purges what the areas cover: forgets it, or with `soft` makes it stale. Returns the number
+    /// of entries. What is being fetched meanwhile is judged when it comes.
+    pub fn purge(&self, areas: &[Area], soft: bool) -> usize {
+        self.purges.record(areas, soft);
+        areas.iter().map(|area| self.purge_area(area, soft)).sum()
+    }
+
+    fn purge_area(&self, area: &Area, soft: bool) -> usize {
+        let mut entries = 0;
+        for shard in self.index.shards() {
+            let mut search = Search::new(area);
+            loop {
+                let mut shard = shard.lock();
+                let found = shard.find(&mut search, PURGED_AT_ONCE);
+                if found.is_empty() {
+                    break;
+                }
+                for key in found {
+                    entries += usize::from(self.purge_key(&key, soft));
+                    if !soft {
+                        shard.remove(&key);
+                    }
+                }
+            }
+        }
+        entries
+    }
+
+    /// Purges what stands under a key whose shard of the index the caller has locked; returns
+    /// whether that was an entry.
+    fn purge_key(&self, bytes: &SharedKey, soft: bool) -> bool {
+        let key = Key { hash: self.hash(bytes), bytes: Arc::clone(bytes) };
+        if !soft {
+            return matches!(self.engine.remove(&key), Some((_, Slot::Entry(_))));
+        }
+        let Some(Slot::Entry(entry)) = self.engine.peek(&key) else { return false };
+        let stale = Slot::Entry(entry.made_stale(Instant::now()));
+        // Refused when it was evicted meanwhile.
+        self.engine.replace(key, stale, true).is_ok()
     }
 
     /// Number of slots.
     pub fn entries(&self) -> usize {
         self.engine.len()
+    }
+
+    /// Keys in the index.
+    #[cfg(test)]
+    pub fn indexed(&self) -> usize {
+        self.index.shards().map(|shard| shard.lock().len()).sum()
     }
 
     /// Bytes held.
@@ -289,15 +416,30 @@ impl Cache {
 
     /// Forgets everything.
     pub fn clear(&self) {
+        let mut shards: Vec<_> = self.index.shards().map(parking_lot::Mutex::lock).collect();
+        shards.iter_mut().for_each(|shard| shard.clear());
         self.engine.clear();
+    }
+
+    /// Puts a slot in its place, and looks after what had to make room.
+    fn put(&self, bytes: &[u8], slot: Slot) {
+        let key = Key { hash: self.hash(bytes), bytes: bytes.into() };
+        let mut evicted = SmallVec::new();
+        let mut shard = self.index.lock(key.hash);
+        shard.add(&key.bytes, slot.tags());
+        self.engine.insert_with_lifecycle(key, slot, &mut evicted);
+        drop(shard);
+        for (key, _) in evicted {
+            let mut shard = self.index.lock(key.hash);
+            // Another one may have taken its place meanwhile.
+            if !self.engine.contains_key(&key) {
+                shard.remove(&key.bytes);
+            }
+        }
     }
 
     fn get(&self, bytes: &[u8]) -> Option<Slot> {
         self.engine.get(&KeyRef { hash: self.hash(bytes), bytes })
-    }
-
-    fn owned(&self, bytes: &[u8]) -> Key {
-        Key { hash: self.hash(bytes), bytes: bytes.into() }
     }
 
     fn hash(&self, bytes: &[u8]) -> u64 {

@@ -157,6 +157,9 @@ pub struct CacheConfig {
     pub per_user: Option<bool>,
     /// Longest body that is stored; default `4MB`.
     pub body_bytes_max: Option<String>,
+    /// Sends `Surrogate-Key` and `Cache-Tag` on to clients, for a cache between here and them;
+    /// default false.
+    pub forward_tags: Option<bool>,
 }
 
 /// Who gets an answer of their own.

@@ -3,15 +3,15 @@
 use std::io::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{self, HeaderName, HeaderValue};
 
-use crate::cache::Entry;
+use crate::cache::{Entry, HeldOff};
 use crate::freshness::Lifetime;
+use crate::tags::Tags;
 
 /// An answer that may be stored, complete.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct Whole {
     pub decision_at: Option<Range<usize>>,
     /// Whether it answers only requests with the same values of some fields.
     pub varies: bool,
+    /// By which it may be purged.
+    pub tags: Tags,
 }
 
 impl Entry {
@@ -53,7 +55,8 @@ impl Entry {
             open: lifetime.open,
             strict: lifetime.strict,
             sets_cookie: whole.headers.contains_key(header::SET_COOKIE),
-            held_off: AtomicU64::new(0),
+            held_off: HeldOff::default(),
+            tags: whole.tags,
         })
     }
 

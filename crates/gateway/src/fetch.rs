@@ -26,7 +26,9 @@ use crate::gateway::Edge;
 use crate::order::Order;
 use crate::plan::{Coalesce, Route, Target};
 use crate::ports::{Computed, Shown};
+use crate::purge::Verdict;
 use crate::record;
+use crate::tags::Tags;
 use crate::upstream::{Response, UpstreamBody};
 
 /// Work longer than this leaves the I/O core.
@@ -37,6 +39,8 @@ const INLINE_MAX: Duration = Duration::from_micros(200);
 pub enum Brought {
     /// A stored answer, everybody's.
     Stored(Arc<Entry>),
+    /// An answer that was purged while it was fetched: for those who asked before.
+    Purged(Arc<Entry>),
     /// The stale answer, because the upstream failed.
     Stale(Arc<Entry>),
     /// An answer for this request alone.
@@ -79,6 +83,7 @@ struct Fetched {
     times: [Duration; 3],
     shown: Option<Shown>,
     decision_at: Option<Range<usize>>,
+    tags: Tags,
 }
 
 enum Body {
@@ -132,13 +137,15 @@ fn landing(outcome: &Result<Delivery, Refusal>, route: &Route) -> Landing {
         {
             Landing::NotShared
         }
-        Ok(Delivery { brought: Brought::Stored(entry) | Brought::Stale(entry), .. }) => {
-            Landing::Shared(Arc::clone(entry))
-        }
         Ok(Delivery { brought: Brought::Own(own), .. }) if strict && own.status >= 500 => {
             Landing::Failed(FetchError::Shared)
         }
-        Ok(_) | Err(Refusal::Model(..) | Refusal::Body(..)) => Landing::NotShared,
+        Ok(Delivery { brought: Brought::Own(_), .. }) => Landing::NotShared,
+        Ok(Delivery {
+            brought: Brought::Stored(entry) | Brought::Purged(entry) | Brought::Stale(entry),
+            ..
+        }) => Landing::Shared(Arc::clone(entry)),
+        Err(Refusal::Model(..) | Refusal::Body(..)) => Landing::NotShared,
         Err(Refusal::Fetch(error)) => Landing::Failed(*error),
         Err(_) => Landing::Failed(FetchError::Abandoned),
     }
@@ -177,6 +184,7 @@ fn or_stale(outcome: Result<Delivery, Refusal>, order: &Order) -> Result<Deliver
 
 /// Asks, and stores the answer when it may be stored.
 async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delivery, Refusal> {
+    let stamp = edge.gateway.cache.purges.stamp();
     let mut fetched = ask(edge, route, order).await?;
     let Some(cache) = route.cache.as_ref().filter(|_| order.is_for_storing()) else {
         return Ok(fetched.into_own(Vec::new()));
@@ -185,6 +193,9 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Deliver
         && let Some(stale) = &order.stale
     {
         fetched.headers = stale.merged(&fetched.headers);
+        if fetched.tags.is_empty() {
+            fetched.tags = stale.tags.clone();
+        }
         fetched.status = stale.status;
         fetched.body = Body::Whole(stale.body.clone());
     }
@@ -204,15 +215,15 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Deliver
     if !whole {
         return Ok(fetched.into_own(pieces));
     }
-    Ok(store(edge, route, order, fetched, (pieces, lifetime)))
+    Ok(store(edge, (route, order), fetched, (pieces, lifetime), stamp))
 }
 
 fn store(
     edge: &Edge,
-    route: &Route,
-    order: &Order,
+    (route, order): (&Route, &Order),
     fetched: Fetched,
     (pieces, lifetime): (Vec<Bytes>, Lifetime),
+    stamp: u64,
 ) -> Delivery {
     let begun = Instant::now();
     let mut names = vary(&fetched.headers);
@@ -225,19 +236,24 @@ fn store(
         ranked_by: fetched.shown.as_ref().map(|_| order.id),
         decision_at: fetched.decision_at,
         varies: !names.is_empty(),
+        tags: fetched.tags,
     };
     let entry = Entry::new(whole, lifetime, begun);
     let base = &order.key[..order.base_length];
     let cache = &edge.gateway.cache;
-    if names.is_empty() {
-        cache.store(base, Arc::clone(&entry));
+    let verdict = if names.is_empty() {
+        cache.store(base, Arc::clone(&entry), stamp)
     } else {
         let value = |name: &str, key: &mut KeyBytes| order.append_selecting(name, key);
-        cache.store_variant(base, names.into(), value, Arc::clone(&entry));
-    }
+        cache.store_variant(base, (names.into(), value), Arc::clone(&entry), stamp)
+    };
+    let brought = match verdict {
+        Verdict::Good => Brought::Stored(entry),
+        Verdict::Stale | Verdict::Gone => Brought::Purged(entry),
+    };
     let mut times = fetched.times;
     times[2] = begun.elapsed();
-    Delivery { brought: Brought::Stored(entry), times, shown: fetched.shown.map(Arc::new) }
+    Delivery { brought, times, shown: fetched.shown.map(Arc::new) }
 }
 
 /// Request fields that the answer varies by, in lower case, sorted.
@@ -283,6 +299,10 @@ async fn ask_upstream(
         let said: Vec<HeaderName> = parts.headers.keys().filter(said).cloned().collect();
         said.iter().for_each(|name| drop(parts.headers.remove(name)));
     }
+    let tags = Tags::of(&parts.headers);
+    if route.cache.as_ref().is_some_and(|cache| !cache.forward_tags) {
+        Tags::strip(&mut parts.headers);
+    }
     // By the framing that was read, never by a field that may contradict it.
     let length = if order.is_head() { announced(&parts.headers) } else { body.length() };
     Ok(Fetched {
@@ -294,6 +314,7 @@ async fn ask_upstream(
         times: [Duration::ZERO; 3],
         shown: None,
         decision_at: None,
+        tags,
     })
 }
 
@@ -333,6 +354,7 @@ async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fe
         times: [computed.features, computed.score, Duration::ZERO],
         shown: computed.impression,
         decision_at: computed.decision_at,
+        tags: Tags::default(),
     })
 }
 

@@ -16,6 +16,7 @@ use crate::flight::Flights;
 use crate::metrics::GatewayMetrics;
 use crate::plan::Plan;
 use crate::ports::{Compute, Profiles, Record};
+use crate::purge::Wanted;
 use crate::rollout::Rollout;
 use crate::trace::Trace;
 use crate::upstream::Pool;
@@ -73,6 +74,20 @@ impl Gateway {
     pub fn rollouts(&self) -> impl Iterator<Item = (&str, &Rollout)> {
         let routes = self.plan.routes.iter().filter(|route| route.collect.is_none());
         routes.filter_map(|route| Some((&*route.name, &route.personalise.as_ref()?.rollout)))
+    }
+}
+
+impl Gateway {
+    /// Purges what is wanted; returns the number of entries. Takes a while for many of them, so
+    /// it is not for an I/O core.
+    ///
+    /// # Errors
+    /// What is wrong with the wish, in words; nothing is purged then.
+    pub fn purge(&self, wanted: &Wanted) -> Result<usize, String> {
+        let areas = wanted.areas(&self.plan)?;
+        let count = self.cache.purge(&areas, wanted.soft);
+        self.metrics.purged.add(count as u64);
+        Ok(count)
     }
 }
 

@@ -23,6 +23,8 @@ pub struct GatewayMetrics {
     pub shed: Counter,
     /// Fetches from upstreams and models.
     pub fetches: Counter,
+    /// Entries purged.
+    pub purged: Counter,
     failures: Vec<(FetchError, Counter)>,
 }
 
@@ -70,6 +72,7 @@ impl GatewayMetrics {
                 "Fetches from upstreams and models.",
                 &[],
             ),
+            purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),
             failures: FAILURES.into_iter().map(failure).collect(),
         }
     }

@@ -21,6 +21,7 @@ use crate::flight::{Join, Landing, Lease, Waiter};
 use crate::gateway::Edge;
 use crate::order::Order;
 use crate::plan::{Coalesce, Route};
+use crate::purge::Verdict;
 use crate::request::{deliver, hit};
 use crate::respond::{self, Status};
 use crate::trace::Trace;
@@ -87,7 +88,8 @@ impl Miss {
         let deadline = now + route.wait;
         let mut attempt = 0;
         loop {
-            match edge.gateway.flights.join(&order.key, attempt) {
+            let stamp = edge.gateway.cache.purges.stamp();
+            match edge.gateway.flights.join(&order.key, attempt, stamp) {
                 Join::Lead(lease) => {
                     if let Some(entry) = landed_meanwhile(edge, &order) {
                         lease.land(Landing::Shared(Arc::clone(&entry)));
@@ -104,9 +106,10 @@ impl Miss {
                 }
                 Join::Full => return Err(Refusal::Overloaded("waiters")),
                 Join::Wait(waiter) => {
+                    let stamps = (waiter.stamp(), stamp);
                     let next = wait(waiter, attempt, deadline, route).await;
                     trace.mark(Phase::Wait);
-                    match next? {
+                    match unless_purged(next?, edge, &order.key, stamps, attempt) {
                         Next::Shared(entry) => {
                             if let Some(entry) = variant(edge, head, &mut order, entry) {
                                 collapsed(reply, head, &entry, (trace, why));
@@ -159,6 +162,28 @@ async fn wait(
         }
         Some(Landing::Failed(_)) if attempt + 1 < FLIGHTS_MAX => Ok(Next::TakeOver(attempt + 1)),
         Some(Landing::Failed(error)) => Err(Refusal::Fetch(error)),
+    }
+}
+
+/// An answer whose fetch began before a purge of it is not for requests that came behind the purge.
+fn unless_purged(
+    next: Next,
+    edge: &Edge,
+    key: &[u8],
+    (flown, asked): (u64, u64),
+    attempt: u32,
+) -> Next {
+    let purges = &edge.gateway.cache.purges;
+    match next {
+        Next::Shared(entry)
+            if flown < asked && purges.verdict(flown, key, &entry.tags) != Verdict::Good =>
+        {
+            match attempt + 1 < FLIGHTS_MAX {
+                true => Next::TakeOver(attempt + 1),
+                false => Next::Alone,
+            }
+        }
+        next => next,
     }
 }
 
@@ -223,7 +248,8 @@ async fn fly_alone(edge: &Rc<Edge>, order: Order, trace: &mut Trace) -> Result<D
 
 /// Fetches a stale entry anew, behind the back of the request that got it.
 fn refresh(edge: &Rc<Edge>, mut order: Order) {
-    let Some(lease) = edge.gateway.flights.lead(&order.key) else { return };
+    let stamp = edge.gateway.cache.purges.stamp();
+    let Some(lease) = edge.gateway.flights.lead(&order.key, stamp) else { return };
     // A core that has enough to do leaves the entry stale; dropping the lease ends the flight.
     let Some(pending) = edge.admit().filter(|_| landed_meanwhile(edge, &order).is_none()) else {
         return;

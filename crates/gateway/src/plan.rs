@@ -105,6 +105,8 @@ pub struct CachePlan {
     pub per_user: bool,
     /// Longest body stored.
     pub body_bytes_max: u64,
+    /// Sends the fields that name tags on to clients.
+    pub forward_tags: bool,
 }
 
 /// Whether identical requests share a fetch.
@@ -468,6 +470,7 @@ impl Check<'_, '_> {
             heed: heed.unwrap_or(policy.ttl.is_none()),
             per_user: config.per_user.unwrap_or(false),
             body_bytes_max: self.size("cache.body_bytes_max", config.body_bytes_max, 4_000_000),
+            forward_tags: config.forward_tags.unwrap_or(false),
         }
     }
 
@@ -579,7 +582,13 @@ impl Check<'_, '_> {
 
 impl CachePlan {
     fn bare() -> Self {
-        Self { policy: Policy::default(), heed: false, per_user: false, body_bytes_max: 4_000_000 }
+        Self {
+            policy: Policy::default(),
+            heed: false,
+            per_user: false,
+            body_bytes_max: 4_000_000,
+            forward_tags: false,
+        }
     }
 }
 

@@ -268,10 +268,11 @@ pub fn deliver(
         trace.ranked_by = Some(trace.id);
     }
     match delivery.brought {
-        Brought::Stored(entry) => {
+        Brought::Stored(ref entry) | Brought::Purged(ref entry) => {
             trace.cache = CacheResult::Miss;
-            let status = Status::Forward { why, stored: true, collapsed: false };
-            respond::stored(reply, head, &entry, (Instant::now(), trace.decision), status);
+            let stored = matches!(delivery.brought, Brought::Stored(_));
+            let status = Status::Forward { why, stored, collapsed: false };
+            respond::stored(reply, head, entry, (Instant::now(), trace.decision), status);
         }
         Brought::Stale(entry) => {
             trace.cache = CacheResult::Stale;

@@ -19,7 +19,7 @@ pub fn find(plan: &Plan, head: &Head<'_>) -> Result<usize, Refusal> {
     let path = head.path();
     let mut allowed: Vec<&str> = Vec::new();
     for (index, route) in plan.routes.iter().enumerate() {
-        if !route.host.as_deref().is_none_or(|pattern| host_matches(pattern, host)) {
+        if !takes_host(route, host) {
             continue;
         }
         match route.pattern.matches(path) {
@@ -45,6 +45,11 @@ pub fn find(plan: &Plan, head: &Head<'_>) -> Result<usize, Refusal> {
     Err(Refusal::Method(allowed.join(", ").into()))
 }
 
+/// Whether the route is for this host, given without its port.
+pub fn takes_host(route: &Route, host: &str) -> bool {
+    route.host.as_deref().is_none_or(|pattern| host_matches(pattern, host))
+}
+
 fn takes(route: &Route, head: &Head<'_>) -> bool {
     let method = head.method();
     route.methods.is_empty()
@@ -59,12 +64,13 @@ pub fn is_preflight(head: &Head<'_>) -> bool {
         && head.get("access-control-request-method").is_some()
 }
 
-/// The host without its port.
-fn plain_host(host: &str) -> &str {
+/// The host without its port and its trailing dot.
+pub fn plain_host(host: &str) -> &str {
     if host.starts_with('[') {
         return host.split_inclusive(']').next().unwrap_or(host);
     }
-    host.split(':').next().unwrap_or(host)
+    let name = host.split(':').next().unwrap_or(host);
+    name.strip_suffix('.').unwrap_or(name)
 }
 
 fn host_matches(pattern: &str, host: &str) -> bool {

@@ -9,6 +9,7 @@ mod credentials;
 mod decisions;
 mod demands;
 mod personalised;
+mod purging;
 mod ranges;
 mod revalidation;
 mod routing;

@@ -1,5 +1,7 @@
 //! The pages and actions of the admin listener.
 
+mod purge;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -23,6 +25,7 @@ pub fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     admin.page("/rollout", with(rollout));
     admin.action("POST", "/rollout", with(change_rollout));
     admin.action("DELETE", "/rollout", with(clear_rollout));
+    admin.long_action("POST", "/purge", with(purge::purge));
     admin.audit(|client, action, body| {
         let body = String::from_utf8_lossy(body);
         tracing::info!(target: "audit", client, action, body = %body, "operator's action");

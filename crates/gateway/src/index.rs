@@ -1,0 +1,157 @@
+//! The keys that memory holds, in order, and their tags: what a purge looks through.
+//!
+//! Invariant: at rest a key is in the index just when the engine holds it. Whoever changes what
+//! stands under a key holds the lock of its shard meanwhile; keys that the engine evicts are looked
+//! after behind the eviction, under the same lock. Finding costs the logarithm of what is held and
+//! what is found, whatever else is held. A lock is held for a few dozen keys at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::key;
+use crate::purge::Area;
+use crate::tags::{Tags, fingerprint};
+
+const SHARDS: usize = 16;
+
+/// A key, shared with the engine.
+pub type SharedKey = Arc<[u8]>;
+
+/// All keys.
+#[derive(Debug)]
+pub struct Index {
+    shards: Vec<Mutex<Shard>>,
+}
+
+/// The keys of one shard.
+#[derive(Debug, Default)]
+pub struct Shard {
+    keys: BTreeMap<SharedKey, Tags>,
+    tags: BTreeSet<(u64, SharedKey)>,
+}
+
+/// Where a search in one shard stands: keys from here on are still to be looked at.
+#[derive(Debug)]
+pub struct Search<'a> {
+    area: &'a Area,
+    from: Vec<u8>,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+    }
+}
+
+impl Index {
+    /// The shard of a key with this hash.
+    pub fn lock(&self, hash: u64) -> MutexGuard<'_, Shard> {
+        self.shards[(hash >> 32) as usize % SHARDS].lock()
+    }
+
+    /// Every shard in turn.
+    pub fn shards(&self) -> impl Iterator<Item = &Mutex<Shard>> {
+        self.shards.iter()
+    }
+}
+
+impl Shard {
+    /// Notes a key with the tags of what stands under it.
+    pub fn add(&mut self, key: &SharedKey, tags: &Tags) {
+        self.remove(key);
+        self.tags.extend(tags.iter().map(|tag| (*tag, Arc::clone(key))));
+        self.keys.insert(Arc::clone(key), tags.clone());
+    }
+
+    /// Forgets a key.
+    pub fn remove(&mut self, key: &[u8]) {
+        if let Some((key, tags)) = self.keys.remove_entry(key) {
+            for tag in tags.iter() {
+                self.tags.remove(&(*tag, Arc::clone(&key)));
+            }
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        self.tags.clear();
+    }
+
+    /// Keys held.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The next keys that a search finds, at most `count`.
+    pub fn find(&self, search: &mut Search<'_>, count: usize) -> Vec<SharedKey> {
+        let mut found: Vec<SharedKey> = Vec::new();
+        while found.len() < count
+            && let Some(key) = self.next(search)
+        {
+            search.from.clear();
+            search.from.extend_from_slice(&key);
+            // The least key behind this one.
+            search.from.push(0);
+            found.push(key);
+        }
+        found
+    }
+
+    fn next(&self, search: &mut Search<'_>) -> Option<SharedKey> {
+        match search.area {
+            Area::Tag(tag) => {
+                let tag = fingerprint(tag.as_bytes());
+                let from = (tag, SharedKey::from(&*search.from));
+                self.tags.range(from..).next().filter(|found| found.0 == tag).map(|f| f.1.clone())
+            }
+            Area::Resource(host, target) => {
+                self.next_in(host.as_deref(), target, &mut search.from, true)
+            }
+            Area::Prefix(host, start) => {
+                self.next_in(host.as_deref(), start, &mut search.from, false)
+            }
+        }
+    }
+
+    /// The next key of this host, or of any, whose resource is `start`, or only begins so.
+    fn next_in(
+        &self,
+        host: Option<&str>,
+        start: &str,
+        from: &mut Vec<u8>,
+        whole: bool,
+    ) -> Option<SharedKey> {
+        loop {
+            let range = (Bound::Included(&**from), Bound::Unbounded);
+            let (key, _) = self.keys.range::<[u8], _>(range).next()?;
+            let resource = key::Resource::of_key(key);
+            let here = host.map_or(resource.host, str::as_bytes);
+            let wanted = key::resource_bytes(here, start.as_bytes());
+            let covered = key.strip_prefix(&*wanted);
+            if covered.is_some_and(|rest| !whole || matches!(rest, [] | [b'\n', ..])) {
+                return Some(Arc::clone(key));
+            }
+            // Not there yet: on to where the first one would stand, or to the next host.
+            *from = match wanted.as_slice() > &**key {
+                true => wanted,
+                false if host.is_some() => return None,
+                false => key::behind_host(here),
+            };
+        }
+    }
+}
+
+impl<'a> Search<'a> {
+    /// A search for what an area covers.
+    pub fn new(area: &'a Area) -> Self {
+        Self { area, from: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! Tags of answers: names by which an origin lets many answers be purged at once.
+//!
+//! Read from `Surrogate-Key` (names between spaces, as Fastly has it) and `Cache-Tag` (between
+//! commas, as Cloudflare has it); both fill one set, and case counts. Invariant: a tag is known by
+//! its fingerprint alone, so two tags that share one are purged together, never too little.
+
+use std::borrow::Borrow;
+
+use http::HeaderMap;
+use http::header::HeaderName;
+
+/// The fields that name tags, with the byte between two of them.
+const FIELDS: [(HeaderName, u8); 2] = [
+    (HeaderName::from_static("surrogate-key"), b' '),
+    (HeaderName::from_static("cache-tag"), b','),
+];
+
+/// Bytes that one tag of one answer costs: the answer's own note, and its place in the index.
+pub const TAG_BYTES: u64 = 48;
+
+/// The tags of an answer: fingerprints, sorted, none twice.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tags(Box<[u64]>);
+
+impl Tags {
+    /// Reads the tags of an answer.
+    pub fn of(headers: &HeaderMap) -> Self {
+        let mut found: Vec<u64> = Vec::new();
+        for (field, between) in &FIELDS {
+            for line in headers.get_all(field) {
+                let names = line.as_bytes().split(|b| b == between).map(<[u8]>::trim_ascii);
+                found.extend(names.filter(|name| !name.is_empty()).map(fingerprint));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        Self(found.into())
+    }
+
+    /// Removes the fields that name tags: they are between origin and cache.
+    pub fn strip(headers: &mut HeaderMap) {
+        for (field, _) in &FIELDS {
+            headers.remove(field);
+        }
+    }
+
+    /// Tags that were kept with an answer.
+    pub fn from_fingerprints(mut fingerprints: Vec<u64>) -> Self {
+        fingerprints.sort_unstable();
+        fingerprints.dedup();
+        Self(fingerprints.into())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl std::ops::Deref for Tags {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        self.0.borrow()
+    }
+}
+
+/// The fingerprint of a tag or a resource: FNV-1a of 64 bits, the same in every process, because
+/// what is kept on disk is compared with it after a restart.
+pub fn fingerprint(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! `POST /purge`: what is wanted, as query or form parameters or as JSON, whichever is at hand.
+//!
+//! `url`, `prefix` and `tag` may be repeated; `all` and `soft` stand alone or with `true`. A name
+//! that is not known is refused, and nothing is purged: an `&` that was not escaped in a URL must
+//! not cut it short.
+
+use chassis::admin::{Page, Visit};
+use gateway::Wanted;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::refuse;
+use crate::serve::Parts;
+
+/// Purges; answers how many entries that were.
+pub fn purge(parts: &Parts, visit: &Visit<'_>) -> Page {
+    let wanted = match wanted(visit) {
+        Ok(wanted) => wanted,
+        Err(why) => return refuse(400, &why),
+    };
+    match parts.gateway.purge(&wanted) {
+        Ok(count) => {
+            tracing::info!(target: "audit", purged = count, soft = wanted.soft, "purged");
+            let body = json!({ "purged": count, "soft": wanted.soft });
+            Page::json(200, format!("{body}\n"))
+        }
+        Err(why) => refuse(400, &why),
+    }
+}
+
+/// Reads query and body.
+fn wanted(visit: &Visit<'_>) -> Result<Wanted, String> {
+    let mut wanted = Wanted::default();
+    read_form(visit.query, &mut wanted)?;
+    let body = std::str::from_utf8(visit.body).map_err(|_| "the body is not UTF-8".to_owned())?;
+    let body = body.trim();
+    if body.starts_with('{') {
+        let asked: Asked = serde_json::from_str(body).map_err(|error| error.to_string())?;
+        wanted.urls.extend(asked.url.into_iter().flat_map(Texts::into_vec));
+        wanted.prefixes.extend(asked.prefix.into_iter().flat_map(Texts::into_vec));
+        wanted.tags.extend(asked.tag.into_iter().flat_map(Texts::into_vec));
+        wanted.all |= asked.all;
+        wanted.soft |= asked.soft;
+    } else {
+        read_form(body, &mut wanted)?;
+    }
+    Ok(wanted)
+}
+
+/// The body as JSON.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Asked {
+    #[serde(alias = "urls")]
+    url: Option<Texts>,
+    #[serde(alias = "prefixes")]
+    prefix: Option<Texts>,
+    #[serde(alias = "tags")]
+    tag: Option<Texts>,
+    all: bool,
+    soft: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Texts {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Texts {
+    fn into_vec(self) -> Vec<String> {
+        match self {
+            Self::One(text) => vec![text],
+            Self::Many(texts) => texts,
+        }
+    }
+}
+
+fn read_form(form: &str, wanted: &mut Wanted) -> Result<(), String> {
+    for pair in form.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, "true"));
+        let value = unescaped(value)?;
+        match name {
+            "url" => wanted.urls.push(value),
+            "prefix" => wanted.prefixes.push(value),
+            "tag" => wanted.tags.push(value),
+            "all" => wanted.all |= switch(name, &value)?,
+            "soft" => wanted.soft |= switch(name, &value)?,
+            _ => {
+                return Err(format!(
+                    "`{name}` is none of url, prefix, tag, all, soft; write `%26` for an `&` in a \
+                     URL, or let `curl --data-urlencode` do it"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn switch(name: &str, value: &str) -> Result<bool, String> {
+    match value {
+        "true" | "1" | "on" => Ok(true),
+        "false" | "0" | "off" => Ok(false),
+        _ => Err(format!("`{name}` is true or false, not `{value}`")),
+    }
+}
+
+/// Undoes percent escapes. A `+` stands for itself: neither URLs nor tags hold blanks, and who
+/// writes one by hand means it.
+fn unescaped(text: &str) -> Result<String, String> {
+    let wrong = || format!("`{text}` holds a malformed escape or is not UTF-8");
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut left = text.as_bytes();
+    while let Some((first, rest)) = left.split_first() {
+        left = rest;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = rest.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.ok_or_else(wrong)?);
+        left = &rest[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests;
