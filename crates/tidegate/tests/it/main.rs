@@ -12,3 +12,4 @@ mod profiles;
 mod recording;
 mod running;
 mod shield;
+mod varnishtest;
