@@ -90,6 +90,9 @@ pub struct RouteConfig {
     pub coalesce: Option<String>,
     /// How long a `strict` answer is shared; default `20s`.
     pub hold: Option<String>,
+    /// How long it is remembered that the answer for a key could not be stored, so that requests
+    /// for it do not wait for each other; a storable answer ends it. Default `10s`; `0s` never.
+    pub hit_for_miss: Option<String>,
     /// Time that one fetch may take before its lease ends; default `15s`.
     pub lease: Option<String>,
     /// Time that a waiter waits in all; default `20s`.

@@ -100,6 +100,7 @@ pub async fn fly(edge: Rc<Edge>, order: Order, lease: Option<Lease>, handover: O
         Err(_) => Err(failed(&edge, FetchError::Timeout)),
     };
     judge_stale(&edge, &order, &outcome);
+    remember(&edge, (route, &order), &outcome, lease.is_some());
     let outcome = or_stale(outcome, &order);
     if let Some(lease) = lease {
         lease.land(landing(&outcome, route));
@@ -161,6 +162,28 @@ fn judge_stale(edge: &Edge, order: &Order, outcome: &Result<Delivery, Refusal>) 
         },
         Ok(_) => {}
         Err(_) => stale.hold_off(Instant::now()),
+    }
+}
+
+/// Remembers that requests for this key gain nothing by waiting for each other, or that they do.
+/// What one client is refused because it shows who it is says nothing of the others.
+fn remember(
+    edge: &Edge,
+    (route, order): (&Route, &Order),
+    outcome: &Result<Delivery, Refusal>,
+    for_others: bool,
+) {
+    let (memory, now) = (&edge.gateway.unstorable, Instant::now());
+    match outcome {
+        Ok(Delivery { brought: Brought::Own(own), .. }) if own.status < 500 => {
+            if for_others || memory.holds(&order.key, now) {
+                memory.remember(&order.key, now, route.hit_for_miss);
+            }
+        }
+        Ok(Delivery { brought: Brought::Stored(_) | Brought::Purged(_), .. }) => {
+            memory.forget(&order.key);
+        }
+        Ok(_) | Err(_) => {}
     }
 }
 

@@ -19,6 +19,7 @@ use crate::ports::{Compute, Profiles, Record};
 use crate::purge::Wanted;
 use crate::rollout::Rollout;
 use crate::trace::Trace;
+use crate::unstorable::Unstorable;
 use crate::upstream::Pool;
 
 /// Time after which a core reads the wall clock again.
@@ -32,6 +33,8 @@ pub struct Gateway {
     pub cache: Cache,
     /// Fetches under way.
     pub flights: Arc<Flights>,
+    /// Keys whose answers could not be stored.
+    pub unstorable: Unstorable,
     /// Metrics.
     pub metrics: GatewayMetrics,
     /// Knows who has a profile.
@@ -59,6 +62,7 @@ impl Gateway {
     ) -> Arc<Self> {
         Arc::new(Self {
             cache: Cache::new(plan.cache_bytes_max),
+            unstorable: Unstorable::default(),
             flights: Flights::new(plan.waiters_max, plan.waiters_per_key_max),
             metrics: GatewayMetrics::new(registry, &plan),
             plan,

@@ -35,6 +35,7 @@ mod rollout;
 mod route;
 mod tags;
 mod trace;
+mod unstorable;
 mod upstream;
 mod user;
 

@@ -60,7 +60,7 @@ impl Miss {
     ) -> Result<(), Refusal> {
         let now = Instant::now();
         let stale = self.found.entry.clone();
-        let why = self.found.why(now);
+        let mut why = self.found.why(now);
         let at_once = |entry: &&Arc<Entry>| {
             may_answer_at_once(entry, now) && self.demand.accepts_unconfirmed(entry, now)
         };
@@ -76,8 +76,11 @@ impl Miss {
         }
         let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
         // What needs a confirmation for each use (`no-cache`) is not worth waiting for.
-        let alone = self.alone
+        let mut alone = self.alone
             || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
+        if !alone && is_hopeless(edge, route, &self.key, now) {
+            (alone, why) = (true, "miss; detail=hit-for-miss");
+        }
         let order = Order::new(head, route, trace, Bytes::new())?;
         let mut order = order.stored_as(self.key, self.base_length, stale);
         if alone {
@@ -136,6 +139,12 @@ fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
         true => entry.may_answer_error(now),
         false => entry.may_answer_stale(now),
     }
+}
+
+/// Whether waiting for another request's answer would likely be in vain. Where answers are shared
+/// whatever they are, it never is.
+fn is_hopeless(edge: &Edge, route: &Route, key: &[u8], now: Instant) -> bool {
+    route.coalesce == Coalesce::On && edge.gateway.unstorable.holds(key, now)
 }
 
 /// What a waiter does when its flight has ended.

@@ -63,6 +63,8 @@ pub struct Route {
     pub cache: Option<CachePlan>,
     /// Coalescing.
     pub coalesce: Coalesce,
+    /// How long a key is remembered whose answer could not be stored.
+    pub hit_for_miss: Duration,
     /// Time of a fetch.
     pub lease: Duration,
     /// Time of a waiter.
@@ -340,6 +342,7 @@ impl Check<'_, '_> {
             methods: methods(config.methods, &targets, collect),
             host: config.host.map(|host| host.to_ascii_lowercase().into()),
             if_healthy: first_upstream.filter(|_| config.if_healthy == Some(true)),
+            hit_for_miss: self.span("hit_for_miss", config.hit_for_miss, 10_000),
             lease: self.span("lease", config.lease, 15_000),
             wait: self.span("wait", config.wait, 20_000),
             record: self.record(config.record),

@@ -8,6 +8,7 @@ mod configuration;
 mod credentials;
 mod decisions;
 mod demands;
+mod hopeless;
 mod personalised;
 mod purging;
 mod ranges;
