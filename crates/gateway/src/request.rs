@@ -19,6 +19,7 @@ use crate::demand::Demand;
 use crate::error::Refusal;
 use crate::fetch::{self, Brought, Delivery};
 use crate::gateway::Edge;
+use crate::invalidate;
 use crate::key;
 use crate::miss::Miss;
 use crate::order::Order;
@@ -199,8 +200,8 @@ async fn pass(
             return fall_back(edge, route, head, reply, trace).await;
         }
     }
-    if !failed {
-        invalidate(edge, route, head, trace, &outcome);
+    if let Ok(Delivery { brought: Brought::Own(own), .. }) = &outcome {
+        invalidate::after(&edge.gateway, (route, trace.arm), head, own);
     }
     let is_read = matches!(head.method(), "GET" | "HEAD");
     deliver(outcome?, route, head, (reply, trace), if is_read { "bypass" } else { "method" });
@@ -234,21 +235,6 @@ async fn fall_back(
     Miss { key, base_length, found, alone, demand: Demand::default() }
         .live(edge, route, head, (reply, trace))
         .await
-}
-
-/// Forgets everybody's answer when a request may have changed it (RFC 9111 §4.4).
-fn invalidate(
-    edge: &Edge,
-    route: &Route,
-    head: &Head<'_>,
-    trace: &Trace,
-    outcome: &Result<Delivery, Refusal>,
-) {
-    let is_safe = matches!(head.method(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
-    let Ok(Delivery { brought: Brought::Own(own), .. }) = outcome else { return };
-    if !is_safe && (200..400).contains(&own.status) {
-        edge.gateway.cache.remove(&key::of(route, head, trace.arm, None));
-    }
 }
 
 /// Writes what a fetch brought; `why` the cache did not answer, in the words of RFC 9211 §2.2.

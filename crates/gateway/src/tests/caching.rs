@@ -1,6 +1,6 @@
 //! Claims about what is stored, for how long, and for whom.
 
-use testkit::{Client, Origin, OriginReply};
+use testkit::{Client, Gate, Origin, OriginReply};
 
 use super::{assert_hit, assert_miss, before, cache_status};
 
@@ -239,6 +239,52 @@ fn a_change_that_succeeds_makes_the_stored_answer_be_fetched_anew() {
     }
     assert_eq!(served.get("/works").text(), "2");
     assert_hit(&served.get("/fails"));
+}
+
+#[test]
+fn a_change_reaches_every_variant_and_what_it_names_on_the_same_host() {
+    let origin = Origin::start(|request| match &*request.method {
+        "M-SEARCH" => OriginReply::ok("done")
+            .header("Location", "../lists/all?x=1")
+            .header("Content-Location", "//elsewhere.example/item"),
+        _ => OriginReply::ok(format!("{}", request.nth))
+            .header("Cache-Control", "max-age=60")
+            .header("Vary", "Accept-Language"),
+    });
+    let served = before(&origin, "cache = {}");
+    let elsewhere = [("Host", "elsewhere.example")];
+    let get = || {
+        [
+            served.get_with("/items/1", &[("Accept-Language", "de")]),
+            served.get_with("/items/1", &[("Accept-Language", "en")]),
+            served.get("/lists/all?x=1"),
+            served.get_with("/item", &elsewhere),
+        ]
+    };
+    get();
+    get().iter().for_each(assert_hit);
+    Client::call(served.address, "M-SEARCH", "/items/1").send();
+    let hits = get().map(|reply| cache_status(&reply).contains("; hit"));
+    assert_eq!(hits, [false, false, false, true]);
+}
+
+#[test]
+fn what_was_asked_for_before_a_change_is_not_stored_after_it() {
+    let gate = Gate::new();
+    let own = gate.clone();
+    let origin = Origin::start(move |request| {
+        let reply =
+            OriginReply::ok(format!("{}", request.nth)).header("Cache-Control", "max-age=60");
+        if request.nth == 0 { reply.after(&own) } else { reply }
+    });
+    let served = before(&origin, "cache = {}");
+    let asking = served.ask("/", &[]);
+    origin.wait_for("/", 1);
+    let host = served.address.to_string();
+    Client::call(served.address, "DELETE", "/").header("Host", &host).send();
+    gate.open();
+    assert_eq!(asking.join().unwrap().text(), "0");
+    assert_eq!(served.get("/").text(), "2");
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! Forgets what a request may have changed (RFC 9111 §4.4).
+//!
+//! After a method that is not known to be safe has succeeded, nothing that was stored of its URL
+//! answers any more, nor of the URLs that `Location` and `Content-Location` name on the same host:
+//! another host's answers are not this one's to invalidate.
+
+use chassis::http::Head;
+use http::HeaderMap;
+use http::header;
+
+use crate::fetch::Own;
+use crate::gateway::Gateway;
+use crate::key;
+use crate::plan::{Route, Target};
+use crate::purge::Wanted;
+
+/// Forgets what a request has changed, judged by its method and its answer.
+pub fn after(gateway: &Gateway, (route, arm): (&Route, usize), head: &Head<'_>, own: &Own) {
+    let is_safe = matches!(head.method(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
+    let is_upstream = matches!(route.targets[arm].1, Target::Upstream(_));
+    let is_stored_anywhere = gateway.plan.routes.iter().any(|route| route.cache.is_some());
+    if is_safe || !is_upstream || !is_stored_anywhere || !(200..400).contains(&own.status) {
+        return;
+    }
+    let host = key::canonical_host(head.host());
+    let mut urls = vec![format!("http://{host}{}", head.path_and_query())];
+    let named = [header::LOCATION, header::CONTENT_LOCATION];
+    urls.extend(named.iter().filter_map(|name| resolve(&own.headers, name, head)));
+    let wanted = Wanted { urls, ..Wanted::default() };
+    // What is no URL was none that could have been stored.
+    if let Ok(areas) = wanted.areas(&gateway.plan) {
+        gateway.cache.purge(&areas, false);
+    }
+}
+
+/// The URL that a field names relative to the request's (RFC 3986 §5.2), when it is on its host.
+fn resolve(headers: &HeaderMap, name: &header::HeaderName, head: &Head<'_>) -> Option<String> {
+    let reference = headers.get(name)?.to_str().ok()?.split('#').next()?;
+    let host = key::canonical_host(head.host());
+    if let Some((_, rest)) = reference.split_once("//").filter(|(before, _)| is_scheme(before)) {
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let here = key::canonical_host(&rest[..end]).eq_ignore_ascii_case(host);
+        return here.then(|| format!("http://{rest}"));
+    }
+    let target = match reference {
+        "" => return None,
+        path if path.starts_with('/') => path.to_owned(),
+        query if query.starts_with('?') => format!("{}{query}", head.path()),
+        relative => {
+            let folder = head.path().rfind('/').map_or("/", |at| &head.path()[..=at]);
+            without_dots(&format!("{folder}{relative}"))
+        }
+    };
+    Some(format!("http://{host}{target}"))
+}
+
+fn is_scheme(before: &str) -> bool {
+    matches!(before.to_ascii_lowercase().as_str(), "" | "http:" | "https:")
+}
+
+/// A path without `.` and `..` segments (RFC 3986 §5.2.4); the query is left alone.
+fn without_dots(target: &str) -> String {
+    let (path, query) = match target.find('?') {
+        Some(at) => target.split_at(at),
+        None => (target, ""),
+    };
+    let mut kept: Vec<&str> = Vec::new();
+    let mut segments = path.split('/').skip(1).peekable();
+    while let Some(segment) = segments.next() {
+        let is_last = segments.peek().is_none();
+        match segment {
+            "." | ".." => {
+                if segment == ".." {
+                    kept.pop();
+                }
+                if is_last {
+                    kept.push("");
+                }
+            }
+            segment => kept.push(segment),
+        }
+    }
+    format!("/{}{query}", kept.join("/"))
+}
+
+#[cfg(test)]
+mod tests;
