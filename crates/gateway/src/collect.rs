@@ -35,7 +35,8 @@ pub async fn collect(
             let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
             trace.cache = CacheResult::Pass;
             let order = Order::new(head, route, trace, content)?;
-            forward(fetch::own(edge, route, &order).await?, reply);
+            let answer = order.news.passed_on(reply, fetch::own(edge, route, &order)).await;
+            forward(answer?, reply);
             trace.mark(Phase::Fetch);
         }
     }

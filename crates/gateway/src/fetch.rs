@@ -309,12 +309,12 @@ async fn ask_upstream(
     index: usize,
 ) -> Result<Fetched, Refusal> {
     let pool = &edge.pools[index];
-    let request = order.request(route, pool.upstream())?;
+    let mut request = order.request(route, pool.upstream())?;
+    order.news.listen(&mut request);
     let begun = Instant::now();
-    let response: Response = pool
-        .send(request, &order.key, order.is_idempotent())
-        .await
-        .map_err(|error| failed(edge, error))?;
+    let answer = pool.send(request, &order.key, order.is_idempotent());
+    let response: Response =
+        order.news.bounded(answer).await.map_err(|error| failed(edge, error))?;
     let (mut parts, body) = response.into_parts();
     if route.cors.is_some() {
         // The route says who may read the answer; two permissions are none to a browser.

@@ -19,6 +19,7 @@ pub mod fuzzing;
 mod gateway;
 mod http_date;
 mod index;
+mod interim;
 mod invalidate;
 mod key;
 mod metrics;

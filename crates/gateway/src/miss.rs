@@ -84,7 +84,7 @@ impl Miss {
         let order = Order::new(head, route, trace, Bytes::new())?;
         let mut order = order.stored_as(self.key, self.base_length, stale);
         if alone {
-            let delivery = fly_alone(edge, order, trace).await?;
+            let delivery = fly_alone(edge, order, reply, trace).await?;
             deliver(delivery, route, head, (reply, trace), why);
             return Ok(());
         }
@@ -101,7 +101,9 @@ impl Miss {
                     }
                     // Who takes over has waited before: its deadline stands, the fetch goes on.
                     let limit = (attempt > 0).then_some(deadline);
-                    let delivery = until(limit, begin(edge, order, Some(lease))).await;
+                    let news = order.news.clone();
+                    let fetch = until(limit, begin(edge, order, Some(lease)));
+                    let delivery = news.passed_on(reply, fetch).await;
                     trace.mark(Phase::Fetch);
                     let delivery = delivery.map_err(|refusal| together(refusal, route))?;
                     deliver(delivery, route, head, (reply, trace), why);
@@ -120,7 +122,7 @@ impl Miss {
                             }
                         }
                         Next::Alone => {
-                            let delivery = fly_alone(edge, order, trace).await?;
+                            let delivery = fly_alone(edge, order, reply, trace).await?;
                             deliver(delivery, route, head, (reply, trace), why);
                             return Ok(());
                         }
@@ -249,8 +251,14 @@ fn landed_meanwhile(edge: &Edge, order: &Order) -> Option<Arc<Entry>> {
 }
 
 /// Fetches without a flight.
-async fn fly_alone(edge: &Rc<Edge>, order: Order, trace: &mut Trace) -> Result<Delivery, Refusal> {
-    let delivery = until(None, begin(edge, order, None)).await;
+async fn fly_alone(
+    edge: &Rc<Edge>,
+    order: Order,
+    reply: &Reply,
+    trace: &mut Trace,
+) -> Result<Delivery, Refusal> {
+    let news = order.news.clone();
+    let delivery = news.passed_on(reply, until(None, begin(edge, order, None))).await;
     trace.mark(Phase::Fetch);
     delivery
 }

@@ -18,6 +18,7 @@ use crate::cache::{Entry, KeyBytes, append_selecting};
 use crate::entry::{connection_options, is_hop_by_hop};
 use crate::error::Refusal;
 use crate::freshness::Asked;
+use crate::interim::News;
 use crate::key;
 use crate::plan::{Route, Target};
 use crate::ports::Question;
@@ -52,6 +53,8 @@ pub struct Order {
     pub decision: Decision,
     /// Id of the request, or of the refresh.
     pub id: u128,
+    /// What the upstream says ahead of its answer.
+    pub news: News,
     method: Method,
     target: String,
     /// The request's fields as the client sent them.
@@ -76,8 +79,10 @@ impl Order {
         let wrong = |what: &str| Refusal::Body(400, format!("the request's {what} is malformed"));
         let mut client = HeaderMap::new();
         let mut host = HeaderValue::from_static("");
+        let mut news = News::default();
         // A model reads no fields: copying them would be a third of what its question costs.
         if matches!(route.targets[trace.arm].1, Target::Upstream(_)) {
+            news = News::of_upstream();
             client.reserve(16);
             host = HeaderValue::from_str(head.host()).map_err(|_| wrong("host"))?;
             for (name, value) in head.fields() {
@@ -100,6 +105,7 @@ impl Order {
             stale: None,
             decision: trace.decision,
             id: trace.id,
+            news,
             method: Method::from_bytes(head.method().as_bytes()).map_err(|_| wrong("method"))?,
             target,
             client,

@@ -143,9 +143,12 @@ fn shared_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<KeyBytes>
     Some(key::of(route, head, trace.arm, trace.user().filter(|_| own)))
 }
 
-/// Whether the request asks for nothing but an answer.
+/// Whether the request asks for nothing but an answer. One that hides its own fields from the
+/// upstream (`Connection: cookie`) would have others served what it was told without them.
 fn is_plain_read(head: &Head<'_>) -> bool {
-    matches!(head.method(), "GET" | "HEAD") && head.body_length() == BodyLength::None
+    matches!(head.method(), "GET" | "HEAD")
+        && head.body_length() == BodyLength::None
+        && !head.strips_fields()
 }
 
 /// Whether the upstream is shown who asks, so that the answer may be this client's alone: only
@@ -185,7 +188,7 @@ async fn pass(
     let body = read_body(route, body).await?;
     let order = Order::new(head, route, trace, body)?;
     let begun = Instant::now();
-    let outcome = fetch::own(edge, route, &order).await;
+    let outcome = order.news.passed_on(reply, fetch::own(edge, route, &order)).await;
     trace.mark(Phase::Fetch);
     let failed = match &outcome {
         Ok(Delivery { brought: Brought::Own(own), .. }) => own.status >= 500,
@@ -220,7 +223,7 @@ async fn fall_back(
     let Some(mut key) = shared_key(route, head, trace) else {
         let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
         let order = Order::new(head, route, trace, Bytes::new())?;
-        let outcome = fetch::own(edge, route, &order).await;
+        let outcome = order.news.passed_on(reply, fetch::own(edge, route, &order)).await;
         trace.mark(Phase::Fetch);
         deliver(outcome?, route, head, (reply, trace), "bypass");
         return Ok(());

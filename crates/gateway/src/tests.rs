@@ -9,6 +9,7 @@ mod credentials;
 mod decisions;
 mod demands;
 mod hopeless;
+mod interim;
 mod personalised;
 mod purging;
 mod ranges;

@@ -192,6 +192,7 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Shared) -> io::Resul
     while let Some(request) = read_request(&mut reader, writer, connection)? {
         let request = note(request, shared);
         let reply = (shared.script)(&request);
+        writer.write_all(&reply.early)?;
         if let Some(gate) = &reply.gate
             && !gate.pass(|| shared.is_stopped())
         {

@@ -15,6 +15,8 @@ pub struct OriginReply {
     body: Vec<u8>,
     chunk_bytes: Option<usize>,
     length: Option<u64>,
+    /// Goes out before the gate.
+    pub(crate) early: Vec<u8>,
     pub(crate) gate: Option<Gate>,
     fault: Fault,
 }
@@ -26,11 +28,11 @@ enum Fault {
     StallBeforeHead,
     CloseAfter(usize),
     StallAfter(usize),
-    Raw(Vec<u8>),
+    Raw(Vec<u8>, After),
 }
 
 /// What becomes of the connection after an answer.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
     KeepAlive,
     Close,
@@ -52,6 +54,7 @@ impl OriginReply {
             body: Vec::new(),
             chunk_bytes: None,
             length: None,
+            early: Vec::new(),
             gate: None,
             fault: Fault::None,
         }
@@ -113,7 +116,18 @@ impl OriginReply {
 
     /// Sends these bytes instead of an answer, then closes.
     pub fn raw(self, bytes: impl Into<Vec<u8>>) -> OriginReply {
-        self.with(Fault::Raw(bytes.into()))
+        self.with(Fault::Raw(bytes.into(), After::Close))
+    }
+
+    /// Sends these bytes instead of an answer, then waits for the next request.
+    pub fn raw_and_go_on(self, bytes: impl Into<Vec<u8>>) -> OriginReply {
+        self.with(Fault::Raw(bytes.into(), After::KeepAlive))
+    }
+
+    /// Sends these bytes ahead of the answer and of its gate: interim responses.
+    pub fn early(mut self, bytes: impl Into<Vec<u8>>) -> OriginReply {
+        self.early = bytes.into();
+        self
     }
 
     fn with(mut self, fault: Fault) -> OriginReply {
@@ -127,10 +141,10 @@ impl OriginReply {
         let (sent, after) = match &self.fault {
             Fault::CloseBeforeHead => return Ok(After::Close),
             Fault::StallBeforeHead => return Ok(After::Stall),
-            Fault::Raw(bytes) => {
+            Fault::Raw(bytes, after) => {
                 to.write_all(bytes)?;
                 to.flush()?;
-                return Ok(After::Close);
+                return Ok(*after);
             }
             Fault::CloseAfter(bytes) => (&body[..body.len().min(*bytes)], After::Close),
             Fault::StallAfter(bytes) => (&body[..body.len().min(*bytes)], After::Stall),
