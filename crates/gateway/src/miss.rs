@@ -83,14 +83,12 @@ impl Miss {
         }
         let order = Order::new(head, route, trace, Bytes::new())?;
         let mut order = order.stored_as(self.key, self.base_length, stale);
-        if alone {
-            let delivery = fly_alone(edge, order, reply, trace).await?;
-            deliver(delivery, route, head, (reply, trace), why);
-            return Ok(());
-        }
         let deadline = now + route.wait;
         let mut attempt = 0;
-        loop {
+        let delivery = loop {
+            if alone {
+                break fly(edge, order, (None, None), (reply, trace)).await?;
+            }
             let stamp = edge.gateway.cache.purges.stamp();
             match edge.gateway.flights.join(&order.key, attempt, stamp) {
                 Join::Lead(lease) => {
@@ -101,13 +99,9 @@ impl Miss {
                     }
                     // Who takes over has waited before: its deadline stands, the fetch goes on.
                     let limit = (attempt > 0).then_some(deadline);
-                    let news = order.news.clone();
-                    let fetch = until(limit, begin(edge, order, Some(lease)));
-                    let delivery = news.passed_on(reply, fetch).await;
-                    trace.mark(Phase::Fetch);
-                    let delivery = delivery.map_err(|refusal| together(refusal, route))?;
-                    deliver(delivery, route, head, (reply, trace), why);
-                    return Ok(());
+                    let led = (Some(lease), limit);
+                    let delivery = fly(edge, order, led, (reply, trace)).await;
+                    break delivery.map_err(|refusal| together(refusal, route))?;
                 }
                 Join::Full => return Err(Refusal::Overloaded("waiters")),
                 Join::Wait(waiter) => {
@@ -121,16 +115,14 @@ impl Miss {
                                 return Ok(());
                             }
                         }
-                        Next::Alone => {
-                            let delivery = fly_alone(edge, order, reply, trace).await?;
-                            deliver(delivery, route, head, (reply, trace), why);
-                            return Ok(());
-                        }
+                        Next::Alone => alone = true,
                         Next::TakeOver(next) => attempt = next,
                     }
                 }
             }
-        }
+        };
+        deliver(delivery, route, head, (reply, trace), why);
+        Ok(())
     }
 }
 
@@ -250,15 +242,17 @@ fn landed_meanwhile(edge: &Edge, order: &Order) -> Option<Arc<Entry>> {
     (is_new && entry.is_fresh(Instant::now())).then_some(entry)
 }
 
-/// Fetches without a flight.
-async fn fly_alone(
+/// Fetches, and tells the client meanwhile what the upstream says ahead of its answer; with a
+/// lease when others wait for it.
+async fn fly(
     edge: &Rc<Edge>,
     order: Order,
-    reply: &Reply,
-    trace: &mut Trace,
+    (lease, deadline): (Option<Lease>, Option<Instant>),
+    (reply, trace): (&Reply, &mut Trace),
 ) -> Result<Delivery, Refusal> {
     let news = order.news.clone();
-    let delivery = news.passed_on(reply, until(None, begin(edge, order, None))).await;
+    let fetch = until(deadline, begin(edge, order, lease));
+    let delivery = news.passed_on(reply, fetch).await;
     trace.mark(Phase::Fetch);
     delivery
 }
