@@ -105,6 +105,12 @@ pub struct RouteConfig {
     pub reply: Option<String>,
     /// `full` (default), `brief`, `off`, or `sample:0.1`.
     pub record: Option<String>,
+    /// Protocols that a client may change to with the upstream, such as `["websocket"]`: when the
+    /// upstream agrees (101), bytes go both ways and are not looked at. Default: none; the offer
+    /// is ignored and the request answered as any other.
+    pub upgrade: Option<Vec<String>>,
+    /// How long a connection that changed its protocol may be quiet; default `5m`.
+    pub tunnel_idle: Option<String>,
     /// Cross-origin access.
     pub cors: Option<CorsConfig>,
     /// `off`, `on`, or `debug` (default): only for requests with the header `tidegate-debug`.

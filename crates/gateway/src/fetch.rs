@@ -128,6 +128,11 @@ pub async fn own(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delive
     Ok(fetched.into_own(Vec::new()))
 }
 
+/// An answer to a request that was sent otherwise, for that request alone.
+pub fn passed(route: &Route, response: Response) -> Delivery {
+    received(route, response, (false, Duration::ZERO)).into_own(Vec::new())
+}
+
 /// What the others who wait for this fetch are told.
 fn landing(outcome: &Result<Delivery, Refusal>, route: &Route) -> Landing {
     let strict = route.coalesce == Coalesce::Strict;
@@ -315,6 +320,11 @@ async fn ask_upstream(
     let answer = pool.send(request, &order.key, order.is_idempotent());
     let response: Response =
         order.news.bounded(answer).await.map_err(|error| failed(edge, error))?;
+    Ok(received(route, response, (order.is_head(), begun.elapsed())))
+}
+
+/// An answer as it came; to a HEAD its length is what a GET would bring.
+fn received(route: &Route, response: Response, (is_head, delay): (bool, Duration)) -> Fetched {
     let (mut parts, body) = response.into_parts();
     if route.cors.is_some() {
         // The route says who may read the answer; two permissions are none to a browser.
@@ -327,18 +337,18 @@ async fn ask_upstream(
         Tags::strip(&mut parts.headers);
     }
     // By the framing that was read, never by a field that may contradict it.
-    let length = if order.is_head() { announced(&parts.headers) } else { body.length() };
-    Ok(Fetched {
+    let length = if is_head { announced(&parts.headers) } else { body.length() };
+    Fetched {
         length,
         status: parts.status.as_u16(),
         headers: parts.headers,
         body: Body::Incoming(body),
-        delay: begun.elapsed(),
+        delay,
         times: [Duration::ZERO; 3],
         shown: None,
         decision_at: None,
         tags,
-    })
+    }
 }
 
 async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fetched, Refusal> {
@@ -381,7 +391,8 @@ async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fe
     })
 }
 
-fn failed(edge: &Edge, error: FetchError) -> Refusal {
+/// Counts a failed fetch.
+pub fn failed(edge: &Edge, error: FetchError) -> Refusal {
     edge.gateway.metrics.failed(error);
     Refusal::Fetch(error)
 }

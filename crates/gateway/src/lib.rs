@@ -38,6 +38,7 @@ mod route;
 mod tags;
 mod trace;
 mod unstorable;
+mod upgrade;
 mod upstream;
 mod user;
 

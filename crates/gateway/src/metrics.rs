@@ -1,7 +1,9 @@
 //! The gateway's metrics, one set of handles a route, made once.
 
+use std::time::Duration;
+
 use exchange::{CacheResult, Decision, Phase};
-use metrics::{Counter, Registry, Timer};
+use metrics::{Counter, Gauge, Registry, Timer};
 
 use crate::error::FetchError;
 use crate::plan::Plan;
@@ -25,6 +27,8 @@ pub struct GatewayMetrics {
     pub fetches: Counter,
     /// Entries purged.
     pub purged: Counter,
+    /// Tunnels that are open.
+    pub tunnels: Gauge,
     failures: Vec<(FetchError, Counter)>,
 }
 
@@ -33,8 +37,7 @@ pub struct GatewayMetrics {
 pub struct RouteMetrics {
     outcomes: Vec<Counter>,
     statuses: [Counter; 6],
-    /// Time in all.
-    pub total: Timer,
+    total: Timer,
     phases: Vec<Timer>,
 }
 
@@ -73,6 +76,7 @@ impl GatewayMetrics {
                 &[],
             ),
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),
+            tunnels: registry.gauge("tidegate_tunnels", "Tunnels that are open.", &[]),
             failures: FAILURES.into_iter().map(failure).collect(),
         }
     }
@@ -113,10 +117,15 @@ impl RouteMetrics {
     }
 
     /// Counts an exchange that ended.
-    pub fn ended(&self, decision: Decision, cache: CacheResult, status: u16, phases: &[u32]) {
+    pub fn ended(&self, decision: Decision, cache: CacheResult, status: u16) {
         let outcome = decision as usize * CacheResult::ALL.len() + cache as usize;
         self.outcomes[outcome].add(1);
         self.statuses[usize::from(status / 100).min(5)].add(1);
+    }
+
+    /// Records its time in all, and microseconds by phase.
+    pub fn took(&self, total: Duration, phases: &[u32]) {
+        self.total.record(total);
         for (timer, us) in self.phases.iter().zip(phases) {
             if *us > 0 {
                 timer.record_ns(u64::from(*us) * 1000);

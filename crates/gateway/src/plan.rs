@@ -18,6 +18,7 @@ use crate::config::{
 use crate::freshness::{Policy, SetCookie};
 use crate::pattern::Pattern;
 use crate::rollout::{Mode, Rollout};
+use crate::upgrade::Upgrade;
 use crate::upstream::{Balance, Health, HealthPlan, RetryBudget, Server, Upstream};
 use crate::user::UserSource;
 
@@ -75,6 +76,8 @@ pub struct Route {
     pub collect: Option<Collect>,
     /// Recording.
     pub record: RecordMode,
+    /// Protocols that are let through.
+    pub upgrade: Option<Upgrade>,
     /// Cross-origin access.
     pub cors: Option<Cors>,
     /// `Server-Timing`.
@@ -347,6 +350,7 @@ impl Check<'_, '_> {
             wait: self.span("wait", config.wait, 20_000),
             record: self.record(config.record),
             cors: config.cors.map(|cors| self.cors(cors)),
+            upgrade: self.upgrade(config.upgrade, config.tunnel_idle, &targets),
             server_timing: self.choice("server_timing", config.server_timing, &timings),
             body_bytes_max: self.size("body_bytes_max", config.body_bytes_max, 8_000_000),
             pattern: pattern?,
@@ -495,6 +499,32 @@ impl Check<'_, '_> {
             rollout = rollout.with_guard(latency, errors);
         }
         Personalise { user, rollout }
+    }
+
+    fn upgrade(
+        &mut self,
+        protocols: Option<Vec<String>>,
+        idle: Option<String>,
+        targets: &[(u32, Target)],
+    ) -> Option<Upgrade> {
+        let idle = self.span("tunnel_idle", idle, 300_000);
+        let protocols = protocols.unwrap_or_default();
+        let to_upstream = targets.iter().any(|(_, target)| matches!(target, Target::Upstream(_)));
+        if !protocols.is_empty() && !to_upstream {
+            self.wrong("upgrade", "only an upstream can change the protocol");
+        }
+        for name in &protocols {
+            if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+                self.wrong("upgrade", format!("`{name}` is no protocol, such as `websocket`"));
+            }
+            if matches!(name.to_ascii_lowercase().as_str(), "h2c" | "http" | "tls") {
+                let why = "would take requests past the routes, so it is never let through";
+                self.wrong("upgrade", format!("`{name}` {why}"));
+            }
+        }
+        let protocols: Vec<Box<str>> =
+            protocols.into_iter().map(|name| name.to_ascii_lowercase().into()).collect();
+        (!protocols.is_empty()).then_some(Upgrade { protocols, idle })
     }
 
     fn cors(&mut self, config: CorsConfig) -> Cors {

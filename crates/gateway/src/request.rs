@@ -29,6 +29,7 @@ use crate::respond::{self, Status};
 use crate::rollout;
 use crate::route;
 use crate::trace::Trace;
+use crate::upgrade;
 
 /// The role on one core.
 #[derive(Clone)]
@@ -61,8 +62,11 @@ impl Answer for Role {
         match trace.route {
             Some(index) => {
                 let metrics = edge.gateway.metrics.route(index);
-                metrics.total.record(trace.start.elapsed());
-                metrics.ended(trace.decision, trace.cache, sent.status, &trace.phases);
+                metrics.ended(trace.decision, trace.cache, sent.status);
+                // How long a tunnel lasts says nothing about how fast answers are.
+                if sent.status != 101 {
+                    metrics.took(trace.start.elapsed(), &trace.phases);
+                }
             }
             None => edge.gateway.metrics.unrouted.add(1),
         }
@@ -93,6 +97,9 @@ async fn live(
 
     if let Some(kind) = route.collect {
         return Box::pin(collect::collect(edge, kind, head, body, (reply, trace))).await;
+    }
+    if let Some(offer) = upgrade::offer(route, head) {
+        return Box::pin(upgrade::pass(edge, route, offer, head, (reply, trace))).await;
     }
     let demand = Demand::of(head, route.cache.as_ref().is_some_and(|cache| cache.heed));
     let Some(mut key) = shared_key(route, head, trace).filter(|_| !demand.no_store) else {

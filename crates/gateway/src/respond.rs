@@ -104,6 +104,19 @@ pub fn fetched(reply: &mut Reply, status: u16, headers: &HeaderMap, cache: Statu
     cache_status(reply.head_bytes(), cache, None);
 }
 
+/// Begins the answer that the upstream has changed the protocol.
+pub fn switched(reply: &mut Reply, headers: &HeaderMap) {
+    fetched(
+        reply,
+        101,
+        headers,
+        Status::Forward { why: "bypass", stored: false, collapsed: false },
+    );
+    for protocol in headers.get_all(http::header::UPGRADE) {
+        reply.field("upgrade", protocol.as_bytes());
+    }
+}
+
 /// Answers a collected event.
 pub fn collected(reply: &mut Reply, gif: bool) {
     reply.begin(if gif { 200 } else { 204 });

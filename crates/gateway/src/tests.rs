@@ -13,9 +13,12 @@ mod interim;
 mod personalised;
 mod purging;
 mod ranges;
+mod raw;
 mod revalidation;
 mod routing;
+mod smuggling;
 mod strict;
+mod upgrades;
 mod upstreams;
 
 use std::net::SocketAddr;
@@ -101,7 +104,12 @@ fn start_core(
 
 /// One upstream with these servers, and one route to it for every path.
 fn route_to(origins: &[&Origin], upstream: &str, route: &str) -> String {
-    let servers: Vec<String> = origins.iter().map(|o| format!("\"{}\"", o.address())).collect();
+    let addresses: Vec<SocketAddr> = origins.iter().map(|origin| origin.address()).collect();
+    route_to_addresses(&addresses, upstream, route)
+}
+
+fn route_to_addresses(addresses: &[SocketAddr], upstream: &str, route: &str) -> String {
+    let servers: Vec<String> = addresses.iter().map(|address| format!("\"{address}\"")).collect();
     let servers = servers.join(", ");
     format!(
         "[[upstream]]\nname = \"o\"\nservers = [{servers}]\n{upstream}\n\
@@ -238,6 +246,8 @@ impl Compute for Scorer {
 struct Recorded {
     path: String,
     status: u16,
+    bytes_in: u64,
+    bytes_out: u64,
     decision: Decision,
     cache: CacheResult,
     user: Option<Vec<u8>>,
@@ -270,6 +280,8 @@ impl Journal {
         self.records.lock().unwrap().push(Recorded {
             path: String::from_utf8_lossy(exchange.path).into_owned(),
             status: exchange.status,
+            bytes_in: exchange.bytes_in,
+            bytes_out: exchange.bytes_out,
             decision: exchange.decision,
             cache: exchange.cache,
             user: exchange.user.map(<[u8]>::to_vec),

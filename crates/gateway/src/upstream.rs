@@ -2,11 +2,15 @@
 //!
 //! `Upstream` is what all cores share: addresses, health, the retry budget. `Pool` is one core's
 //! connections to it; a connection never leaves its core.
+//! Invariant: a connection carries another request only when the end of the last answer is beyond
+//! doubt, so that no answer is ever taken for that of another request (RFC 9112 §6.3, §9.2).
 //! Here: choosing, connecting, sending, timing out. Never here: caching, coalescing.
 
 mod body;
 mod budget;
+mod framing;
 mod health;
+mod switch;
 
 use std::cell::{Cell, RefCell};
 use std::hash::BuildHasher;
@@ -25,10 +29,12 @@ use tokio::time::timeout;
 pub use body::UpstreamBody;
 pub use budget::RetryBudget;
 pub use health::{Health, HealthPlan, probe};
+pub use switch::Switched;
 
 use crate::error::FetchError;
 
 type Sender = SendRequest<Full<Bytes>>;
+type Connection = http1::Connection<TokioIo<TcpStream>, Full<Bytes>>;
 /// A response whose body has not been read.
 pub type Response = http::Response<UpstreamBody>;
 /// A request with its whole body.
@@ -106,12 +112,15 @@ struct Line {
 struct Lent {
     line: Rc<Line>,
     sender: Option<Sender>,
+    /// The connection may carry another request.
+    reusable: bool,
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
         self.line.busy.set(self.line.busy.get() - 1);
         if let Some(sender) = self.sender.take()
+            && self.reusable
             && !sender.is_closed()
         {
             self.line.idle.borrow_mut().push(sender);
@@ -186,14 +195,9 @@ impl Pool {
         request: &Request,
         idempotent: bool,
     ) -> Result<Response, FetchError> {
-        let line = &self.lines[server];
-        if line.busy.get() >= self.upstream.connections_max {
-            return Err(FetchError::Busy);
-        }
-        line.busy.set(line.busy.get() + 1);
-        let mut lent = Lent { line: Rc::clone(line), sender: None };
+        let mut lent = self.lend(server)?;
         loop {
-            let kept = line.idle.borrow_mut().pop();
+            let kept = lent.line.idle.borrow_mut().pop();
             let reused = kept.is_some();
             let mut sender = match kept {
                 Some(sender) => sender,
@@ -213,6 +217,7 @@ impl Pool {
                     return Err(FetchError::Malformed);
                 }
                 Ok(Ok(response)) => {
+                    lent.reusable = framing::ends_beyond_doubt(&response)?;
                     lent.sender = Some(sender);
                     let piece_timeout = self.upstream.piece_timeout;
                     return Ok(response.map(|body| UpstreamBody::new(body, lent, piece_timeout)));
@@ -230,7 +235,26 @@ impl Pool {
         }
     }
 
+    /// Takes one of the server's places.
+    fn lend(&self, server: usize) -> Result<Lent, FetchError> {
+        let line = &self.lines[server];
+        if line.busy.get() >= self.upstream.connections_max {
+            return Err(FetchError::Busy);
+        }
+        line.busy.set(line.busy.get() + 1);
+        Ok(Lent { line: Rc::clone(line), sender: None, reusable: false })
+    }
+
     async fn connect(&self, server: usize) -> Result<Sender, FetchError> {
+        let (sender, connection) = self.open(server).await?;
+        tokio::task::spawn_local(async move {
+            // The request that is under way learns of the connection's end by itself.
+            let _ = connection.await;
+        });
+        Ok(sender)
+    }
+
+    async fn open(&self, server: usize) -> Result<(Sender, Connection), FetchError> {
         let address = self.upstream.servers[server].address;
         let connect = timeout(self.upstream.connect_timeout, TcpStream::connect(address));
         let stream = match connect.await {
@@ -239,16 +263,8 @@ impl Pool {
         };
         // Requests are whole writes; waiting for more (Nagle) would only delay them.
         let _ = stream.set_nodelay(true);
-        let (sender, connection) = http1::Builder::new()
-            .preserve_header_case(true)
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(|_| FetchError::Connect)?;
-        tokio::task::spawn_local(async move {
-            // The request that is under way learns of the connection's end by itself.
-            let _ = connection.await;
-        });
-        Ok(sender)
+        let handshake = http1::Builder::new().handshake(TokioIo::new(stream));
+        handshake.await.map_err(|_| FetchError::Connect)
     }
 }
 

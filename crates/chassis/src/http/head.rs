@@ -205,10 +205,13 @@ impl<'b> Head<'b> {
         })
     }
 
-    /// Whether the connection may carry another request after this one (RFC 9112 §9.3).
+    /// Whether the connection may carry another request after this one (RFC 9112 §9.3). A body
+    /// of HTTP/1.0 whose length is not told may go on to the end of the connection.
     pub fn keeps_alive(&self) -> bool {
         if self.is_http_10() {
-            return self.has_token("connection", "keep-alive");
+            let ends =
+                matches!(self.method(), "GET" | "HEAD") || self.line.body != BodyLength::None;
+            return ends && self.has_token("connection", "keep-alive");
         }
         !self.has_token("connection", "close")
     }

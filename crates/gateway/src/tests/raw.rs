@@ -1,0 +1,166 @@
+//! An origin and a client of bare bytes: what they say need not be HTTP, and whatever the gateway
+//! sends is kept as it came.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use testkit::PATIENCE;
+
+use super::eventually;
+
+/// One connection to the origin.
+pub type Line = BufReader<TcpStream>;
+
+/// A running origin; dropping it closes every connection.
+pub struct RawOrigin {
+    pub address: SocketAddr,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Every head that came, in its order.
+    heads: Mutex<Vec<String>>,
+    connections: Mutex<Vec<TcpStream>>,
+    ended: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+impl RawOrigin {
+    /// Starts an origin whose script gets each head and the connection, of which the head is
+    /// read; it returns whether another request may come on it.
+    pub fn start(script: impl Fn(&str, &mut Line) -> bool + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (shared, script) = (Arc::<Shared>::default(), Arc::new(script));
+        let own = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if own.stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                own.connections.lock().unwrap().push(stream.try_clone().unwrap());
+                let (shared, script) = (Arc::clone(&own), Arc::clone(&script));
+                std::thread::spawn(move || {
+                    let mut line = BufReader::new(stream);
+                    while let Some(head) = read_head(&mut line) {
+                        shared.heads.lock().unwrap().push(head.clone());
+                        if !script(&head, &mut line) {
+                            break;
+                        }
+                    }
+                    // The gateway may have closed it already.
+                    let _ = line.get_ref().shutdown(Shutdown::Both);
+                    shared.ended.fetch_add(1, Ordering::SeqCst);
+                });
+            }
+        });
+        Self { address, shared, thread: Some(thread) }
+    }
+
+    /// Every head so far.
+    pub fn heads(&self) -> Vec<String> {
+        self.shared.heads.lock().unwrap().clone()
+    }
+
+    /// Method and target of every request so far.
+    pub fn asked(&self) -> Vec<String> {
+        self.heads().iter().map(|head| line_of(head)).collect()
+    }
+
+    /// Waits until every connection has ended, with all that was sent on it, and returns method
+    /// and target of every request.
+    pub fn finish(self) -> Vec<String> {
+        eventually("every connection has ended", || {
+            self.shared.ended.load(Ordering::SeqCst) == self.connections()
+        });
+        self.asked()
+    }
+
+    /// Connections so far.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.lock().unwrap().len()
+    }
+}
+
+fn line_of(head: &str) -> String {
+    head.lines().next().unwrap_or("").split(" HTTP/").next().unwrap_or("").to_owned()
+}
+
+impl Drop for RawOrigin {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::SeqCst);
+        drop(TcpStream::connect(self.address));
+        self.thread.take().map(JoinHandle::join);
+        for connection in self.shared.connections.lock().unwrap().iter() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// Reads up to the empty line; `None` at the end of the connection.
+fn read_head(line: &mut Line) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        if line.read_until(b'\n', &mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    Some(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// The values of a field in a head.
+pub fn values<'h>(head: &'h str, name: &str) -> Vec<&'h str> {
+    let fields = head.lines().filter_map(|line| line.split_once(':'));
+    let own = fields.filter(|(own, _)| own.eq_ignore_ascii_case(name));
+    own.map(|(_, value)| value.trim()).collect()
+}
+
+/// Reads the body that a head announces by one length and nothing else.
+pub fn read_body(head: &str, line: &mut Line) -> Vec<u8> {
+    assert!(values(head, "transfer-encoding").is_empty(), "{head}");
+    let lengths = values(head, "content-length");
+    assert!(lengths.len() < 2, "{head}");
+    bytes(line, lengths.first().map_or(0, |length| length.parse().unwrap()))
+}
+
+/// Says something; the other side may have gone.
+pub fn say(line: &mut Line, bytes: impl AsRef<[u8]>) {
+    let _ = line.get_mut().write_all(bytes.as_ref());
+}
+
+/// Connects and sends bytes.
+pub fn connect(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Line {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(bytes.as_ref()).unwrap();
+    BufReader::new(stream)
+}
+
+/// The next head's lines, without the empty one.
+pub fn head(line: &mut Line) -> Vec<String> {
+    read_head(line)
+        .expect("a head comes")
+        .lines()
+        .map(str::to_owned)
+        .filter(|l| !l.is_empty())
+        .collect()
+}
+
+/// Exactly so many bytes.
+pub fn bytes(line: &mut Line, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    line.read_exact(&mut bytes).unwrap();
+    bytes
+}
+
+/// All that comes until the other side closes.
+pub fn rest(line: &mut Line) -> String {
+    let mut bytes = Vec::new();
+    line.read_to_end(&mut bytes).unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
