@@ -82,47 +82,67 @@ impl Miss {
             (alone, why) = (true, "miss; detail=hit-for-miss");
         }
         let order = Order::new(head, route, trace, Bytes::new())?;
-        let mut order = order.stored_as(self.key, self.base_length, stale);
-        let deadline = now + route.wait;
-        let mut attempt = 0;
-        let delivery = loop {
-            if alone {
-                break fly(edge, order, (None, None), (reply, trace)).await?;
-            }
-            let stamp = edge.gateway.cache.purges.stamp();
-            match edge.gateway.flights.join(&order.key, attempt, stamp) {
-                Join::Lead(lease) => {
-                    if let Some(entry) = landed_meanwhile(edge, &order) {
-                        lease.land(Landing::Shared(Arc::clone(&entry)));
-                        collapsed(reply, head, &entry, (trace, why));
-                        return Ok(());
-                    }
-                    // Who takes over has waited before: its deadline stands, the fetch goes on.
-                    let limit = (attempt > 0).then_some(deadline);
-                    let led = (Some(lease), limit);
-                    let delivery = fly(edge, order, led, (reply, trace)).await;
-                    break delivery.map_err(|refusal| together(refusal, route))?;
-                }
-                Join::Full => return Err(Refusal::Overloaded("waiters")),
-                Join::Wait(waiter) => {
-                    let stamps = (waiter.stamp(), stamp);
-                    let next = wait(waiter, attempt, deadline, route).await;
-                    trace.mark(Phase::Wait);
-                    match unless_purged(next?, edge, &order.key, stamps, attempt) {
-                        Next::Shared(entry) => {
-                            if let Some(entry) = variant(edge, head, &mut order, entry) {
-                                collapsed(reply, head, &entry, (trace, why));
-                                return Ok(());
-                            }
-                        }
-                        Next::Alone => alone = true,
-                        Next::TakeOver(next) => attempt = next,
-                    }
-                }
-            }
-        };
-        deliver(delivery, route, head, (reply, trace), why);
+        let order = order.stored_as(self.key, self.base_length, stale);
+        match bring(edge, route, head, (order, alone), (reply, trace)).await? {
+            End::Shared(entry) => collapsed(reply, head, &entry, (trace, why)),
+            End::Delivered(delivery) => deliver(delivery, route, head, (reply, trace), why),
+        }
         Ok(())
+    }
+}
+
+/// How a miss ends.
+#[expect(clippy::large_enum_variant, reason = "one is made a miss, and moved once")]
+enum End {
+    /// With the answer to another request.
+    Shared(Arc<Entry>),
+    /// With what its own fetch brought.
+    Delivered(Delivery),
+}
+
+/// Waits on flights, or fetches: at the head of one, or alone.
+async fn bring(
+    edge: &Rc<Edge>,
+    route: &Route,
+    head: &Head<'_>,
+    (mut order, mut alone): (Order, bool),
+    (reply, trace): (&Reply, &mut Trace),
+) -> Result<End, Refusal> {
+    let deadline = Instant::now() + route.wait;
+    let mut attempt = 0;
+    loop {
+        if alone {
+            let delivery = fly(edge, order, (None, None), (reply, trace)).await;
+            return delivery.map(End::Delivered);
+        }
+        let stamp = edge.gateway.cache.purges.stamp();
+        match edge.gateway.flights.join(&order.key, attempt, stamp) {
+            Join::Lead(lease) => {
+                if let Some(entry) = landed_meanwhile(edge, &order) {
+                    lease.land(Landing::Shared(Arc::clone(&entry)));
+                    return Ok(End::Shared(entry));
+                }
+                // Who takes over has waited before: its deadline stands, the fetch goes on.
+                let limit = (attempt > 0).then_some(deadline);
+                let delivery = fly(edge, order, (Some(lease), limit), (reply, trace)).await;
+                return delivery.map(End::Delivered).map_err(|refusal| together(refusal, route));
+            }
+            Join::Full => return Err(Refusal::Overloaded("waiters")),
+            Join::Wait(waiter) => {
+                let stamps = (waiter.stamp(), stamp);
+                let next = wait(waiter, attempt, deadline, route).await;
+                trace.mark(Phase::Wait);
+                match unless_purged(next?, edge, &order.key, stamps, attempt) {
+                    Next::Shared(entry) => {
+                        if let Some(entry) = variant(edge, head, &mut order, entry) {
+                            return Ok(End::Shared(entry));
+                        }
+                    }
+                    Next::Alone => alone = true,
+                    Next::TakeOver(next) => attempt = next,
+                }
+            }
+        }
     }
 }
 

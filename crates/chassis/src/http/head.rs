@@ -382,8 +382,9 @@ fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Mal
     }
 }
 
-/// Whether a field is called `wanted`, which is as long. With `_` for `-` it is not, but CGI and what follows it (WSGI,
-/// PHP, Rack) give both the same variable: such a name is there to be misread.
+/// Whether a field is called `wanted`, which is as long. With `_` for `-` it is not, but CGI and
+/// what follows it (WSGI, PHP, Rack) give both the same variable: such a name is there to be
+/// misread.
 fn is_called(name: &str, wanted: &str) -> Result<bool, Malformed> {
     let passes_for = |(own, wanted): (u8, u8)| {
         own.eq_ignore_ascii_case(&wanted) || (own == b'_' && wanted == b'-')
