@@ -19,6 +19,7 @@ use quick_cache::{Equivalent, Lifecycle, OptionsBuilder, Weighter};
 use smallvec::SmallVec;
 
 use crate::index::{Index, Search, SharedKey};
+use crate::key::Rules;
 use crate::purge::{Area, Purges, Verdict};
 use crate::tags::{TAG_BYTES, Tags};
 
@@ -284,14 +285,22 @@ impl Cache {
         }
     }
 
-    /// Finds the entry for a request; extends `key` by the values of fields that it varies by.
-    pub fn look_up(&self, key: &mut KeyBytes, head: &Head<'_>) -> Found {
+    /// Finds the entry for a request; extends `key` by the values of fields that it varies by, as
+    /// the upstream sees them under the route's `rules`.
+    pub fn look_up(&self, key: &mut KeyBytes, head: &Head<'_>, rules: Option<&Rules>) -> Found {
         match self.get(key) {
             None => Found { entry: None, known: false },
             Some(Slot::Entry(entry)) => Found { entry: Some(entry), known: true },
             Some(Slot::Varies(names)) => {
-                extend_by_variant(key, &names, |name, key| {
-                    append_selecting(name, head.all(name), key);
+                let editing = rules.filter(|rules| rules.edits_cookies());
+                extend_by_variant(key, &names, |name, key| match editing {
+                    Some(rules) if name == "cookie" => {
+                        let mut line = KeyBytes::new();
+                        rules.append_cookies(head, true, false, &mut line);
+                        let lines = (!line.is_empty()).then_some(&line[..]);
+                        append_selecting(name, lines.into_iter(), key);
+                    }
+                    _ => append_selecting(name, head.all(name), key),
                 });
                 match self.get(key) {
                     Some(Slot::Entry(entry)) => Found { entry: Some(entry), known: true },

@@ -86,6 +86,8 @@ pub struct RouteConfig {
     pub to: Option<ToConfig>,
     /// Stores generic answers; `{}` goes by the origin's headers alone.
     pub cache: Option<CacheConfig>,
+    /// What tells requests apart whose answers are stored; default: host, path and query as sent.
+    pub key: Option<KeyConfig>,
     /// `off`, `on` (default) or `strict`.
     pub coalesce: Option<String>,
     /// How long a `strict` answer is shared; default `20s`.
@@ -169,6 +171,41 @@ pub struct CacheConfig {
     /// Sends `Surrogate-Key` and `Cache-Tag` on to clients, for a cache between here and them;
     /// default false.
     pub forward_tags: Option<bool>,
+}
+
+/// What tells requests apart whose answers are stored. What is left out of the key is not sent to
+/// the upstream either.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeyConfig {
+    /// Orders the query fields by name; default false.
+    pub sort: Option<bool>,
+    /// Query fields that do not count: names, or beginnings such as `utm_*`.
+    pub drop: Option<Vec<String>>,
+    /// The query fields that count; all others do not.
+    pub keep: Option<Vec<String>>,
+    /// Cookies that count; no other one is sent on, so `[]` sends none. Default: all are sent on
+    /// and none counts, and then a request with cookies has its answer stored only if the origin
+    /// itself says for how long, or `public`.
+    pub cookies: Option<Vec<String>>,
+    /// Cookies that are not sent on: names, or beginnings such as `_ga*`.
+    pub strip_cookies: Option<Vec<String>>,
+    /// Headers that count.
+    pub headers: Option<Vec<String>>,
+    /// Cookies and headers of which only some values are told apart.
+    pub segments: Option<Vec<SegmentConfig>>,
+}
+
+/// A cookie or header of which only some values are told apart, and sent on.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SegmentConfig {
+    /// `cookie:NAME` or `header:NAME`.
+    pub from: Option<String>,
+    /// The values that are told apart.
+    pub values: Option<Vec<String>>,
+    /// What every other value counts as, and none at all; default: the first of `values`.
+    pub default: Option<String>,
 }
 
 /// Who gets an answer of their own.

@@ -23,6 +23,7 @@ use crate::error::{FetchError, Refusal};
 use crate::flight::{Landing, Lease};
 use crate::freshness::{self, Lifetime, SetCookie};
 use crate::gateway::Edge;
+use crate::key;
 use crate::order::Order;
 use crate::plan::{Coalesce, Route, Target};
 use crate::ports::{Computed, Shown};
@@ -179,14 +180,15 @@ fn remember(
     for_others: bool,
 ) {
     let (memory, now) = (&edge.gateway.unstorable, Instant::now());
+    let key = order.kind(route);
     match outcome {
         Ok(Delivery { brought: Brought::Own(own), .. }) if own.status < 500 => {
-            if for_others || memory.holds(&order.key, now) {
-                memory.remember(&order.key, now, route.hit_for_miss);
+            if for_others || memory.holds(key, now) {
+                memory.remember(key, now, route.hit_for_miss);
             }
         }
         Ok(Delivery { brought: Brought::Stored(_) | Brought::Purged(_), .. }) => {
-            memory.forget(&order.key);
+            memory.forget(key);
         }
         Ok(_) | Err(_) => {}
     }
@@ -214,7 +216,8 @@ fn or_stale(outcome: Result<Delivery, Refusal>, order: &Order) -> Result<Deliver
 async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delivery, Refusal> {
     let stamp = edge.gateway.cache.purges.stamp();
     let mut fetched = ask(edge, route, order).await?;
-    let Some(cache) = route.cache.as_ref().filter(|_| order.is_for_storing()) else {
+    let may_be_stored = order.is_for_storing() && !key::is_ambiguous(order.path());
+    let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
         return Ok(fetched.into_own(Vec::new()));
     };
     if fetched.status == 304

@@ -86,6 +86,9 @@ pub enum SetCookie {
 pub struct Asked {
     /// It carried `Authorization`.
     pub authorised: bool,
+    /// It carried cookies that are not part of the key: then only the origin's own word that
+    /// others may have the answer counts, not the route's lifetime, and not a guess.
+    pub cookies: bool,
     /// Time from the request to the answer.
     pub delay: Duration,
 }
@@ -108,15 +111,17 @@ pub fn lifetime(
         return None;
     }
     let age = age(headers) + asked.delay;
-    let by_route =
-        policy.ttl.filter(|_| matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410));
+    let is_meant = |span: &Duration| !span.is_zero();
+    let is_vouched = !asked.cookies || said.public || stated.as_ref().is_some_and(is_meant);
+    let is_usual = matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410);
+    let by_route = policy.ttl.filter(|_| is_usual && is_vouched);
     // The route counts from the arrival: an origin whose clock is wrong must not undo its ttl.
     let mut fresh = by_route.map(|ttl| ttl + age).or(stated);
     if let Some(hold) = policy.hold.filter(|_| status < 500) {
         let hold = hold + age;
         fresh = Some(fresh.map_or(hold, |fresh| fresh.max(hold)));
     }
-    if fresh.is_none() && policy.heuristic && (is_heuristic(status) || said.public) {
+    if fresh.is_none() && policy.heuristic && is_vouched && (is_heuristic(status) || said.public) {
         fresh = guess(headers);
     }
     let fresh = if said.no_cache && by_route.is_none() { Duration::ZERO } else { fresh? };

@@ -1,17 +1,47 @@
 //! The cache key of a request.
 //!
-//! Invariant: it holds scheme, host, path and query, the target's arm, and the user when the answer
-//! is the user's own; so nothing that changes the answer is left out, and the host never is
-//! (CVE-2026-2836 in another proxy). Parts are separated by a line break, which none can hold.
+//! Invariant: it holds scheme, host, path and query, the target's arm, what the route's rules name,
+//! and the user when the answer is the user's own; so nothing that changes the answer is left out,
+//! and the host never is (CVE-2026-2836 in another proxy). Parts are separated by a line break,
+//! which none can hold. Path and query stand as sent, byte for byte: two spellings of a path are
+//! two resources here, because they may be two to the upstream. What the key does not tell apart,
+//! the upstream does not see (`Rules`, [`OVERRIDES`], [`is_ambiguous`]).
 
-use std::borrow::Cow;
+mod rules;
 
 use chassis::http::Head;
+use http::header::HeaderName;
 
 use crate::cache::KeyBytes;
 use crate::plan::Route;
 use crate::tags::fingerprint;
 use crate::user::UserSource;
+
+pub use rules::{Cookies, Fields, NamePattern, Rules, Segment, Source};
+
+/// Headers by which a client tells an upstream that it asks for something else than the request
+/// line and `Host` say. They are in no key, so no fetch for storing carries them, unless the
+/// route's rules make one part of the key.
+pub const OVERRIDES: [HeaderName; 18] = [
+    HeaderName::from_static("forwarded"),
+    HeaderName::from_static("front-end-https"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-path"),
+    HeaderName::from_static("x-forwarded-port"),
+    HeaderName::from_static("x-forwarded-prefix"),
+    HeaderName::from_static("x-forwarded-scheme"),
+    HeaderName::from_static("x-forwarded-server"),
+    HeaderName::from_static("x-forwarded-ssl"),
+    HeaderName::from_static("x-host"),
+    HeaderName::from_static("x-http-host-override"),
+    HeaderName::from_static("x-http-method"),
+    HeaderName::from_static("x-http-method-override"),
+    HeaderName::from_static("x-method-override"),
+    HeaderName::from_static("x-original-host"),
+    HeaderName::from_static("x-original-url"),
+    HeaderName::from_static("x-rewrite-url"),
+    HeaderName::from_static("x-url-scheme"),
+];
 
 /// The part of a key that names the resource: what a purge by URL names, whoever asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,16 +88,25 @@ pub fn of(route: &Route, head: &Head<'_>, arm: usize, user: Option<&[u8]>) -> Ke
     key.extend_from_slice(canonical_host(head.host()).as_bytes());
     key[host..].make_ascii_lowercase();
     key.push(b'\n');
-    key.extend_from_slice(target(route, head.path_and_query()).as_bytes());
+    let rules = route.rules.as_ref();
+    match rules {
+        None => key.extend_from_slice(head.path_and_query().as_bytes()),
+        Some(rules) => rules.append_target(head.path_and_query(), &mut key),
+    }
     if arm > 0 {
         key.push(b'\n');
         key.push(arm as u8);
+    }
+    if let Some(rules) = rules {
+        rules.append_parts(head, &mut key);
     }
     if let Some(user) = user {
         key.extend_from_slice(b"\nuser=");
         // Ids may hold any byte: their length keeps them apart from what follows.
         key.extend_from_slice(&(user.len() as u32).to_le_bytes());
         key.extend_from_slice(user);
+        let sent = rules.into_iter().flat_map(|rules| rules.user_pairs(head.path_and_query()));
+        sent.for_each(|pair| key.extend_from_slice(pair.as_bytes()));
     }
     key
 }
@@ -79,11 +118,62 @@ pub fn canonical_host(host: &str) -> &str {
 }
 
 /// Path and query as keys of this route hold them.
-pub fn target<'t>(route: &Route, target: &'t str) -> Cow<'t, str> {
-    match user_field(route) {
-        Some(name) => without_field(target, name).into(),
-        None => target.into(),
+pub fn target(route: &Route, target: &str) -> String {
+    let Some(rules) = &route.rules else { return target.to_owned() };
+    let mut text = KeyBytes::new();
+    rules.append_target(target, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Path and query as the upstream is asked for what is to be stored under a key of this route; in
+/// an `own` answer's with the fields that name the user.
+pub fn forwarded(route: &Route, target: &str, own: bool) -> String {
+    let mut text = self::target(route, target);
+    let pairs = route.rules.iter().flat_map(|rules| rules.user_pairs(target)).filter(|_| own);
+    for pair in pairs {
+        text.push(if text.contains('?') { '&' } else { '?' });
+        text.push_str(pair);
     }
+    text
+}
+
+/// Whether a path has a `.` or `..` among its segments, however written: upstreams that undo
+/// escapes, take `\\` for `/`, or cut a segment at `;` may read another path than the one that
+/// the route was chosen by. Answers to it are not stored (web cache deception).
+pub fn is_ambiguous(path: &str) -> bool {
+    let mut bytes = path.as_bytes().to_vec();
+    // Some undo escapes twice.
+    for _ in 0..3 {
+        let segments = bytes.split(|b| matches!(b, b'/' | b'\\'));
+        let names = segments.map(|segment| segment.split(|b| *b == b';').next());
+        if names.flatten().any(|name| matches!(name, b"." | b"..")) {
+            return true;
+        }
+        if memchr::memchr(b'%', &bytes).is_none() {
+            return false;
+        }
+        bytes = unescaped(&bytes);
+    }
+    false
+}
+
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    let digit = |at: usize| text.get(at).and_then(|b| char::from(*b).to_digit(16));
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while at < text.len() {
+        match (text[at], digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push((high << 4 | low) as u8);
+                at += 3;
+            }
+            (byte, _, _) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    out
 }
 
 /// The query field that holds the user id, when the route takes it from there.
@@ -103,3 +193,6 @@ pub fn without_field(target: &str, name: &str) -> String {
         .collect();
     if kept.is_empty() { path.to_owned() } else { format!("{path}?{}", kept.join("&")) }
 }
+
+#[cfg(test)]
+mod tests;

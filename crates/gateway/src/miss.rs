@@ -67,7 +67,7 @@ impl Miss {
         if let Some(entry) = stale.as_ref().filter(at_once) {
             if !entry.is_held_off(now) {
                 let order = Order::new(head, route, trace, Bytes::new())?;
-                refresh(edge, order.stored_as(self.key, self.base_length, stale.clone()));
+                refresh(edge, order.stored_as(route, self.key, self.base_length, stale.clone()));
             }
             return hit(entry, head, reply, trace, (now, CacheResult::Stale));
         }
@@ -78,11 +78,11 @@ impl Miss {
         // What needs a confirmation for each use (`no-cache`) is not worth waiting for.
         let mut alone = self.alone
             || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
-        if !alone && is_hopeless(edge, route, &self.key, now) {
+        let order = Order::new(head, route, trace, Bytes::new())?;
+        let order = order.stored_as(route, self.key, self.base_length, stale);
+        if !alone && is_hopeless(edge, route, &order, now) {
             (alone, why) = (true, "miss; detail=hit-for-miss");
         }
-        let order = Order::new(head, route, trace, Bytes::new())?;
-        let order = order.stored_as(self.key, self.base_length, stale);
         match bring(edge, route, head, (order, alone), (reply, trace)).await? {
             End::Shared(entry) => collapsed(reply, head, &entry, (trace, why)),
             End::Delivered(delivery) => deliver(delivery, route, head, (reply, trace), why),
@@ -157,8 +157,8 @@ fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
 
 /// Whether waiting for another request's answer would likely be in vain. Where answers are shared
 /// whatever they are, it never is.
-fn is_hopeless(edge: &Edge, route: &Route, key: &[u8], now: Instant) -> bool {
-    route.coalesce == Coalesce::On && edge.gateway.unstorable.holds(key, now)
+fn is_hopeless(edge: &Edge, route: &Route, order: &Order, now: Instant) -> bool {
+    route.coalesce == Coalesce::On && edge.gateway.unstorable.holds(order.kind(route), now)
 }
 
 /// What a waiter does when its flight has ended.
@@ -222,7 +222,8 @@ fn variant(
         return Some(entry);
     }
     order.key.truncate(order.base_length);
-    let found = edge.gateway.cache.look_up(&mut order.key, head).entry?;
+    let rules = edge.gateway.plan.routes[order.route].rules.as_deref();
+    let found = edge.gateway.cache.look_up(&mut order.key, head, rules).entry?;
     let usable = Arc::ptr_eq(&found, &entry) || found.is_fresh(Instant::now());
     usable.then_some(found)
 }

@@ -1,7 +1,9 @@
 //! A fetch to be made, owned: it outlives the request that asked for it.
 //!
-//! Invariant: what is fetched for everybody on a route that knows users carries nothing of the one
+//! Invariants: what is fetched for everybody on a route that knows users carries nothing of the one
 //! who happened to ask: no id, no cookie, no `Authorization`; on no route a condition of theirs.
+//! What is fetched to be stored carries of target, host and headers by which those are overridden
+//! what its key tells apart, and no more.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -117,9 +119,11 @@ impl Order {
     }
 
     /// The same fetch, to be stored under `key`. A HEAD becomes a GET: its answer serves both.
+    /// Of the request that is left which the key tells apart.
     #[must_use]
     pub fn stored_as(
         mut self,
+        route: &Route,
         key: KeyBytes,
         base_length: usize,
         stale: Option<Arc<Entry>>,
@@ -130,7 +134,27 @@ impl Order {
         self.key = key;
         self.base_length = base_length;
         self.stale = stale;
+        self.keep_to_key(route);
         self
+    }
+
+    fn keep_to_key(&mut self, route: &Route) {
+        let rules = route.rules.as_ref();
+        for name in &key::OVERRIDES {
+            if !rules.is_some_and(|rules| rules.names_header(name)) {
+                self.client.remove(name);
+            }
+        }
+        let host = key::canonical_host(self.host.to_str().unwrap_or_default());
+        if let Ok(host) = HeaderValue::from_str(&host.to_ascii_lowercase()) {
+            self.host = host;
+        }
+        if let Some(rules) = rules {
+            let own = self.user.is_some();
+            self.target = key::forwarded(route, &self.target, own);
+            let hides_cookies = self.hides_user(route);
+            rules.rewrite(&mut self.client, own, hides_cookies);
+        }
     }
 
     /// Whether the answer may be stored.
@@ -138,19 +162,49 @@ impl Order {
         !self.key.is_empty()
     }
 
+    /// The path.
+    pub fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+
+    /// Whether the upstream sees cookies that the key does not tell apart, and that are not the
+    /// user's whose answer it is.
+    pub fn shows_cookies(&self, route: &Route) -> bool {
+        let hidden = self.user.is_some() || self.hides_user(route);
+        let unkeyed = match &route.rules {
+            Some(rules) => rules.has_unkeyed_cookies(&self.client),
+            None => self.client.contains_key(header::COOKIE),
+        };
+        !hidden && unkeyed
+    }
+
+    /// The kind of request that this one is, of which some may have answers that can be stored and
+    /// others not: its key, and whether it shows cookies.
+    pub fn kind(&self, route: &Route) -> (&[u8], bool) {
+        (&self.key, self.shows_cookies(route))
+    }
+
     /// What storing must know of the request.
     pub fn asked(&self, route: &Route, delay: Duration) -> Asked {
         let sent = self.client.contains_key(header::AUTHORIZATION);
         let matters = matches!(route.targets[self.arm].1, Target::Upstream(_));
-        Asked { authorised: sent && matters && !self.hides_user(route), delay }
+        Asked {
+            authorised: sent && matters && !self.hides_user(route),
+            cookies: self.shows_cookies(route),
+            delay,
+        }
     }
 
-    /// Whether the upstream never sees this request field, whoever asks.
+    /// Whether the upstream never sees this request field, whoever asks, or sees no more of it than
+    /// the key tells.
     pub fn hides(&self, name: &str, route: &Route) -> bool {
         let source = route.personalise.as_ref().map(|p| &p.user);
-        self.hides_user(route)
+        let of_user = self.hides_user(route)
             && (matches!(name, "authorization" | "cookie")
-                || matches!(source, Some(UserSource::Header(user)) if **user == *name))
+                || matches!(source, Some(UserSource::Header(user)) if **user == *name));
+        let by_rule = route.rules.as_ref().is_some_and(|rules| rules.determines(name))
+            && (name != "cookie" || self.user.is_none());
+        of_user || by_rule || key::OVERRIDES.iter().any(|header| header == name)
     }
 
     /// Whether only the head of the answer is asked for.
@@ -233,7 +287,10 @@ impl Order {
 
     fn hide_user(&self, headers: &mut HeaderMap, route: &Route) {
         headers.remove(header::AUTHORIZATION);
-        headers.remove(header::COOKIE);
+        if route.rules.is_none() {
+            // Otherwise what is left of them is part of the key.
+            headers.remove(header::COOKIE);
+        }
         if let Some(UserSource::Header(name)) = route.personalise.as_ref().map(|p| &p.user) {
             headers.remove(name.as_ref());
         }

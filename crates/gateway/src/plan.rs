@@ -3,6 +3,8 @@
 //! `Plan::check` reports every error with the key at which it stands and still returns a plan, so
 //! that the errors of other roles come out in the same run.
 
+mod key;
+
 use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use crate::config::{
     RouteConfig, StoreConfig, ToConfig, UpstreamConfig,
 };
 use crate::freshness::{Policy, SetCookie};
+use crate::key::Rules;
 use crate::pattern::Pattern;
 use crate::rollout::{Mode, Rollout};
 use crate::upgrade::Upgrade;
@@ -62,6 +65,8 @@ pub struct Route {
     pub targets: Vec<(u32, Target)>,
     /// Storing.
     pub cache: Option<CachePlan>,
+    /// What keys are made of, where that is not all of the target and nothing else.
+    pub rules: Option<Box<Rules>>,
     /// Coalescing.
     pub coalesce: Coalesce,
     /// How long a key is remembered whose answer could not be stored.
@@ -335,6 +340,10 @@ impl Check<'_, '_> {
         if let Some(hold) = hold {
             cache.get_or_insert_with(CachePlan::bare).policy.hold = Some(hold);
         }
+        if cache.is_none() && config.key.is_some() {
+            self.wrong("key", "only a route with `cache` has keys");
+        }
+        let rules = self.rules(config.key, personalise.as_ref());
         let first_upstream = targets.iter().find_map(|(_, target)| match target {
             Target::Upstream(index) => Some(*index),
             _ => None,
@@ -358,6 +367,7 @@ impl Check<'_, '_> {
             when,
             targets,
             cache,
+            rules,
             coalesce,
             personalise,
             collect,

@@ -109,7 +109,7 @@ async fn live(
     trace.mark(Phase::Key);
 
     let own = shows_credentials(route, head, trace);
-    let found = gateway.cache.look_up(&mut key, head).allowed(own);
+    let found = gateway.cache.look_up(&mut key, head, route.rules.as_deref()).allowed(own);
     let now = trace.mark(Phase::Lookup);
     if let Some(entry) = found.entry.as_ref().filter(|entry| demand.accepts(entry, now)) {
         return hit(entry, head, reply, trace, (now, CacheResult::Hit));
@@ -236,7 +236,7 @@ async fn fall_back(
         return Ok(());
     };
     let base_length = key.len();
-    let found = edge.gateway.cache.look_up(&mut key, head);
+    let found = edge.gateway.cache.look_up(&mut key, head, route.rules.as_deref());
     let now = Instant::now();
     if let Some(entry) = found.entry.as_ref().filter(|entry| entry.is_fresh(now)) {
         return hit(entry, head, reply, trace, (now, CacheResult::Hit));

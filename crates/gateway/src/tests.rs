@@ -10,6 +10,7 @@ mod decisions;
 mod demands;
 mod hopeless;
 mod interim;
+mod keys;
 mod personalised;
 mod purging;
 mod ranges;

@@ -6,7 +6,7 @@
 //! key that falls on another's place takes it. Two keys may be taken for each other once in some
 //! hundred million, which costs a shared fetch, never an answer.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ impl Default for Unstorable {
 
 impl Unstorable {
     /// Remembers a key for some time.
-    pub fn remember(&self, key: &[u8], now: Instant, time: Duration) {
+    pub fn remember(&self, key: impl Hash, now: Instant, time: Duration) {
         let (place, mark) = self.place(key);
         let deadline = now.saturating_duration_since(self.start) + time;
         let deadline = (deadline.as_millis() as u64).min(DEADLINE_MASK);
@@ -44,7 +44,7 @@ impl Unstorable {
     }
 
     /// Whether a key is remembered.
-    pub fn holds(&self, key: &[u8], now: Instant) -> bool {
+    pub fn holds(&self, key: impl Hash, now: Instant) -> bool {
         let (place, mark) = self.place(key);
         let found = place.load(Ordering::Relaxed);
         let elapsed = now.saturating_duration_since(self.start).as_millis() as u64;
@@ -52,14 +52,14 @@ impl Unstorable {
     }
 
     /// Forgets a key: its answer was storable.
-    pub fn forget(&self, key: &[u8]) {
+    pub fn forget(&self, key: impl Hash) {
         let (place, mark) = self.place(key);
         if place.load(Ordering::Relaxed) & !DEADLINE_MASK == mark {
             place.store(0, Ordering::Relaxed);
         }
     }
 
-    fn place(&self, key: &[u8]) -> (&AtomicU64, u64) {
+    fn place(&self, key: impl Hash) -> (&AtomicU64, u64) {
         let hash = self.hasher.hash_one(key);
         (&self.places[hash as usize % PLACES], hash & !DEADLINE_MASK)
     }

@@ -28,10 +28,10 @@ fn many_keys_take_each_others_places_and_none_is_taken_for_another() {
     let memory = Unstorable::default();
     let now = Instant::now();
     for n in 0..2 * PLACES {
-        memory.remember(&n.to_le_bytes(), now, TIME);
+        memory.remember(n.to_le_bytes(), now, TIME);
     }
-    let held = (0..2 * PLACES).filter(|n| memory.holds(&n.to_le_bytes(), now)).count();
+    let held = (0..2 * PLACES).filter(|n| memory.holds(n.to_le_bytes(), now)).count();
     assert!(held > PLACES / 2 && held <= PLACES, "{held}");
-    let mistaken = (2 * PLACES..4 * PLACES).filter(|n| memory.holds(&n.to_le_bytes(), now));
+    let mistaken = (2 * PLACES..4 * PLACES).filter(|n| memory.holds(n.to_le_bytes(), now));
     assert_eq!(mistaken.count(), 0);
 }

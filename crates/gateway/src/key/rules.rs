@@ -1,0 +1,350 @@
+//! A route's rules for its keys: which query fields, cookies and headers tell requests apart.
+//!
+//! Invariant: what a rule leaves out of the key never reaches the upstream when the answer may be
+//! stored, and what a rule puts into the key reaches it as it stands there. So no part of a request
+//! that others do not share can have shaped the answer that they get (unkeyed input).
+
+use std::borrow::Cow;
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use smallvec::SmallVec;
+
+use crate::cache::KeyBytes;
+
+/// A route's rules.
+#[derive(Debug, Default)]
+pub struct Rules {
+    /// Orders query fields by name; those of one name keep their order.
+    pub sort: bool,
+    /// Which query fields count.
+    pub fields: Fields,
+    /// The query field that holds the user id: the key names the user instead.
+    pub user_field: Option<Box<str>>,
+    /// Which cookies go on.
+    pub cookies: Cookies,
+    /// Headers that are part of the key, in lower case.
+    pub headers: Vec<HeaderName>,
+    /// Cookies and headers of which only some values are told apart.
+    pub segments: Vec<Segment>,
+}
+
+/// Which query fields count.
+#[derive(Debug, Default)]
+pub enum Fields {
+    /// All.
+    #[default]
+    All,
+    /// All but these.
+    Drop(Vec<NamePattern>),
+    /// These.
+    Keep(Vec<NamePattern>),
+}
+
+/// Which cookies go on.
+#[derive(Debug, Default)]
+pub enum Cookies {
+    /// All; none is part of the key.
+    #[default]
+    All,
+    /// All but these; none is part of the key.
+    Strip(Vec<NamePattern>),
+    /// These, as parts of the key.
+    Named(Vec<Box<str>>),
+}
+
+/// A name, or what begins so.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NamePattern {
+    start: Box<str>,
+    is_whole: bool,
+}
+
+/// A cookie or header of which only some values are told apart.
+#[derive(Debug)]
+pub struct Segment {
+    /// Where its value is.
+    pub source: Source,
+    /// The values that are told apart.
+    pub values: Vec<Box<str>>,
+    /// What every other value counts as, and none at all.
+    pub default: Box<str>,
+}
+
+/// Where a segment's value is.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A cookie.
+    Cookie(Box<str>),
+    /// A header, in lower case.
+    Header(HeaderName),
+}
+
+/// The lines of a request's fields, wherever they are kept.
+pub trait Lines {
+    /// The lines of one field, by its name in lower case.
+    fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]>;
+}
+
+impl Lines for chassis::http::Head<'_> {
+    fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
+        self.all(name)
+    }
+}
+
+impl Lines for HeaderMap {
+    fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
+        self.get_all(name).iter().map(HeaderValue::as_bytes)
+    }
+}
+
+impl NamePattern {
+    /// Reads a name, or a beginning that ends in `*`; `None` when it is neither.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (start, is_whole) = match text.strip_suffix('*') {
+            Some(start) => (start, false),
+            None => (text, true),
+        };
+        let is_plain = !start.bytes().any(|b| b"*&;= \t".contains(&b) || b.is_ascii_control());
+        (is_plain && !text.is_empty()).then(|| Self { start: start.into(), is_whole })
+    }
+
+    fn matches(&self, name: &[u8]) -> bool {
+        let start = self.start.as_bytes();
+        if self.is_whole { name == start } else { name.starts_with(start) }
+    }
+}
+
+impl Rules {
+    /// Appends a target's path and query as they count.
+    pub fn append_target(&self, target: &str, out: &mut KeyBytes) {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        out.extend_from_slice(path.as_bytes());
+        let mut pairs: SmallVec<[&str; 16]> =
+            query.split('&').filter(|pair| !pair.is_empty() && self.counts(pair)).collect();
+        if self.sort {
+            pairs.sort_by_key(|pair| name_of(pair.as_bytes()));
+        }
+        for (place, pair) in pairs.iter().enumerate() {
+            out.push(if place == 0 { b'?' } else { b'&' });
+            out.extend_from_slice(pair.as_bytes());
+        }
+    }
+
+    /// The query fields that hold the user id, as sent.
+    pub fn user_pairs<'t>(&self, target: &'t str) -> impl Iterator<Item = &'t str> {
+        let query = target.split_once('?').map_or("", |(_, query)| query);
+        query.split('&').filter(|pair| self.is_user(pair))
+    }
+
+    /// Appends what the rules put into a key besides the target; each part begins with a byte that
+    /// begins no field name.
+    pub fn append_parts(&self, from: &impl Lines, out: &mut KeyBytes) {
+        if let Cookies::Named(names) = &self.cookies
+            && !names.is_empty()
+        {
+            out.extend_from_slice(b"\n;");
+            named_cookies(names, from, out);
+        }
+        for name in &self.headers {
+            let start = out.len();
+            out.extend_from_slice(b"\n:");
+            out.extend_from_slice(name.as_str().as_bytes());
+            out.push(b'=');
+            if !append_list(from.lines(name.as_str()), out) {
+                out.truncate(start);
+            }
+        }
+        for segment in &self.segments {
+            out.extend_from_slice(b"\n,");
+            out.extend_from_slice(segment.value(from).as_bytes());
+        }
+    }
+
+    /// Leaves of the client's fields what the key tells apart; `own` when the answer is to be the
+    /// user's own, who is then known by cookies that no rule names.
+    pub fn rewrite(&self, client: &mut HeaderMap, own: bool, hides_cookies: bool) {
+        if self.edits_cookies() || hides_cookies || (!own && self.names_cookies()) {
+            let mut text = KeyBytes::new();
+            self.append_cookies(client, own, hides_cookies, &mut text);
+            set(client, header::COOKIE, &text);
+        }
+        for name in &self.headers {
+            let mut text = KeyBytes::new();
+            append_list(client.lines(name.as_str()), &mut text);
+            set(client, name.clone(), &text);
+        }
+        for segment in &self.segments {
+            if let Source::Header(name) = &segment.source {
+                let value = segment.value(client).into_owned();
+                set(client, name.clone(), value.as_bytes());
+            }
+        }
+    }
+
+    /// Whether the key tells all that the upstream sees of a request field.
+    pub fn determines(&self, name: &str) -> bool {
+        let is_it = |source: &Source| matches!(source, Source::Header(header) if header == name);
+        (name == "cookie" && self.names_cookies())
+            || self.headers.iter().any(|header| header == name)
+            || self.segments.iter().any(|segment| is_it(&segment.source))
+    }
+
+    /// Whether a cookie is part of the key, by itself or as a segment.
+    pub fn names_cookie(&self, cookie: &str) -> bool {
+        let named = match &self.cookies {
+            Cookies::Named(names) => names.iter().any(|name| **name == *cookie),
+            Cookies::All | Cookies::Strip(_) => false,
+        };
+        named || self.segment_of_cookie(cookie.as_bytes()).is_some()
+    }
+
+    /// Whether a header is part of the key.
+    pub fn names_header(&self, name: &HeaderName) -> bool {
+        self.determines(name.as_str())
+    }
+
+    /// Whether no cookie goes on that is not part of the key.
+    pub fn names_cookies(&self) -> bool {
+        matches!(self.cookies, Cookies::Named(_))
+    }
+
+    /// Whether the upstream sees other cookies than the client sent, whoever asks.
+    pub fn edits_cookies(&self) -> bool {
+        let is_cookie = |segment: &Segment| matches!(segment.source, Source::Cookie(_));
+        matches!(self.cookies, Cookies::Strip(_)) || self.segments.iter().any(is_cookie)
+    }
+
+    /// Whether cookies go on that are not part of the key; `client` has been rewritten.
+    pub fn has_unkeyed_cookies(&self, client: &HeaderMap) -> bool {
+        let in_segment = |name: &[u8]| self.segment_of_cookie(name).is_some();
+        !self.names_cookies() && pairs(client).any(|pair| !in_segment(name_of(pair)))
+    }
+
+    /// Appends the cookies that go on, as one line.
+    pub fn append_cookies(
+        &self,
+        from: &impl Lines,
+        own: bool,
+        hides_cookies: bool,
+        out: &mut KeyBytes,
+    ) {
+        match &self.cookies {
+            Cookies::Named(names) if !own => named_cookies(names, from, out),
+            _ if hides_cookies => {}
+            _ => {
+                let goes_on = |pair: &&[u8]| self.goes_on(name_of(pair));
+                pairs(from).filter(goes_on).for_each(|pair| append_cookie(pair, out));
+            }
+        }
+        for segment in &self.segments {
+            if let Source::Cookie(name) = &segment.source {
+                let pair = format!("{name}={}", segment.value(from));
+                append_cookie(pair.as_bytes(), out);
+            }
+        }
+    }
+
+    fn goes_on(&self, cookie: &[u8]) -> bool {
+        let stripped = match &self.cookies {
+            Cookies::Strip(patterns) => patterns.iter().any(|pattern| pattern.matches(cookie)),
+            Cookies::All | Cookies::Named(_) => false,
+        };
+        !stripped && self.segment_of_cookie(cookie).is_none()
+    }
+
+    fn segment_of_cookie(&self, cookie: &[u8]) -> Option<&Segment> {
+        let is_it = |source: &Source| matches!(source, Source::Cookie(n) if n.as_bytes() == cookie);
+        self.segments.iter().find(|segment| is_it(&segment.source))
+    }
+
+    fn counts(&self, pair: &str) -> bool {
+        let any = |patterns: &[NamePattern]| {
+            patterns.iter().any(|pattern| pattern.matches(name_of(pair.as_bytes())))
+        };
+        let counts = match &self.fields {
+            Fields::All => true,
+            Fields::Drop(patterns) => !any(patterns),
+            Fields::Keep(patterns) => any(patterns),
+        };
+        counts && !self.is_user(pair)
+    }
+
+    fn is_user(&self, pair: &str) -> bool {
+        let value = |name| exchange::query_value(pair.as_bytes(), name);
+        self.user_field.as_deref().is_some_and(|name| value(name).is_some())
+    }
+}
+
+impl Segment {
+    /// The value of a request that counts: the first one sent, when it is told apart.
+    fn value(&self, from: &impl Lines) -> Cow<'_, str> {
+        let known = |sent: &[u8]| self.values.iter().find(|value| value.as_bytes() == sent);
+        let found = match &self.source {
+            Source::Cookie(name) => {
+                let mut named = pairs(from).filter(|pair| name_of(pair) == name.as_bytes());
+                named.next().and_then(|pair| known(value_of(pair)))
+            }
+            Source::Header(name) => {
+                from.lines(name.as_str()).next().and_then(|line| known(line.trim_ascii()))
+            }
+        };
+        Cow::Borrowed(found.unwrap_or(&self.default))
+    }
+}
+
+/// Appends every cookie of these names, in the order of the names.
+fn named_cookies(names: &[Box<str>], from: &impl Lines, out: &mut KeyBytes) {
+    let mut text = KeyBytes::new();
+    for name in names {
+        let named = pairs(from).filter(|pair| name_of(pair) == name.as_bytes());
+        named.for_each(|pair| append_cookie(pair, &mut text));
+    }
+    out.extend_from_slice(&text);
+}
+
+fn append_cookie(pair: &[u8], line: &mut KeyBytes) {
+    if !line.is_empty() {
+        line.extend_from_slice(b"; ");
+    }
+    line.extend_from_slice(pair);
+}
+
+/// Every cookie of a request, `name=value`.
+fn pairs(from: &impl Lines) -> impl Iterator<Item = &[u8]> {
+    let pairs = from.lines("cookie").flat_map(|line| line.split(|b| *b == b';'));
+    pairs.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
+}
+
+/// Appends the lines of a field as one list (RFC 9110 §5.3); false when there are none.
+fn append_list<'v>(lines: impl Iterator<Item = &'v [u8]>, out: &mut KeyBytes) -> bool {
+    let mut is_there = false;
+    for line in lines {
+        if is_there {
+            out.extend_from_slice(b", ");
+        }
+        out.extend_from_slice(line.trim_ascii());
+        is_there = true;
+    }
+    is_there
+}
+
+/// What stands before the `=`.
+fn name_of(pair: &[u8]) -> &[u8] {
+    let end = memchr::memchr(b'=', pair).unwrap_or(pair.len());
+    pair[..end].trim_ascii()
+}
+
+fn value_of(pair: &[u8]) -> &[u8] {
+    memchr::memchr(b'=', pair).map_or(&[], |end| pair[end + 1..].trim_ascii())
+}
+
+/// Sets a field to this value, or removes it when that is empty.
+fn set(headers: &mut HeaderMap, name: HeaderName, value: &[u8]) {
+    match HeaderValue::from_bytes(value) {
+        Ok(value) if !value.is_empty() => drop(headers.insert(name, value)),
+        _ => drop(headers.remove(name)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Checks a route's key rules.
+
+use http::header::HeaderName;
+
+use super::{Check, Personalise};
+use crate::config::{KeyConfig, SegmentConfig};
+use crate::key::{Cookies, Fields, NamePattern, Rules, Segment, Source};
+use crate::user::UserSource;
+
+/// Headers that say how a request is framed or what it asks for, and those that have rules of their
+/// own: no part of a key.
+const RESERVED: [&str; 21] = [
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-forwarded-for",
+];
+
+impl Check<'_, '_> {
+    /// The rules of a route; `None` when its keys are host, path and query as sent.
+    pub(super) fn rules(
+        &mut self,
+        config: Option<KeyConfig>,
+        personalise: Option<&Personalise>,
+    ) -> Option<Box<Rules>> {
+        let user = personalise.map(|personalise| &personalise.user);
+        let user_field = match user {
+            Some(UserSource::Query(name)) => Some(name.clone()),
+            _ => None,
+        };
+        let Some(config) = config else {
+            user_field.as_ref()?;
+            return Some(Box::new(Rules { user_field, ..Rules::default() }));
+        };
+        let rules = Rules {
+            sort: config.sort.unwrap_or(false),
+            fields: self.fields(config.drop, config.keep),
+            user_field,
+            cookies: self.cookies(config.cookies, config.strip_cookies),
+            headers: self.headers(config.headers),
+            segments: self.segments(config.segments),
+        };
+        let names_user = match user {
+            Some(UserSource::Cookie(name)) => rules.names_cookie(name),
+            Some(UserSource::Header(name)) => rules.determines(name),
+            _ => false,
+        };
+        if names_user {
+            self.wrong("key", "what names the user is no part of everybody's key");
+        }
+        Some(Box::new(rules))
+    }
+
+    fn fields(&mut self, drop: Option<Vec<String>>, keep: Option<Vec<String>>) -> Fields {
+        match (drop, keep) {
+            (Some(_), Some(_)) => {
+                self.wrong("key.keep", "name what counts (`keep`) or what does not (`drop`)");
+                Fields::All
+            }
+            (Some(drop), None) => Fields::Drop(self.patterns("key.drop", &drop)),
+            (None, Some(keep)) => Fields::Keep(self.patterns("key.keep", &keep)),
+            (None, None) => Fields::All,
+        }
+    }
+
+    fn cookies(&mut self, named: Option<Vec<String>>, strip: Option<Vec<String>>) -> Cookies {
+        match (named, strip) {
+            (Some(_), Some(_)) => {
+                let why = "with `cookies` no other cookie is sent on: leave it out";
+                self.wrong("key.strip_cookies", why);
+                Cookies::All
+            }
+            (Some(names), None) => {
+                for name in &names {
+                    if NamePattern::parse(name).is_none_or(|_| name.contains('*')) {
+                        self.wrong("key.cookies", format!("`{name}` is no cookie's name"));
+                    }
+                }
+                Cookies::Named(names.into_iter().map(Into::into).collect())
+            }
+            (None, Some(strip)) => Cookies::Strip(self.patterns("key.strip_cookies", &strip)),
+            (None, None) => Cookies::All,
+        }
+    }
+
+    fn patterns(&mut self, key: &str, texts: &[String]) -> Vec<NamePattern> {
+        let mut patterns = Vec::new();
+        for text in texts {
+            match NamePattern::parse(text) {
+                Some(pattern) => patterns.push(pattern),
+                None => self.wrong(key, format!("`{text}` is no name; `*` may stand at its end")),
+            }
+        }
+        patterns
+    }
+
+    fn headers(&mut self, names: Option<Vec<String>>) -> Vec<HeaderName> {
+        let names = names.unwrap_or_default();
+        let found = names.iter().filter_map(|name| self.header("key.headers", name));
+        found.collect()
+    }
+
+    fn header(&mut self, key: &str, name: &str) -> Option<HeaderName> {
+        let found = name.parse::<HeaderName>().ok();
+        if found.is_none() {
+            self.wrong(key, format!("`{name}` is no header's name"));
+        }
+        let reserved = found.as_ref().is_some_and(|name| RESERVED.contains(&name.as_str()));
+        if reserved {
+            self.wrong(key, format!("`{name}` has rules of its own and is no part of a key"));
+        }
+        found.filter(|_| !reserved)
+    }
+
+    fn segments(&mut self, configs: Option<Vec<SegmentConfig>>) -> Vec<Segment> {
+        let configs = configs.unwrap_or_default();
+        configs.into_iter().filter_map(|config| self.segment(config)).collect()
+    }
+
+    fn segment(&mut self, config: SegmentConfig) -> Option<Segment> {
+        let from = config.from.unwrap_or_default();
+        let source = match from.split_once(':') {
+            Some(("cookie", name)) if NamePattern::parse(name).is_some() => {
+                Some(Source::Cookie(name.into()))
+            }
+            Some(("header", name)) => self.header("key.segments.from", name).map(Source::Header),
+            _ => {
+                let why = format!("`{from}` is neither `cookie:NAME` nor `header:NAME`");
+                self.wrong("key.segments.from", why);
+                None
+            }
+        };
+        let values: Vec<Box<str>> =
+            config.values.unwrap_or_default().into_iter().map(Into::into).collect();
+        let default = config.default.map(Box::from).or_else(|| values.first().cloned());
+        let is_plain = |text: &str| !text.is_empty() && text.bytes().all(is_value_byte);
+        let all_plain = values.iter().chain(&default).all(|value| is_plain(value));
+        if values.is_empty() || !all_plain {
+            let why = "name the values that are told apart, of visible characters without `;,\"`";
+            self.wrong("key.segments.values", why);
+        }
+        Some(Segment { source: source?, values, default: default? })
+    }
+}
+
+/// Bytes that mean the same in a cookie and in a header.
+fn is_value_byte(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b";,\"\\".contains(&byte)
+}
