@@ -3,16 +3,16 @@
 //! Invariant: an answer whose fetch began before a purge of it is never stored as fresh. Each fetch
 //! takes a stamp before it asks; each purge takes the next number and is remembered, so storing
 //! compares the two. What memory holds when the purge comes is found by the `index` and dropped at
-//! once; this record is for what memory does not hold: fetches under way, and other tiers. It is
-//! bounded: when it forgets its oldest purges, whatever began before the last one forgotten counts
-//! as purged.
+//! once; this record is for what memory does not hold: fetches under way, and other tiers. Its
+//! memory is fixed, and what it no longer tells apart counts as purged, never as good: resources
+//! and tags share places by their fingerprints, and whatever began before the last prefix that was
+//! forgotten counts as purged.
 
 mod wanted;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use foldhash::fast::RandomState;
 use parking_lot::{RwLock, RwLockReadGuard};
 
 use crate::key::Resource;
@@ -20,8 +20,9 @@ use crate::tags::{Tags, fingerprint};
 
 pub use wanted::Wanted;
 
-/// Purges of single resources and tags that are remembered.
-const EXACT_MAX: usize = 1 << 16;
+/// Places for purges of resources and tags, 16 bytes each. Of the answers that are older than a
+/// thousand such purges one in fifty is mistaken for purged.
+const PLACES: usize = 1 << 17;
 /// Purges of prefixes that are remembered; each is compared in turn.
 const PREFIXES_MAX: usize = 1 << 10;
 
@@ -66,10 +67,8 @@ struct PrefixPurge {
 #[derive(Debug, Default)]
 pub struct Records {
     last: u64,
-    /// By fingerprint of resource or tag.
-    exact: HashMap<u64, Last, RandomState>,
-    /// The same in order, to forget the oldest.
-    order: VecDeque<(u64, u64)>,
+    /// By fingerprint of resource or tag; none before the first purge.
+    places: Vec<Last>,
     prefixes: VecDeque<PrefixPurge>,
     /// Whatever began before this number counts as purged.
     floor: u64,
@@ -121,7 +120,8 @@ impl Records {
         }
         let resource = Resource::of_key(key);
         let names = resource.fingerprints().into_iter().chain(tags.iter().copied());
-        let exact = names.filter_map(|name| self.exact.get(&name)).map(|last| last.since(stamp));
+        let exact = names.filter_map(|name| self.places.get(place(name)));
+        let exact = exact.map(|last| last.since(stamp));
         let prefixes = self.prefixes.iter().rev().take_while(|prefix| prefix.number > stamp);
         let prefixes = prefixes.filter(|prefix| prefix.covers(&resource)).map(PrefixPurge::verdict);
         exact.chain(prefixes).max().unwrap_or(Verdict::Good)
@@ -137,32 +137,29 @@ impl Records {
             }
             Area::Tag(tag) => fingerprint(tag.as_bytes()),
             Area::Prefix(host, start) => {
-                if self.prefixes.len() >= PREFIXES_MAX
-                    && let Some(oldest) = self.prefixes.pop_front()
-                {
-                    self.floor = self.floor.max(oldest.number);
-                }
                 let (host, start) = (host.clone(), start.clone());
-                self.prefixes.push_back(PrefixPurge { number, soft, host, start });
+                self.add_prefix(PrefixPurge { number, soft, host, start });
                 return;
             }
         };
-        let last = self.exact.entry(name).or_default();
+        self.places.resize(PLACES, Last::default());
+        let last = &mut self.places[place(name)];
         *(if soft { &mut last.soft } else { &mut last.hard }) = number;
-        self.order.push_back((number, name));
-        if self.order.len() > EXACT_MAX {
-            self.forget_oldest();
-        }
     }
 
-    fn forget_oldest(&mut self) {
-        let Some((number, name)) = self.order.pop_front() else { return };
-        let is_last = |last: &Last| last.soft.max(last.hard) == number;
-        if self.exact.get(&name).is_some_and(is_last) {
-            self.exact.remove(&name);
+    fn add_prefix(&mut self, purge: PrefixPurge) {
+        self.prefixes.retain(|before| !purge.replaces(before));
+        self.prefixes.push_back(purge);
+        if self.prefixes.len() > PREFIXES_MAX
+            && let Some(oldest) = self.prefixes.pop_front()
+        {
+            self.floor = self.floor.max(oldest.number);
         }
-        self.floor = self.floor.max(number);
     }
+}
+
+fn place(fingerprint: u64) -> usize {
+    (fingerprint ^ (fingerprint >> 32)) as usize % PLACES
 }
 
 impl Last {
@@ -179,6 +176,10 @@ impl PrefixPurge {
     fn covers(&self, resource: &Resource<'_>) -> bool {
         self.host.as_deref().is_none_or(|host| resource.host == host.as_bytes())
             && resource.target.starts_with(self.start.as_bytes())
+    }
+
+    fn replaces(&self, before: &Self) -> bool {
+        self.soft == before.soft && self.host == before.host && self.start == before.start
     }
 
     fn verdict(&self) -> Verdict {
