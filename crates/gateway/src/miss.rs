@@ -19,7 +19,7 @@ use crate::error::{FetchError, Refusal};
 use crate::fetch::{self, Delivery};
 use crate::flight::{Join, Landing, Lease, Waiter};
 use crate::gateway::Edge;
-use crate::order::Order;
+use crate::order::{Order, asks_for_less};
 use crate::plan::{Coalesce, Route};
 use crate::purge::Verdict;
 use crate::request::{deliver, hit};
@@ -79,9 +79,12 @@ impl Miss {
         let mut alone = self.alone
             || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
         let order = Order::new(head, route, trace, Bytes::new())?;
-        let order = order.stored_as(route, self.key, self.base_length, stale);
+        let mut order = order.stored_as(route, self.key, self.base_length, stale);
         if !alone && is_hopeless(edge, route, &order, now) {
             (alone, why) = (true, "miss; detail=hit-for-miss");
+            if order.stale.is_none() && route.personalise.is_none() && asks_for_less(head) {
+                order.ask_for_no_more();
+            }
         }
         match bring(edge, route, head, (order, alone), (reply, trace)).await? {
             End::Shared(entry) => collapsed(reply, head, &entry, (trace, why)),

@@ -38,6 +38,11 @@ const CONDITIONS: [HeaderName; 6] = [
     header::RANGE,
 ];
 
+/// Whether a request asks for a part, or for nothing where it has the answer already.
+pub fn asks_for_less(head: &Head<'_>) -> bool {
+    CONDITIONS.iter().any(|name| head.get(name.as_str()).is_some())
+}
+
 /// A fetch to be made.
 #[derive(Debug, Clone)]
 pub struct Order {
@@ -155,6 +160,12 @@ impl Order {
             let hides_cookies = self.hides_user(route);
             rules.rewrite(&mut self.client, own, hides_cookies);
         }
+    }
+
+    /// Asks with the client's own conditions, and stores nothing: where the whole cannot be stored
+    /// there will be nothing to cut a part from, or to compare with.
+    pub fn ask_for_no_more(&mut self) {
+        self.key.clear();
     }
 
     /// Whether the answer may be stored.

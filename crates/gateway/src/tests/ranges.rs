@@ -34,6 +34,19 @@ fn a_part_that_does_not_exist_is_416_and_says_how_long_the_body_is() {
 }
 
 #[test]
+fn parts_of_what_cannot_be_stored_are_asked_for_themselves() {
+    let origin = Origin::start(|request| match request.header("range") {
+        Some(_) => OriginReply::status(206).body("56").header("Content-Range", "bytes 5-6/10"),
+        None => OriginReply::ok("0123456789").header("Cache-Control", "no-store"),
+    });
+    let served = before(&origin, "cache = {}");
+    let first = served.get_with("/", &[("Range", "bytes=5-6")]);
+    assert_eq!((first.status, first.text()), (200, "0123456789"));
+    let second = served.get_with("/", &[("Range", "bytes=5-6")]);
+    assert_eq!((second.status, second.text()), (206, "56"));
+}
+
+#[test]
 fn several_parts_or_other_units_get_the_whole_body() {
     let origin = digits();
     let served = before(&origin, "cache = {}");
