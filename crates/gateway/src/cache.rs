@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use chassis::http::Head;
 use foldhash::fast::RandomState;
-use quick_cache::sync::Cache as Engine;
+use quick_cache::sync::{Cache as Engine, EntryAction};
 use quick_cache::{Equivalent, Lifecycle, OptionsBuilder, Weighter};
 use smallvec::SmallVec;
 
+use crate::accept::Accepted;
+use crate::compress::shapes::Shapes;
 use crate::index::{Index, Search, SharedKey};
 use crate::key::Rules;
 use crate::purge::{Area, Purges, Verdict};
@@ -85,6 +87,8 @@ pub struct Entry {
     pub sets_cookie: bool,
     /// Whether it may answer requests with `Authorization` (RFC 9111 §3.5).
     pub open: bool,
+    /// The same answer in other codings, when it may be encoded.
+    pub shapes: Option<Arc<Shapes>>,
     /// Until when it is not fetched anew.
     pub held_off: HeldOff,
     /// By which it may be purged.
@@ -203,7 +207,10 @@ struct ByBytes;
 impl Weighter<Key, Slot> for ByBytes {
     fn weight(&self, key: &Key, slot: &Slot) -> u64 {
         let held = match slot {
-            Slot::Entry(entry) => entry.fields.len() + entry.body.len(),
+            Slot::Entry(entry) => {
+                let encoded = entry.shapes.as_ref().map_or(0, |shapes| shapes.counted());
+                entry.fields.len() + entry.body.len() + encoded as usize
+            }
             Slot::Varies(names) => names.iter().map(|name| name.len() + 16).sum(),
         };
         (key.bytes.len() + held) as u64 + OVERHEAD_BYTES + slot.tags().len() as u64 * TAG_BYTES
@@ -324,6 +331,38 @@ impl Cache {
         self.store_varying(key, None, entry, stamp)
     }
 
+    /// Counts the bytes of an entry's codings, after one was made.
+    pub fn recount(&self, shapes: &Arc<Shapes>) {
+        let Some(home) = shapes.home() else { return };
+        // Only of the entry that stands there does the engine keep a count.
+        let is_there = |slot: &Slot| match slot {
+            Slot::Entry(entry) => {
+                entry.shapes.as_ref().is_some_and(|held| Arc::ptr_eq(held, shapes))
+            }
+            Slot::Varies(_) => false,
+        };
+        let key = Key { hash: self.hash(home), bytes: home.into() };
+        if !self.engine.peek(&key).is_some_and(|slot| is_there(&slot)) {
+            return;
+        }
+        self.engine.entry(&key, Some(Duration::ZERO), |_, slot| {
+            if is_there(slot) {
+                shapes.count();
+            }
+            EntryAction::Retain(())
+        });
+        if self.engine.weight() > self.engine.capacity() {
+            // The engine makes room only for what comes in: something does, in the same shard, and
+            // goes again. No request's key begins like this.
+            let passing = Key { hash: key.hash, bytes: [b"\n", home].concat().into() };
+            let mut evicted = SmallVec::new();
+            let nothing = Slot::Varies([].into());
+            self.engine.insert_with_lifecycle(passing.clone(), nothing, &mut evicted);
+            self.engine.remove(&passing);
+            self.forget(evicted);
+        }
+    }
+
     /// Stores an answer that varies by `names`, whose request had the values that `value` appends.
     pub fn store_variant(
         &self,
@@ -354,6 +393,7 @@ impl Cache {
         if let Some((base, names)) = varying {
             self.put(base, Slot::Varies(names));
         }
+        entry.shapes.iter().for_each(|shapes| shapes.settle(key));
         self.put(key, Slot::Entry(entry));
         verdict
     }
@@ -438,6 +478,11 @@ impl Cache {
         shard.add(&key.bytes, slot.tags());
         self.engine.insert_with_lifecycle(key, slot, &mut evicted);
         drop(shard);
+        self.forget(evicted);
+    }
+
+    /// Looks after what had to make room.
+    fn forget(&self, evicted: SmallVec<[(Key, Slot); 2]>) {
         for (key, _) in evicted {
             let mut shard = self.index.lock(key.hash);
             // Another one may have taken its place meanwhile.
@@ -458,8 +503,12 @@ impl Cache {
 
 /// Appends the value of a request field as variants are told apart by it (RFC 9111 §4.1): its
 /// lines as one list, without the blanks around commas, which mean nothing in a list (RFC 9110
-/// §5.6.1); languages in one order and case. What stands within members is kept.
+/// §5.6.1); languages in one order and case, codings as one of four classes. What stands within
+/// members is kept.
 pub fn append_selecting<'v>(name: &str, lines: impl Iterator<Item = &'v [u8]>, key: &mut KeyBytes) {
+    if name == "accept-encoding" {
+        return key.extend_from_slice(Accepted::read(lines).class().as_bytes());
+    }
     let mut lines = lines.peekable();
     if lines.peek().is_some() {
         // An empty field is not an absent one.

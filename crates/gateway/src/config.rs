@@ -119,6 +119,35 @@ pub struct RouteConfig {
     pub server_timing: Option<String>,
     /// Longest request body; default `8MB`.
     pub body_bytes_max: Option<String>,
+    /// Encodes answers by what the client accepts: `on` (default), `off`, or a table that says
+    /// which and how. A stored answer is then fetched once, as it is, whatever clients accept, and
+    /// encoded here. Never encoded: what the origin encoded, signed or forbade to transform, parts,
+    /// event streams, and what a page of another site asks for with its user's credentials.
+    pub compress: Option<CompressConfig>,
+}
+
+/// Which answers are encoded, and how.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CompressConfig {
+    /// `on` or `off`.
+    Switch(String),
+    /// Rules.
+    Rules(CompressRules),
+}
+
+/// Rules for encoding answers.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CompressRules {
+    /// Media types, such as `application/json`; one `*` in each stands for any characters.
+    /// Default: text, JSON, JavaScript, XML, SVG, WebAssembly, YAML, plain fonts and icons.
+    pub types: Option<Vec<String>>,
+    /// Shortest body that is encoded; default `1KB`.
+    pub min_bytes: Option<String>,
+    /// Codings offered, of `zstd`, `br` and `gzip`; default all. Whose client likes several equally
+    /// gets the smallest that has been made: br of what is asked for often, zstd, gzip.
+    pub encodings: Option<Vec<String>>,
 }
 
 /// Where a route leads.

@@ -10,12 +10,14 @@ use http::HeaderMap;
 use http::header::{self, HeaderName, HeaderValue};
 
 use crate::cache::{Entry, HeldOff};
+use crate::compress::shapes::Shapes;
+use crate::compress::{self, Compression};
 use crate::freshness::Lifetime;
 use crate::tags::Tags;
 
 /// An answer that may be stored, complete.
 #[derive(Debug)]
-pub struct Whole {
+pub struct Whole<'r> {
     /// The status.
     pub status: u16,
     /// Its fields.
@@ -30,11 +32,19 @@ pub struct Whole {
     pub varies: bool,
     /// By which it may be purged.
     pub tags: Tags,
+    /// How it may be encoded.
+    pub compress: Option<&'r Compression>,
 }
 
 impl Entry {
     /// Stores a whole answer that arrived `now`.
-    pub fn new(whole: Whole, lifetime: Lifetime, now: Instant) -> Arc<Self> {
+    pub fn new(mut whole: Whole<'_>, lifetime: Lifetime, now: Instant) -> Arc<Self> {
+        let length = Some(whole.body.len() as u64);
+        let compress = whole.compress.filter(|c| c.covers(whole.status, &whole.headers, length));
+        let spliced = whole.decision_at.is_some();
+        if compress.is_some() {
+            compress::add_vary(&mut whole.headers);
+        }
         let text = |name: HeaderName| {
             whole.headers.get(name).map(|value| value.as_bytes().to_vec().into_boxed_slice())
         };
@@ -53,6 +63,7 @@ impl Entry {
             decision_at: whole.decision_at,
             varies: whole.varies,
             open: lifetime.open,
+            shapes: compress.map(|c| Arc::new(Shapes::new(c.codings, spliced))),
             strict: lifetime.strict,
             sets_cookie: whole.headers.contains_key(header::SET_COOKIE),
             held_off: HeldOff::default(),

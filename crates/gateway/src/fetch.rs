@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::cache::{Entry, KeyBytes};
+use crate::compress::shapes;
 use crate::entry::Whole;
 use crate::error::{FetchError, Refusal};
 use crate::flight::{Landing, Lease};
@@ -246,7 +247,12 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Deliver
     if !whole {
         return Ok(fetched.into_own(pieces));
     }
-    Ok(store(edge, (route, order), fetched, (pieces, lifetime), stamp))
+    let delivery = store(edge, (route, order), fetched, (pieces, lifetime), stamp);
+    if let Brought::Stored(entry) | Brought::Purged(entry) = &delivery.brought {
+        // Who waits for this fetch waits for its encoding too, if that is quick.
+        shapes::ready_for(edge, entry, &order.accepted, order.decision).await;
+    }
+    Ok(delivery)
 }
 
 fn store(
@@ -268,8 +274,10 @@ fn store(
         decision_at: fetched.decision_at,
         varies: !names.is_empty(),
         tags: fetched.tags,
+        compress: route.compress.as_ref(),
     };
     let entry = Entry::new(whole, lifetime, begun);
+    order.stale.iter().for_each(|stale| shapes::inherit(&entry, stale));
     let base = &order.key[..order.base_length];
     let cache = &edge.gateway.cache;
     let verdict = if names.is_empty() {

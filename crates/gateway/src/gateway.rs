@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use chassis::WorkPool;
@@ -43,6 +44,10 @@ pub struct Gateway {
     pub compute: Option<Arc<dyn Compute>>,
     /// Takes work that is too long for an I/O core.
     pub work: WorkPool,
+    /// Stored bodies being encoded off the I/O cores, or waiting to be.
+    pub encoding: AtomicUsize,
+    /// Bodies being encoded as they pass.
+    pub streaming: AtomicUsize,
 }
 
 impl std::fmt::Debug for Gateway {
@@ -69,6 +74,8 @@ impl Gateway {
             profiles,
             compute,
             work,
+            encoding: AtomicUsize::new(0),
+            streaming: AtomicUsize::new(0),
         })
     }
 }

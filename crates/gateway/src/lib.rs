@@ -3,8 +3,10 @@
 //! Knows models, profiles and the journal only through the traits in `ports`. Never here: sockets
 //! of clients (`chassis`), SQL, model formats.
 
+mod accept;
 mod cache;
 mod collect;
+mod compress;
 pub mod config;
 mod decide;
 mod demand;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use exchange::{CacheResult, Decision, Phase};
 use metrics::{Counter, Gauge, Registry, Timer};
 
+use crate::accept::Coding;
 use crate::error::FetchError;
 use crate::plan::Plan;
 
@@ -30,6 +31,8 @@ pub struct GatewayMetrics {
     /// Tunnels that are open.
     pub tunnels: Gauge,
     failures: Vec<(FetchError, Counter)>,
+    /// Bodies encoded, by coding.
+    pub encoded: [Counter; 3],
 }
 
 /// Handles of one route.
@@ -78,6 +81,10 @@ impl GatewayMetrics {
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),
             tunnels: registry.gauge("tidegate_tunnels", "Tunnels that are open.", &[]),
             failures: FAILURES.into_iter().map(failure).collect(),
+            encoded: Coding::ALL.map(|coding| {
+                let help = "Bodies encoded, by coding.";
+                registry.counter("tidegate_encodings_total", help, &[("coding", coding.name())])
+            }),
         }
     }
 

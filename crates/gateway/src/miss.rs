@@ -14,6 +14,7 @@ use exchange::{CacheResult, Phase};
 use tokio::sync::oneshot;
 
 use crate::cache::{Entry, Found, KeyBytes};
+use crate::compress::shapes;
 use crate::demand::Demand;
 use crate::error::{FetchError, Refusal};
 use crate::fetch::{self, Delivery};
@@ -87,8 +88,11 @@ impl Miss {
             }
         }
         match bring(edge, route, head, (order, alone), (reply, trace)).await? {
-            End::Shared(entry) => collapsed(reply, head, &entry, (trace, why)),
-            End::Delivered(delivery) => deliver(delivery, route, head, (reply, trace), why),
+            End::Shared(entry) => {
+                shapes::ready(edge, &entry, head, trace.decision).await;
+                collapsed(reply, head, &entry, (trace, why));
+            }
+            End::Delivered(delivery) => deliver(delivery, edge, head, (reply, trace), why),
         }
         Ok(())
     }

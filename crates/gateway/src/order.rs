@@ -16,7 +16,9 @@ use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Method};
 use http_body_util::Full;
 
+use crate::accept::Accepted;
 use crate::cache::{Entry, KeyBytes, append_selecting};
+use crate::compress::tags;
 use crate::entry::{connection_options, is_hop_by_hop};
 use crate::error::Refusal;
 use crate::freshness::Asked;
@@ -62,6 +64,8 @@ pub struct Order {
     pub id: u128,
     /// What the upstream says ahead of its answer.
     pub news: News,
+    /// In which codings the request likes its answer.
+    pub accepted: Accepted,
     method: Method,
     target: String,
     /// The request's fields as the client sent them.
@@ -113,6 +117,7 @@ impl Order {
             decision: trace.decision,
             id: trace.id,
             news,
+            accepted: Accepted::of(head),
             method: Method::from_bytes(head.method().as_bytes()).map_err(|_| wrong("method"))?,
             target,
             client,
@@ -215,7 +220,8 @@ impl Order {
                 || matches!(source, Some(UserSource::Header(user)) if **user == *name));
         let by_rule = route.rules.as_ref().is_some_and(|rules| rules.determines(name))
             && (name != "cookie" || self.user.is_none());
-        of_user || by_rule || key::OVERRIDES.iter().any(|header| header == name)
+        let by_coding = name == "accept-encoding" && route.compress.is_some();
+        of_user || by_rule || by_coding || key::OVERRIDES.iter().any(|header| header == name)
     }
 
     /// Whether only the head of the answer is asked for.
@@ -274,6 +280,12 @@ impl Order {
                 headers.remove(name);
             });
             self.ask_for_changes(&mut headers);
+            // What is encoded here is fetched once for all, as it is.
+            let encodings =
+                if route.compress.is_some() { "identity" } else { self.accepted.class() };
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(encodings));
+        } else if route.compress.is_some() {
+            tags::restore(&mut headers);
         }
         let host = upstream.host.as_deref().and_then(|host| HeaderValue::from_str(host).ok());
         headers.insert(header::HOST, host.unwrap_or_else(|| self.host.clone()));

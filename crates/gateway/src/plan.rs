@@ -13,9 +13,11 @@ use chassis::config::{Document, nearest};
 use exchange::Filter;
 use stdx::{ByteSize, Span};
 
+use crate::accept::{Coding, Codings};
+use crate::compress::Compression;
 use crate::config::{
-    CacheConfig, CorsConfig, HealthConfig, LimitsConfig, PersonaliseConfig, RetryConfig,
-    RouteConfig, StoreConfig, ToConfig, UpstreamConfig,
+    CacheConfig, CompressConfig, CorsConfig, HealthConfig, LimitsConfig, PersonaliseConfig,
+    RetryConfig, RouteConfig, StoreConfig, ToConfig, UpstreamConfig,
 };
 use crate::freshness::{Policy, SetCookie};
 use crate::key::Rules;
@@ -89,6 +91,8 @@ pub struct Route {
     pub server_timing: ServerTiming,
     /// Longest request body.
     pub body_bytes_max: u64,
+    /// Encoding of answers; `None` when they pass as they are.
+    pub compress: Option<Compression>,
 }
 
 /// Where a route leads.
@@ -362,6 +366,7 @@ impl Check<'_, '_> {
             upgrade: self.upgrade(config.upgrade, config.tunnel_idle, &targets),
             server_timing: self.choice("server_timing", config.server_timing, &timings),
             body_bytes_max: self.size("body_bytes_max", config.body_bytes_max, 8_000_000),
+            compress: self.compress(config.compress),
             pattern: pattern?,
             name,
             when,
@@ -535,6 +540,32 @@ impl Check<'_, '_> {
         let protocols: Vec<Box<str>> =
             protocols.into_iter().map(|name| name.to_ascii_lowercase().into()).collect();
         (!protocols.is_empty()).then_some(Upgrade { protocols, idle })
+    }
+
+    fn compress(&mut self, config: Option<CompressConfig>) -> Option<Compression> {
+        let usual = Compression::default();
+        let rules = match config {
+            None => return Some(usual),
+            Some(CompressConfig::Switch(text)) => {
+                let on = self.one_of("compress", &text, &[("on", true), ("off", false)]);
+                return on.unwrap_or(true).then_some(usual);
+            }
+            Some(CompressConfig::Rules(rules)) => rules,
+        };
+        let mut codings = Codings::default();
+        for name in rules.encodings.iter().flatten() {
+            let known = Coding::ALL.map(|coding| (coding.name(), coding));
+            codings = match self.one_of("compress.encodings", name, &known) {
+                Some(coding) => codings.with(coding),
+                None => codings,
+            };
+        }
+        let lower = |name: String| name.to_ascii_lowercase().into();
+        Some(Compression {
+            types: rules.types.map_or(usual.types, |types| types.into_iter().map(lower).collect()),
+            bytes_min: self.size("compress.min_bytes", rules.min_bytes, usual.bytes_min),
+            codings: if rules.encodings.is_some() { codings } else { usual.codings },
+        })
     }
 
     fn cors(&mut self, config: CorsConfig) -> Cors {

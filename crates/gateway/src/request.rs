@@ -14,6 +14,7 @@ use exchange::{CacheResult, Decision, Phase};
 
 use crate::cache::{Entry, KeyBytes};
 use crate::collect;
+use crate::compress::{self, shapes};
 use crate::decide::decide;
 use crate::demand::Demand;
 use crate::error::Refusal;
@@ -112,6 +113,7 @@ async fn live(
     let found = gateway.cache.look_up(&mut key, head, route.rules.as_deref()).allowed(own);
     let now = trace.mark(Phase::Lookup);
     if let Some(entry) = found.entry.as_ref().filter(|entry| demand.accepts(entry, now)) {
+        shapes::ready(edge, entry, head, trace.decision).await;
         return hit(entry, head, reply, trace, (now, CacheResult::Hit));
     }
     let alone = own || route.coalesce == Coalesce::Off;
@@ -214,7 +216,7 @@ async fn pass(
         invalidate::after(&edge.gateway, (route, trace.arm), head, own);
     }
     let is_read = matches!(head.method(), "GET" | "HEAD");
-    deliver(outcome?, route, head, (reply, trace), if is_read { "bypass" } else { "method" });
+    deliver(outcome?, edge, head, (reply, trace), if is_read { "bypass" } else { "method" });
     Ok(())
 }
 
@@ -232,7 +234,7 @@ async fn fall_back(
         let order = Order::new(head, route, trace, Bytes::new())?;
         let outcome = order.news.passed_on(reply, fetch::own(edge, route, &order)).await;
         trace.mark(Phase::Fetch);
-        deliver(outcome?, route, head, (reply, trace), "bypass");
+        deliver(outcome?, edge, head, (reply, trace), "bypass");
         return Ok(());
     };
     let base_length = key.len();
@@ -250,7 +252,7 @@ async fn fall_back(
 /// Writes what a fetch brought; `why` the cache did not answer, in the words of RFC 9211 §2.2.
 pub fn deliver(
     delivery: Delivery,
-    route: &Route,
+    edge: &Edge,
     head: &Head<'_>,
     (reply, trace): (&mut Reply, &mut Trace),
     why: &'static str,
@@ -279,6 +281,8 @@ pub fn deliver(
             if trace.cache == CacheResult::None {
                 trace.cache = CacheResult::Miss;
             }
+            let route = &edge.gateway.plan.routes[trace.route.unwrap_or_default()];
+            let own = compress::own::encoded(own, &edge.gateway, route, head);
             let status = Status::Forward { why, stored: false, collapsed: false };
             respond::fetched(reply, own.status, &own.headers, status);
             let is_ours = !matches!(route.targets[trace.arm].1, Target::Upstream(_));

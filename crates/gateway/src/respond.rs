@@ -11,7 +11,9 @@ use chassis::http::{Head, Payload, Reply};
 use exchange::{Decision, Phase};
 use http::HeaderMap;
 
+use crate::accept::{Accepted, Coding};
 use crate::cache::Entry;
+use crate::compress::{shapes, tags};
 use crate::entry;
 use crate::error::Refusal;
 use crate::http_date;
@@ -48,15 +50,25 @@ pub fn stored(
     (now, decision): (Instant, Decision),
     status: Status,
 ) {
-    let unchanged = entry.status == 200 && is_unchanged(head, entry, now);
-    let part = if unchanged { Part::Whole } else { range::part(head, entry) };
+    let shape = shapes::chosen(head, entry, decision);
+    let held = held(head, entry, now).filter(|_| entry.status == 200);
+    let unchanged = held.is_some();
+    let part = if unchanged { Part::Whole } else { part(head, entry, shape.is_some()) };
     reply.begin(match &part {
         _ if unchanged => 304,
         Part::Whole => entry.status,
         Part::Bytes(_) => 206,
         Part::Unsatisfiable => 416,
     });
-    reply.block(&entry.fields, entry.dated);
+    match (&part, held) {
+        (Part::Whole, Some(Held::In(Some(coding)))) => {
+            reply.block(&shapes::fields(entry, coding, decision), entry.dated);
+        }
+        (Part::Whole, None | Some(Held::AsAsked)) => {
+            reply.block(shape.map_or(&entry.fields, |shape| &shape.fields), entry.dated);
+        }
+        _ => reply.block(&entry.fields, entry.dated),
+    }
     let out = reply.head_bytes();
     out.extend_from_slice(b"age: ");
     out.extend_from_slice(itoa::Buffer::new().format(entry.age(now).as_secs()).as_bytes());
@@ -65,7 +77,10 @@ pub fn stored(
     let length = entry.body.len();
     match part {
         _ if unchanged => {}
-        Part::Whole => reply.payload(body(entry, decision)),
+        Part::Whole => reply.payload(match shape {
+            Some(shape) => Payload::Whole(shape.body.clone()),
+            None => body(entry, decision),
+        }),
         Part::Bytes(bytes) => {
             let _ = write!(
                 reply.head_bytes(),
@@ -228,28 +243,46 @@ fn cache_status(out: &mut Vec<u8>, status: Status, ttl: Option<i64>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Whether the client's copy is the stored one (RFC 9110 §13.1.2, §13.1.3; weak comparison).
-fn is_unchanged(head: &Head<'_>, entry: &Entry, now: Instant) -> bool {
-    let mut tags = head.all("if-none-match").peekable();
-    if tags.peek().is_some() {
-        let Some(ours) = entry.etag.as_deref().map(opaque) else { return false };
-        return tags.any(|line| {
-            line.split(|b| *b == b',')
-                .map(<[u8]>::trim_ascii)
-                .any(|tag| tag == b"*" || opaque(tag) == ours)
-        });
-    }
-    let Some(since) = head.get("if-modified-since").and_then(http_date::parse) else {
-        return false;
-    };
-    match &entry.last_modified {
-        Some(modified) => http_date::parse(modified).is_some_and(|modified| modified <= since),
-        // What was made by then cannot have changed before (RFC 9111 §4.3.2).
-        None => SystemTime::now().checked_sub(entry.age(now)).is_some_and(|made| made <= since),
+/// What a request gets of an entry's body. A date does not tell in which coding the client holds
+/// the first part, so one who likes encoded answers starts anew.
+fn part(head: &Head<'_>, entry: &Entry, is_encoded: bool) -> Part {
+    let is_dated = |condition: &[u8]| condition.first() != Some(&b'"');
+    match is_encoded && head.get("if-range").is_some_and(is_dated) {
+        true => Part::Whole,
+        false => range::part(head, entry),
     }
 }
 
-/// A tag without its mark of weakness.
-fn opaque(tag: &[u8]) -> &[u8] {
-    tag.strip_prefix(b"W/").unwrap_or(tag)
+/// How the client holds the stored answer.
+#[derive(Clone, Copy)]
+enum Held {
+    /// Nothing says how.
+    AsAsked,
+    /// In a coding, or as it is.
+    In(Option<Coding>),
+}
+
+/// Whether the client's copy is the stored one (RFC 9110 §13.1.2, §13.1.3; weak comparison).
+fn held(head: &Head<'_>, entry: &Entry, now: Instant) -> Option<Held> {
+    let mut tags = head.all("if-none-match").peekable();
+    if tags.peek().is_some() {
+        let ours = entry.etag.as_deref()?;
+        let mut tags = tags.flat_map(|line| line.split(|b| *b == b',')).map(<[u8]>::trim_ascii);
+        return tags.find_map(|tag| match tags::held(tag, ours) {
+            _ if tag == b"*" => Some(Held::AsAsked),
+            // One who cannot read that coding asks for somebody else, who may not have it.
+            Some(Some(coding)) => {
+                let reads = entry.shapes.is_some() && Accepted::of(head).takes(coding);
+                reads.then_some(Held::In(Some(coding)))
+            }
+            same => same.map(Held::In),
+        });
+    }
+    let since = head.get("if-modified-since").and_then(http_date::parse)?;
+    let unchanged = match &entry.last_modified {
+        Some(modified) => http_date::parse(modified).is_some_and(|modified| modified <= since),
+        // What was made by then cannot have changed before (RFC 9111 §4.3.2).
+        None => SystemTime::now().checked_sub(entry.age(now)).is_some_and(|made| made <= since),
+    };
+    unchanged.then_some(Held::AsAsked)
 }

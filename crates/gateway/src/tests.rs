@@ -4,6 +4,8 @@
 mod caching;
 mod coalescing;
 mod collecting;
+mod compression;
+mod compression_passing;
 mod configuration;
 mod credentials;
 mod decisions;
@@ -209,7 +211,7 @@ impl Profiles for Users {
     }
 }
 
-/// Answers with what it was asked; `fail` in the query fails, `slow` leaves the I/O core.
+/// Answers with what it was asked; `fail` in the query fails, `slow` leaves the I/O core, `long` says more.
 struct Scorer;
 
 impl Compute for Scorer {
@@ -232,6 +234,9 @@ impl Compute for Scorer {
         let user = String::from_utf8_lossy(question.user.unwrap_or(b"-")).into_owned();
         let thread = std::thread::current().name().unwrap_or("").to_owned();
         out.extend_from_slice(format!("{} {user} {thread}", question.decision.name()).as_bytes());
+        if question.query.contains("long") {
+            out.extend_from_slice(" and so on".repeat(500).as_bytes());
+        }
         let shown = Shown {
             model: ("news".to_owned(), "1".to_owned()),
             propensity: 1.0,

@@ -80,7 +80,7 @@ pub async fn pass(
             reply.payload(Payload::Tunnel(Box::new(far), upgrade.idle));
         }
         Switched::Stayed(response) => {
-            deliver(fetch::passed(route, response), route, head, (reply, trace), "bypass");
+            deliver(fetch::passed(route, response), edge, head, (reply, trace), "bypass");
         }
     }
     Ok(())

@@ -38,6 +38,7 @@ path = "/z"
 collect = "only"
 to = "model:news"
 server_timing = "loud"
+compress = { min_bytes = "little", encodings = ["lzma"] }
 
 [cache]
 bytes = 5
@@ -76,8 +77,10 @@ fn a_dozen_errors_are_reported_at_once_each_with_line_and_key() {
         (29, "route[2].reply"),
         (34, "route[3].to"),
         (35, "route[3].server_timing"),
-        (38, "cache.bytes"),
-        (41, "limits.pending_max"),
+        (36, "route[3].compress.min_bytes"),
+        (36, "route[3].compress.encodings"),
+        (39, "cache.bytes"),
+        (42, "limits.pending_max"),
     ] {
         assert!(found.contains(&format!("line {line}: `{key}`")), "no {line} {key} in\n{found}");
     }

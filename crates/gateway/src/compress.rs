@@ -1,0 +1,172 @@
+//! Compression of answers: which ones, in which coding, and what their fields say of it.
+//!
+//! Invariants: what an origin encoded, forbade to transform, signed or cut is passed on as it is;
+//! nothing is ever decompressed; an encoded answer never carries a strong tag of the origin's, nor
+//! the tag of another coding (RFC 9110 §8.8.3.3); every answer that could have come in another
+//! coding says so in `Vary` (§12.5.5). Parts are cut from the bytes as they are, never from encoded
+//! ones.
+//! Here: the rules. `shapes`: stored answers. `own`: answers to one request. `encode`: libraries.
+
+pub mod encode;
+pub mod own;
+pub mod shapes;
+pub mod tags;
+
+use chassis::http::Head;
+use exchange::Decision;
+use http::HeaderMap;
+use http::header::{self, HeaderName, HeaderValue};
+
+use crate::accept::{Accepted, Codings};
+use crate::freshness::each_directive;
+
+/// Media types that shrink, where the route names no others. `*` stands for any characters.
+pub const TYPES: [&str; 24] = [
+    "text/*",
+    "application/json",
+    "application/*+json",
+    "application/json-seq",
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/javascript",
+    "application/x-javascript",
+    "application/ecmascript",
+    "application/xml",
+    "application/*+xml",
+    "application/xml-dtd",
+    "application/yaml",
+    "application/toml",
+    "application/wasm",
+    "application/rtf",
+    "application/vnd.ms-fontobject",
+    "image/svg+xml",
+    "image/bmp",
+    "image/x-icon",
+    "image/vnd.microsoft.icon",
+    "font/otf",
+    "font/ttf",
+];
+/// Bytes below which a body is left alone, where the route names no others: it fits a packet or two
+/// either way.
+pub const BYTES_MIN: u64 = 1000;
+
+/// How a route compresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compression {
+    /// Media types, in lower case, without parameters; `*` stands for any characters.
+    pub types: Vec<Box<str>>,
+    /// Bytes that a body has at least.
+    pub bytes_min: u64,
+    /// Codings offered.
+    pub codings: Codings,
+}
+
+impl Default for Compression {
+    fn default() -> Self {
+        let types = TYPES.into_iter().map(Into::into).collect();
+        Self { types, bytes_min: BYTES_MIN, codings: Codings::ALL }
+    }
+}
+
+impl Compression {
+    /// Whether an answer may be encoded; `length` is its body's where that is known.
+    pub fn covers(&self, status: u16, headers: &HeaderMap, length: Option<u64>) -> bool {
+        (200..600).contains(&status)
+            && !matches!(status, 204..=206 | 304)
+            && length.is_none_or(|length| length >= self.bytes_min)
+            && !headers.keys().any(is_telling_bytes)
+            && is_as_it_is(headers)
+            && self.covers_type(headers)
+            && !forbids_change(headers.get_all(header::CACHE_CONTROL).iter().map(bytes))
+    }
+
+    fn covers_type(&self, headers: &HeaderMap) -> bool {
+        let Some(text) = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok())
+        else {
+            return false;
+        };
+        let name = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        // Events are to arrive one by one, in whatever buffers lie between.
+        name != "text/event-stream" && self.types.iter().any(|pattern| matches(pattern, &name))
+    }
+}
+
+/// Fields that speak of the very bytes that follow: a range of them, or a digest.
+fn is_telling_bytes(name: &HeaderName) -> bool {
+    *name == header::CONTENT_RANGE
+        || matches!(name.as_str(), "content-md5" | "content-digest" | "repr-digest" | "digest")
+}
+
+/// Whether nobody has encoded the answer.
+fn is_as_it_is(headers: &HeaderMap) -> bool {
+    let codings = headers.get_all(header::CONTENT_ENCODING).iter();
+    codings.into_iter().all(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Whether `Cache-Control` holds `no-transform` (RFC 9111 §5.2.1.6, §5.2.2.6).
+fn forbids_change<'l>(lines: impl Iterator<Item = &'l [u8]>) -> bool {
+    let mut forbidden = false;
+    for line in lines {
+        each_directive(line, |name, _| forbidden |= name.eq_ignore_ascii_case(b"no-transform"));
+    }
+    forbidden
+}
+
+fn bytes(value: &HeaderValue) -> &[u8] {
+    value.as_bytes()
+}
+
+/// Whether a type fits a pattern with at most one `*`.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        }
+    }
+}
+
+/// The codings in which this request may get an answer that others could get too, best liked.
+pub fn wanted(head: &Head<'_>, offered: Codings, decision: Decision) -> Codings {
+    let liked = Accepted::of(head).best(offered);
+    let refused = |liked: Codings| {
+        liked.is_empty()
+            || forbids_change(head.all("cache-control"))
+            || (decision == Decision::Personalised && is_forged(head))
+    };
+    if refused(liked) { Codings::default() } else { liked }
+}
+
+/// Whether a page of another site may have made a browser send this request with its user's
+/// credentials: the size of an encoded answer would tell that page of its content (BREACH). A link
+/// that a user follows is not such a request.
+pub fn is_forged(head: &Head<'_>) -> bool {
+    head.get("sec-fetch-site").is_some_and(|site| site == b"cross-site")
+        && head.get("sec-fetch-user").is_none()
+        && (head.get("cookie").is_some() || head.get("authorization").is_some())
+}
+
+/// Says that the answer differs by `Accept-Encoding`, unless it says so already.
+pub fn add_vary(headers: &mut HeaderMap) {
+    let lines = headers.get_all(header::VARY).iter();
+    let mut names = lines.flat_map(|line| line.as_bytes().split(|b| *b == b','));
+    let said = |name: &[u8]| name == b"*" || name.eq_ignore_ascii_case(b"accept-encoding");
+    if names.any(|name| said(name.trim_ascii())) {
+        return;
+    }
+    let merged = match headers.get(header::VARY).map(bytes).filter(|line| !line.is_empty()) {
+        Some(first) => HeaderValue::from_bytes(&[first, b", Accept-Encoding"].concat()),
+        None => Ok(HeaderValue::from_static("Accept-Encoding")),
+    };
+    let merged = merged.expect("a field value with more visible characters is one");
+    // The first line alone is replaced; the others keep their place behind it.
+    let others: Vec<HeaderValue> = headers.get_all(header::VARY).iter().skip(1).cloned().collect();
+    headers.insert(header::VARY, merged);
+    for other in others {
+        headers.append(header::VARY, other);
+    }
+}
+
+#[cfg(test)]
+mod tests;
