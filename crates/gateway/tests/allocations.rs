@@ -103,12 +103,16 @@ fn a_hit_costs_no_allocation_and_an_odd_one_at_most_two() {
     let user = [("Cookie", "a=b; userId=1234567890"), ("User-Agent", "test")];
     let unchanged = [("If-None-Match", "\"v1\"")];
     let language = [("Accept-Language", "en, de")];
+    let codings = [("Accept-Encoding", "gzip, deflate, br, zstd")];
+    let unchanged_encoded = [codings[0], ("If-None-Match", "W/\"v1~tg-zstd\"")];
     for (target, headers, usual) in [
         ("/plain", &[][..], 0),
         ("/user?query=1", &user[..], 0),
         ("/large", &[], 0),
         ("/unchanged", &unchanged, 0),
         ("/varies", &language, 2),
+        ("/encoded", &codings, 0),
+        ("/encoded-unchanged", &unchanged_encoded, 0),
     ] {
         let counts = allocations(&origin, target, headers);
         let mut sorted = counts.clone();
