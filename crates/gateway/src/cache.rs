@@ -407,7 +407,7 @@ impl Cache {
     }
 
     /// Purges what the areas cover: forgets it, or with `soft` makes it stale. Returns the number
-    /// of entries. What is being fetched meanwhile is judged when it comes.
+    /// of entries that were there, or fresh. What is being fetched meanwhile is judged when it comes.
     pub fn purge(&self, areas: &[Area], soft: bool) -> usize {
         self.purges.record(areas, soft);
         areas.iter().map(|area| self.purge_area(area, soft)).sum()
@@ -435,14 +435,18 @@ impl Cache {
     }
 
     /// Purges what stands under a key whose shard of the index the caller has locked; returns
-    /// whether that was an entry.
+    /// whether that was an entry to be forgotten, or a fresh one to be made stale.
     fn purge_key(&self, bytes: &SharedKey, soft: bool) -> bool {
         let key = Key { hash: self.hash(bytes), bytes: Arc::clone(bytes) };
         if !soft {
             return matches!(self.engine.remove(&key), Some((_, Slot::Entry(_))));
         }
         let Some(Slot::Entry(entry)) = self.engine.peek(&key) else { return false };
-        let stale = Slot::Entry(entry.made_stale(Instant::now()));
+        let now = Instant::now();
+        if !entry.is_fresh(now) {
+            return false;
+        }
+        let stale = Slot::Entry(entry.made_stale(now));
         // Refused when it was evicted meanwhile.
         self.engine.replace(key, stale, true).is_ok()
     }

@@ -1,7 +1,7 @@
 //! Claims about who is let in to the admin endpoint, and what is told of what they do there.
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 use testkit::{Client, Reply};
@@ -10,6 +10,9 @@ use tokio::task::LocalSet;
 use super::{Admin, Page};
 use crate::drain::Drain;
 use crate::listen::{Limits, bind};
+
+/// Two meet here: the test, and the action that takes long.
+static LONG: Barrier = Barrier::new(2);
 
 type Log = Arc<Mutex<Vec<String>>>;
 
@@ -29,6 +32,11 @@ fn during(token: Option<&str>, visit: impl FnOnce(std::net::SocketAddr)) -> Vec<
             let body = String::from_utf8_lossy(visit.body).into_owned();
             done.lock().unwrap().push(format!("done {body}"));
             Page::ok("text/plain", body)
+        });
+        admin.long_action("POST", "/long", |visit| {
+            LONG.wait();
+            assert!(!visit.query.contains("panic"), "the action was told to panic");
+            Page::ok("text/plain", format!("{} {}", visit.path, visit.query))
         });
         admin.audit(move |who, what, body| {
             let body = String::from_utf8_lossy(body);
@@ -112,4 +120,26 @@ fn with_a_token_nobody_is_let_in_without_it_and_everybody_with_it() {
             assert_eq!(status(value), expected, "{value}");
         }
     });
+}
+
+#[test]
+fn an_action_that_takes_long_holds_up_no_page_and_its_panic_is_its_own() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if !info.to_string().contains("told to panic") {
+            before(info);
+        }
+    }));
+    let log = during(None, |address| {
+        for (query, status) in [("a=1", 200), ("panic", 500)] {
+            let target = format!("/long?{query}");
+            let long = std::thread::spawn(move || Client::post(address, &target, "x").send());
+            assert_eq!(Client::get(address, "/status").send().status, 200);
+            LONG.wait();
+            let long = long.join().unwrap();
+            assert_eq!(long.status, status, "{}", long.text());
+        }
+        assert_eq!(Client::get(address, "/status").send().status, 200);
+    });
+    assert_eq!(log, ["127.0.0.1 POST /long?a=1 x", "127.0.0.1 POST /long?panic x"]);
 }

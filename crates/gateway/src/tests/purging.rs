@@ -180,6 +180,20 @@ fn what_is_purged_softly_answers_stale_and_is_fetched_anew() {
 }
 
 #[test]
+fn an_entry_that_is_named_twice_counts_once() {
+    let origin = numbered();
+    let served = before(&origin, CACHED);
+    for is_soft in [true, false] {
+        served.get("/tagged");
+        served.wait_for_landing();
+        let twice = Wanted { soft: is_soft, prefixes: vec!["/".to_owned()], ..tag("a") };
+        assert_eq!(served.purge(&twice), 1);
+        served.get("/tagged");
+        served.wait_for_landing();
+    }
+}
+
+#[test]
 fn what_may_not_answer_stale_is_fetched_at_once_behind_a_soft_purge() {
     let strict = Origin::start(|request| {
         let reply = OriginReply::ok(format!("{}", request.nth));

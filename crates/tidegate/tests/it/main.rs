@@ -9,6 +9,7 @@ mod demo;
 mod full_disk;
 mod learning;
 mod profiles;
+mod purging;
 mod recording;
 mod running;
 mod shield;
