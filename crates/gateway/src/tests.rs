@@ -10,6 +10,7 @@ mod configuration;
 mod credentials;
 mod decisions;
 mod demands;
+mod desync;
 mod hopeless;
 mod interim;
 mod keys;

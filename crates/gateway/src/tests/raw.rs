@@ -75,10 +75,13 @@ impl RawOrigin {
     /// Waits until every connection has ended, with all that was sent on it, and returns method
     /// and target of every request.
     pub fn finish(self) -> Vec<String> {
-        eventually("every connection has ended", || {
-            self.shared.ended.load(Ordering::SeqCst) == self.connections()
-        });
+        self.wait_for_ends(self.connections());
         self.asked()
+    }
+
+    /// Waits until so many connections have ended.
+    pub fn wait_for_ends(&self, count: usize) {
+        eventually("connections end", || self.shared.ended.load(Ordering::SeqCst) >= count);
     }
 
     /// Connections so far.
