@@ -207,23 +207,36 @@ fn only_a_plain_get_of_http_1_1_that_names_the_field_makes_an_offer() {
     );
 }
 
+/// A gateway that keeps one connection to the origin at most.
+fn before_one(origin: &RawOrigin, route: &str) -> Served {
+    serve(&route_to_addresses(&[origin.address], "connections_max = 1", route))
+}
+
 #[test]
 fn a_quiet_tunnel_ends_on_both_sides_and_gives_its_place_back() {
     let origin = chat();
-    let config = route_to_addresses(
-        &[origin.address],
-        "connections_max = 1",
-        &format!("{PASS}\ntunnel_idle = \"0s\""),
-    );
-    let served = serve(&config);
-    for _ in 0..2 {
+    let served = before_one(&origin, &format!("{PASS}\ntunnel_idle = \"0s\""));
+    for count in 1..3 {
         let mut line = connect(served.address, OPEN);
         assert_eq!(head(&mut line)[0], "HTTP/1.1 101 Switching Protocols");
-        let refused = rest(&mut connect(served.address, OPEN));
-        assert!(refused.starts_with("HTTP/1.1 503 "), "a tunnel takes a place: {refused}");
         assert_eq!(rest(&mut line), "");
+        origin.wait_for_ends(count);
         eventually("the tunnel is gone", || served.gateway.metrics.tunnels.get() == 0);
     }
+}
+
+#[test]
+fn a_tunnel_takes_a_place_among_the_upstreams_connections_as_long_as_it_lasts() {
+    let origin = chat();
+    let served = before_one(&origin, PASS);
+    let mut line = connect(served.address, OPEN);
+    assert_eq!(head(&mut line)[0], "HTTP/1.1 101 Switching Protocols");
+    let refused = rest(&mut connect(served.address, OPEN));
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    drop(line);
+    eventually("the tunnel is gone", || served.gateway.metrics.tunnels.get() == 0);
+    let mut line = connect(served.address, OPEN);
+    assert_eq!(head(&mut line)[0], "HTTP/1.1 101 Switching Protocols");
 }
 
 #[test]
