@@ -41,5 +41,6 @@ fn names_no_coding(value: &[u8]) -> bool {
     let word = value.to_ascii_lowercase();
     let holds = |name: &str| memchr::memmem::find(&word, name.as_bytes()).is_some();
     let codings = ["chunk", "gzip", "compress", "deflate", "identity", "br", "zstd"];
-    word.iter().all(u8::is_ascii_alphanumeric) && !codings.into_iter().any(holds)
+    let is_word = !word.is_empty() && word.iter().all(u8::is_ascii_alphanumeric);
+    is_word && !codings.into_iter().any(holds)
 }
