@@ -7,6 +7,7 @@ mod bench;
 mod cache_tests;
 mod ci;
 mod finding;
+mod fuzz;
 mod graph;
 mod lexer;
 mod ratchet;
@@ -27,6 +28,8 @@ usage: cargo xtask COMMAND
     tidy [--ratchet]      hold the house rules; --ratchet lowers the limits to what is measured
     setup --run|--test    install or name what the machine lacks
     bench [ARGUMENTS]     run Tidegate and its peers side by side
+    fuzz [TARGET] [--minutes N] [--keep]
+                          run one fuzz target or all in turn, guided by coverage
     soak gateway [--minutes N] [--seed S] [--release]
                           random faults on both sides of the real binary
     cache-tests --suite DIR [--only ID]
@@ -58,6 +61,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["setup", "--run"] => setup::run(setup::Stage::Run)?,
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,
         ["bench", arguments @ ..] => bench::run(arguments)?,
+        ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
         ["soak", arguments @ ..] => soak::run(arguments)?,
         ["cache-tests", "--suite", suite] => cache_tests::run(suite, &["--report"])?,
         ["cache-tests", "--suite", suite, "--only", id] => {

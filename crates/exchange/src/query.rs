@@ -28,7 +28,7 @@ pub fn query_value<'a>(query: &'a [u8], name: &str) -> Option<Cow<'a, [u8]>> {
 
 fn is_name(raw: &[u8], name: &str) -> bool {
     // Decoding never lengthens, so a shorter name cannot become equal.
-    raw == name.as_bytes() || (raw.len() >= name.len() && *decoded(raw) == *name.as_bytes())
+    raw.len() >= name.len() && *decoded(raw) == *name.as_bytes()
 }
 
 fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {

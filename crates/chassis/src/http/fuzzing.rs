@@ -18,18 +18,22 @@ pub enum Chunks {
     Malformed(Vec<u8>),
 }
 
-/// Reads a head as a connection does; `None` when it is not complete, else it with its length.
+/// Reads a head as a connection does; `None` when it is not complete, else it with the number of
+/// bytes up to its end.
 pub fn read_head<R>(
     bytes: &[u8],
     look: impl FnOnce(Result<Option<(Head<'_>, usize)>, Malformed>) -> R,
 ) -> R {
     let mut fields = Vec::new();
+    let empty = head::empty_lines(bytes);
+    let bytes = &bytes[empty..];
     match head::parse(bytes, &mut fields) {
         Err(malformed) => look(Err(malformed)),
         Ok(None) => look(Ok(None)),
         Ok(Some(line)) => {
             let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 1));
-            look(Ok(Some((Head::new(&bytes[..line.length], &line, &fields, peer), line.length))))
+            let head = Head::new(&bytes[..line.length], &line, &fields, peer);
+            look(Ok(Some((head, empty + line.length))))
         }
     }
 }

@@ -25,6 +25,7 @@ fn decodes_names_and_values() {
     check("it%65m=5", "item", Some("5"));
     check("my+name=5", "my name", Some("5"));
     check("q=100%25", "q", Some("100%"));
+    check("%41=x&A=y", "%41", None);
 }
 
 #[test]

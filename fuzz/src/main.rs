@@ -1,0 +1,89 @@
+//! The program around the targets.
+//!
+//! Built with `--cfg fuzzing` it is libFuzzer with the target `--target=NAME`; built plainly it
+//! turns corpus files into folders, as libFuzzer wants them, and back. `cargo xtask fuzz` does all
+//! of that.
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+mod guided {
+    //! libFuzzer's entry.
+
+    use std::sync::OnceLock;
+
+    use fuzz::Target;
+
+    static TARGET: OnceLock<&'static Target> = OnceLock::new();
+
+    libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+        let target = TARGET.get_or_init(|| {
+            let mut arguments = std::env::args();
+            let name = arguments.find_map(|a| a.strip_prefix("--target=").map(str::to_owned));
+            fuzz::find(&name.expect("--target=NAME is given")).expect("a target of that name")
+        });
+        (target.run)(input);
+    });
+}
+
+#[cfg(not(fuzzing))]
+fn main() -> anyhow::Result<()> {
+    folders::run(&std::env::args().skip(1).collect::<Vec<_>>())
+}
+
+#[cfg(not(fuzzing))]
+mod folders {
+    //! Corpus files as folders and back.
+    #![expect(clippy::print_stdout, reason = "a program for the terminal")]
+
+    use std::fs;
+    use std::path::Path;
+
+    use anyhow::{Context, Result, bail};
+    use fuzz::{TARGETS, Target, corpus};
+
+    /// `list`, `unpack TARGET FOLDER`, `pack TARGET FOLDER`.
+    pub fn run(arguments: &[String]) -> Result<()> {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        match words[..] {
+            ["list"] => TARGETS.iter().for_each(|target| println!("{}", target.name)),
+            ["unpack", name, folder] => unpack(find(name)?, Path::new(folder))?,
+            ["pack", name, folder] => pack(find(name)?, Path::new(folder))?,
+            _ => bail!("usage: fuzz list | unpack TARGET FOLDER | pack TARGET FOLDER"),
+        }
+        Ok(())
+    }
+
+    fn find(name: &str) -> Result<&'static Target> {
+        fuzz::find(name).with_context(|| format!("no target is called `{name}`"))
+    }
+
+    fn unpack(target: &Target, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder)?;
+        for (number, input) in target.corpus().iter().enumerate() {
+            fs::write(folder.join(format!("seed-{number:04}")), input)?;
+        }
+        let words = target.tokens.iter().map(|token| format!("\"{}\"\n", quoted(token)));
+        fs::write(folder.with_extension("dict"), words.collect::<String>())?;
+        Ok(())
+    }
+
+    /// A word of a dictionary of libFuzzer's.
+    fn quoted(token: &str) -> String {
+        let plain = |b: &u8| b.is_ascii_graphic() && !matches!(b, b'"' | b'\\') || *b == b' ';
+        let shown =
+            |b: u8| if plain(&b) { char::from(b).to_string() } else { format!("\\x{b:02X}") };
+        token.bytes().map(shown).collect()
+    }
+
+    fn pack(target: &Target, folder: &Path) -> Result<()> {
+        let file = Path::new("fuzz/corpus").join(format!("{}.txt", target.name));
+        let before = fs::read_to_string(&file).context("in the root of the repository?")?;
+        let mut inputs = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            inputs.push(fs::read(entry?.path())?);
+        }
+        println!("target `{}`: {} inputs", target.name, inputs.len());
+        fs::write(&file, corpus::render(&before, &inputs))?;
+        Ok(())
+    }
+}

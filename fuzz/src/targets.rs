@@ -1,0 +1,103 @@
+//! The targets by name, each with its corpus and the words of its grammar.
+
+mod chunked;
+mod date;
+mod demand;
+mod filter;
+mod framing;
+mod freshness;
+mod head;
+mod line;
+mod path;
+mod query;
+mod range;
+mod rank;
+mod structured;
+mod user;
+mod vary;
+
+/// Something that reads strangers' bytes, and what must hold of it.
+#[derive(Debug)]
+pub struct Target {
+    /// Name on the command line and of the corpus file.
+    pub name: &'static str,
+    /// Reads one input; panics when a property does not hold.
+    pub run: fn(&[u8]),
+    /// Words of the grammar, for engines that change inputs.
+    pub tokens: &'static [&'static str],
+    corpus: &'static str,
+}
+
+impl Target {
+    /// The inputs to begin with.
+    pub fn corpus(&self) -> Vec<Vec<u8>> {
+        crate::corpus::parse(self.corpus).expect("a corpus in the repository can be read")
+    }
+}
+
+macro_rules! target {
+    ($module:ident) => {
+        Target {
+            name: stringify!($module),
+            run: $module::run,
+            tokens: $module::TOKENS,
+            corpus: include_str!(concat!("../corpus/", stringify!($module), ".txt")),
+        }
+    };
+}
+
+/// Every target.
+pub const TARGETS: [Target; 15] = [
+    target!(chunked),
+    target!(date),
+    target!(demand),
+    target!(filter),
+    target!(framing),
+    target!(freshness),
+    target!(head),
+    target!(line),
+    target!(path),
+    target!(query),
+    target!(range),
+    target!(rank),
+    target!(structured),
+    target!(user),
+    target!(vary),
+];
+
+/// Splits an input at its first line feed: a line of settings, and the rest.
+fn settings(input: &[u8]) -> (&[u8], &[u8]) {
+    let end = input.iter().position(|b| *b == b'\n').unwrap_or(input.len());
+    (&input[..end], input.get(end + 1..).unwrap_or_default())
+}
+
+/// The numbers of a line of settings; what is no number is 0.
+fn number(settings: &[u8], index: usize) -> u64 {
+    let word = settings.split(|b| *b == b' ').nth(index).unwrap_or_default();
+    std::str::from_utf8(word).ok().and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// Response fields from lines `name: value`; lines that are no field are left out.
+fn fields(lines: &[u8]) -> http::HeaderMap {
+    let mut fields = http::HeaderMap::new();
+    for line in lines.split(|b| *b == b'\n').take(64) {
+        let Some(colon) = line.iter().position(|b| *b == b':') else { continue };
+        let name = http::HeaderName::from_bytes(&line[..colon]);
+        let value = http::HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
+        if let (Ok(name), Ok(value)) = (name, value) {
+            fields.append(name, value);
+        }
+    }
+    fields
+}
+
+/// A request head with these field lines.
+fn request(lines: &[u8]) -> Vec<u8> {
+    let mut head = b"GET / HTTP/1.1\r\nhost: a\r\n".to_vec();
+    for line in lines.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
+        head.extend_from_slice(line);
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}

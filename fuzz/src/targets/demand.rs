@@ -1,0 +1,36 @@
+//! Demands of a request (RFC 9111 §5.2.1): what is repeated asks for no less than once, and where
+//! they are not heeded only `only-if-cached` is.
+
+use chassis::http::fuzzing::read_head;
+use gateway::fuzzing::Demand;
+
+pub const TOKENS: &[&str] = &[
+    "cache-control: no-cache\n",
+    "no-store",
+    "only-if-cached",
+    "max-age=5",
+    "min-fresh=5",
+    "max-stale",
+    "max-stale=9",
+    "max-age=\"5\"",
+    "pragma: no-cache\n",
+    ", ",
+];
+
+pub fn run(input: &[u8]) {
+    let twice = [input, b"\n", input].concat();
+    let (once, twice) = (super::request(input), super::request(&twice));
+    read_head(&once, |head| {
+        let Ok(Some((head, _))) = head else { return };
+        let said = Demand::of(&head, true);
+        let ignored = Demand::of(&head, false);
+        let mut only = Demand::default();
+        only.only_if_cached = said.only_if_cached;
+        assert_eq!(ignored, only, "a route that heeds no demand heeds one");
+        read_head(&twice, |head| {
+            if let Ok(Some((head, _))) = head {
+                assert_eq!(Demand::of(&head, true), said, "said twice it is another demand");
+            }
+        });
+    });
+}

@@ -1,0 +1,130 @@
+//! Freshness: never longer than what was stated, and no word makes it longer that should make it
+//! shorter (RFC 9111 §4.2, §5.2, RFC 9213).
+
+use std::time::Duration;
+
+use gateway::fuzzing::{Asked, Directives, Lifetime, Policy, lifetime};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+pub const TOKENS: &[&str] = &[
+    "cache-control: ",
+    "cdn-cache-control: ",
+    "surrogate-control: ",
+    "max-age=60",
+    "s-maxage=60",
+    "no-store",
+    "no-cache",
+    "private",
+    "public",
+    "must-revalidate",
+    "proxy-revalidate",
+    "must-understand",
+    "stale-while-revalidate=60",
+    "stale-if-error=60",
+    "age: 5\n",
+    "expires: Sat, 21 Nov 2026 08:00:00 GMT\n",
+    "date: Sat, 21 Nov 2026 07:00:00 GMT\n",
+    "last-modified: Sat, 21 Nov 2026 06:00:00 GMT\n",
+    "expires: 0\n",
+    "vary: *\n",
+    "set-cookie: a=b\n",
+    "no-cache=\"a, max-age=60\"",
+    "max-age=\"60\"",
+    "private=\"a\"",
+];
+
+/// No lifetime without a ttl of the route is longer (RFC 9111 §1.2.2).
+const SECONDS_MAX: u64 = 1 << 31;
+const DAY: u64 = 86_400;
+
+/// The first line: status, whether the request was authorised.
+pub fn run(input: &[u8]) {
+    let (settings, lines) = super::settings(input);
+    let headers = super::fields(lines);
+    let status = super::number(settings, 0) as u16;
+    let authorised = super::number(settings, 1) == 1;
+    let asked = Asked { authorised, delay: Duration::from_secs(1), ..Asked::default() };
+    let policy = Policy::default();
+    let found = lifetime(status, &headers, &policy, asked);
+    let said = Directives::of(&headers);
+    if let Some(found) = found {
+        check_bounds(&headers, &said, &found);
+        assert!(!said.no_store || said.must_understand, "`no-store` is not stored");
+        assert!(!said.private, "`private` is not shared");
+        assert!(!asked.authorised || found.open, "an authorised answer is nobody else's");
+    }
+    let asked = Asked { authorised: false, ..asked };
+    let before = lifetime(status, &headers, &policy, asked);
+    shortens(&headers, status, (&policy, asked), before);
+    let ttl = Policy { ttl: Some(Duration::from_secs(10)), ..policy };
+    if let Some(found) = lifetime(status, &headers, &ttl, asked) {
+        assert!(!said.private && (!said.no_store || said.must_understand), "a ttl overrides them");
+        let _ = found;
+    }
+}
+
+/// The longest that anything in the answer can be read to state.
+fn check_bounds(headers: &HeaderMap, said: &Directives, found: &Lifetime) {
+    let fresh = found.fresh.as_secs();
+    let stated = said.s_maxage.or(said.max_age);
+    if let Some(stated) = stated {
+        assert!(fresh <= stated, "longer than stated");
+        assert!(numbers(headers).contains(&stated), "a number that nobody stated");
+    } else if !headers.contains_key("expires") {
+        assert!(fresh <= DAY, "a guess is at most a day");
+        assert!(fresh == 0 || headers.contains_key("last-modified"), "a guess needs a reason");
+    }
+    assert!(!said.no_cache || fresh == 0, "`no-cache` is never fresh");
+    let is_strict = said.no_cache || said.must_revalidate || said.s_maxage.is_some();
+    if is_strict {
+        assert!(found.while_revalidate.is_zero() && found.if_error.is_zero(), "strict is strict");
+    }
+    assert!(stated.is_none_or(|stated| stated <= SECONDS_MAX));
+}
+
+/// Every run of digits in the fields that state lifetimes, cut at the bound, and 0.
+fn numbers(headers: &HeaderMap) -> Vec<u64> {
+    let mut numbers = vec![0];
+    for (_, value) in headers {
+        for run in value.as_bytes().split(|b| !b.is_ascii_digit()).filter(|run| !run.is_empty()) {
+            let run = std::str::from_utf8(run).expect("digits are text");
+            numbers.push(run.parse().unwrap_or(u64::MAX).min(SECONDS_MAX));
+        }
+    }
+    numbers
+}
+
+/// Adds words that may only shorten.
+fn shortens(
+    headers: &HeaderMap,
+    status: u16,
+    (policy, asked): (&Policy, Asked),
+    before: Option<Lifetime>,
+) {
+    let with = |name: &'static str, value: &'static str| {
+        let mut more = headers.clone();
+        more.append(HeaderName::from_static(name), HeaderValue::from_static(value));
+        lifetime(status, &more, policy, asked)
+    };
+    // Where `Date` is missing a lifetime counts from the clock, which moves between two readings.
+    let tick = Duration::from_secs(1);
+    let fresh = |found: Option<Lifetime>| found.map_or(Duration::ZERO, |found| found.fresh);
+    for directive in ["max-age=0", "s-maxage=0", "no-cache", "must-revalidate"] {
+        let after = with("cache-control", directive);
+        // `Expires` and a guess make room for what is said more clearly.
+        assert!(fresh(after) <= fresh(before) + tick, "`{directive}` makes it longer");
+    }
+    let targeted = Directives::of(headers).targeted;
+    if !targeted && !Directives::of(headers).must_understand {
+        assert_eq!(with("cache-control", "no-store"), None, "`no-store` beside anything");
+    }
+    if !targeted {
+        assert_eq!(with("cache-control", "private"), None, "`private` beside anything");
+    }
+    assert_eq!(with("vary", "*"), None, "`Vary: *` beside anything");
+    if let (Some(before), Some(after)) = (before, with("age", "77")) {
+        let first = headers.contains_key("age");
+        assert!(first || after.age >= before.age, "an age makes it younger");
+        assert!(before.fresh.abs_diff(after.fresh) <= tick, "an age changes the lifetime");
+    }
+}

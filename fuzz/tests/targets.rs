@@ -1,0 +1,102 @@
+//! Every fuzz target, run by the engine without instruments from a fixed seed: a million
+//! executions or ten seconds, whichever comes first.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use fuzz::random;
+
+const SEED: u64 = 0x7464_6174;
+const EXECUTIONS: u64 = 1_000_000;
+const TIME: Duration = Duration::from_secs(10);
+
+fn hold(name: &str) {
+    let target = fuzz::find(name).expect("a target of that name");
+    let done = random::run(target, SEED, EXECUTIONS, TIME);
+    // Past the capture of the test runner: how much was tried is what a reader wants to know.
+    drop(writeln!(io::stdout(), "target `{name}`: {done} executions"));
+    assert!(done as usize > target.corpus().len(), "not even the corpus was run");
+}
+
+#[test]
+fn a_chunked_body_means_the_same_however_it_arrives() {
+    hold("chunked");
+}
+
+#[test]
+fn a_date_is_read_as_a_well_known_reader_reads_it() {
+    hold("date");
+}
+
+#[test]
+fn a_demand_said_twice_is_the_same_demand() {
+    hold("demand");
+}
+
+#[test]
+fn a_filter_is_turned_round_by_not() {
+    hold("filter");
+}
+
+#[test]
+fn a_request_ends_where_another_server_ends_it() {
+    hold("framing");
+}
+
+#[test]
+fn an_answer_is_never_fresh_for_longer_than_stated() {
+    hold("freshness");
+}
+
+#[test]
+fn an_accepted_head_can_be_read_in_one_way_only() {
+    hold("head");
+}
+
+#[test]
+fn a_log_line_survives_being_written_again() {
+    hold("line");
+}
+
+#[test]
+fn a_captured_part_stands_in_the_path() {
+    hold("path");
+}
+
+#[test]
+fn a_query_value_is_decoded_as_the_standard_says() {
+    hold("query");
+}
+
+#[test]
+fn a_range_lies_inside_the_body() {
+    hold("range");
+}
+
+#[test]
+fn a_ranking_request_is_answered_or_refused_whole() {
+    hold("rank");
+}
+
+#[test]
+fn a_structured_field_survives_being_rendered() {
+    hold("structured");
+}
+
+#[test]
+fn a_user_id_is_what_the_request_says_once() {
+    hold("user");
+}
+
+#[test]
+fn two_requests_of_one_variant_key_have_equal_values() {
+    hold("vary");
+}
+
+#[test]
+fn every_target_is_run_here() {
+    let text = include_str!("targets.rs");
+    for target in &fuzz::TARGETS {
+        assert!(text.contains(&format!("hold(\"{}\")", target.name)), "`{}`", target.name);
+    }
+}
