@@ -15,6 +15,7 @@ mod ranking;
 mod results;
 mod rows;
 mod setup;
+mod traces;
 mod wrk;
 
 use anyhow::{Result, ensure};

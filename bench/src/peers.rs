@@ -18,7 +18,10 @@ pub fn versions(setup: &Setup, peers: &[&str]) -> Vec<String> {
 }
 
 fn version(setup: &Setup, peer: &str) -> String {
-    let python = || setup.python().map(|path| path.to_string_lossy().into_owned());
+    let of_python = |program: &str| match setup.python() {
+        Ok(python) => first_line(&python.to_string_lossy(), &["-c", program]),
+        Err(_) => "missing".to_owned(),
+    };
     match peer {
         "nginx" => first_line("nginx", &["-v"]).replace("nginx version: ", ""),
         "haproxy" => first_line("haproxy", &["-v"])
@@ -28,8 +31,8 @@ fn version(setup: &Setup, peer: &str) -> String {
             .join(" ")
             .replace("HAProxy version", "HAProxy"),
         "varnish" => first_line("varnishd", &["-V"]).replace("varnishd ", ""),
-        "python" => python()
-            .map_or_else(|_| "missing".to_owned(), |python| first_line(&python, &["-c", VERSIONS])),
+        "python" => of_python(VERSIONS),
+        "libcachesim" => of_python(SIMULATOR_VERSION),
         "wrk" => first_line("wrk", &["-v"]).split(" [").next().unwrap_or("wrk").to_owned(),
         _ => setup.tidegate().map_or_else(
             |_| "tidegate missing".to_owned(),
@@ -41,3 +44,6 @@ fn version(setup: &Setup, peer: &str) -> String {
 const VERSIONS: &str = "import sys, importlib.metadata as m; print('Python ' + \
     sys.version.split()[0] + ''.join(f', {n} {m.version(n)}' for n in \
     ('fastapi', 'uvicorn', 'uvloop', 'numpy', 'orjson')))";
+
+const SIMULATOR_VERSION: &str =
+    "import importlib.metadata as m; print('libcachesim ' + m.version('libcachesim'))";

@@ -12,6 +12,7 @@ mod pass;
 mod personalised;
 mod rank;
 mod rollout;
+mod traces;
 
 use anyhow::Result;
 
@@ -44,5 +45,6 @@ pub const ROWS: &[Row] = &[
     overload::ROW,
     connections::ROW,
     rollout::ROW,
+    traces::ROW,
     idle::ROW,
 ];

@@ -74,15 +74,19 @@ impl Setup {
         Ok(path)
     }
 
-    /// The Python of the peers' virtual environment, which is made when it is missing.
+    /// The Python of the peers' virtual environment, which is made when it is missing or other
+    /// packages are required than it has.
     pub fn python(&self) -> Result<PathBuf> {
         let venv = self.root.join("target/bench-venv");
         let python = venv.join("bin/python");
-        if !python.exists() {
-            let requirements = self.root.join("bench/peers/requirements.txt");
+        let file = self.root.join("bench/peers/requirements.txt");
+        let required = std::fs::read_to_string(&file)?;
+        let stamp = venv.join("requirements.txt");
+        if !std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == required) {
             succeed(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
             let install = ["-m", "pip", "install", "--quiet", "-r"];
-            succeed(Command::new(&python).args(install).arg(&requirements))?;
+            succeed(Command::new(&python).args(install).arg(&file))?;
+            std::fs::write(&stamp, required)?;
         }
         Ok(python)
     }

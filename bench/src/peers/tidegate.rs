@@ -1,11 +1,13 @@
 //! Tidegate: the release binary, one core for I/O and one for work, both pinned to the same.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
-use load::{Ask, Outcome, Plan, Request, Requests, Stop};
+use anyhow::{Context, Result, bail};
+use load::{Ask, Outcome, Plan, Request, Requests, Stop, Target};
+use serde::Deserialize;
 
 use crate::process::Server;
 use crate::setup::{Setup, free_address};
@@ -34,6 +36,16 @@ cache = {}
 pub struct Tidegate {
     /// The server.
     pub server: Server,
+    admin: SocketAddr,
+}
+
+/// What the cache holds.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Held {
+    /// Answers.
+    pub entries: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// Starts Tidegate before the origin.
@@ -61,10 +73,25 @@ servers = [\"{origin}\"]
     let (binary, file) = (setup.tidegate()?, file.to_string_lossy().into_owned());
     let command = [&*binary.to_string_lossy(), "serve", "-c", &file];
     let server = Server::start(options.name, &command, &folder, public, options.ready)?;
-    Ok(Tidegate { server })
+    Ok(Tidegate { server, admin })
 }
 
 impl Tidegate {
+    /// Asks `/status` what the cache holds.
+    ///
+    /// # Errors
+    /// When the answer is not as documented.
+    pub fn held(&self) -> Result<Held> {
+        let mut page = Page(Vec::new());
+        load::run(&Plan::closed(Target::Tcp(self.admin), 1, Stop::Count(1)), &mut page)?;
+        #[derive(Deserialize)]
+        struct Status {
+            cache: Held,
+        }
+        let status = serde_json::from_slice::<Status>(&page.0).context("read `/status`")?;
+        Ok(status.cache)
+    }
+
     /// Waits until a request with this cookie is answered as personalised: profiles are in use.
     ///
     /// # Errors
@@ -81,6 +108,21 @@ impl Tidegate {
             thread::sleep(Duration::from_millis(50));
         }
         bail!("server `{}`: no personalised answer for `{cookie}`", self.server.name)
+    }
+}
+
+/// The body of `/status`.
+struct Page(Vec<u8>);
+
+impl Requests for Page {
+    fn next(&mut self, out: &mut Vec<u8>) -> Ask {
+        Ask { keep: true, ..Request::get("/status").template().next(out) }
+    }
+
+    fn done(&mut self, _ticket: u64, outcome: Outcome<'_>) {
+        if let Outcome::Reply(reply) = outcome {
+            self.0 = reply.body.to_vec();
+        }
     }
 }
 
