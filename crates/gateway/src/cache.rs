@@ -407,7 +407,8 @@ impl Cache {
     }
 
     /// Purges what the areas cover: forgets it, or with `soft` makes it stale. Returns the number
-    /// of entries that were there, or fresh. What is being fetched meanwhile is judged when it comes.
+    /// of entries that were there, or fresh. What is being fetched meanwhile is judged when it
+    /// comes.
     pub fn purge(&self, areas: &[Area], soft: bool) -> usize {
         self.purges.record(areas, soft);
         areas.iter().map(|area| self.purge_area(area, soft)).sum()

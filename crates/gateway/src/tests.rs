@@ -212,7 +212,8 @@ impl Profiles for Users {
     }
 }
 
-/// Answers with what it was asked; `fail` in the query fails, `slow` leaves the I/O core, `long` says more.
+/// Answers with what it was asked; `fail` in the query fails, `slow` leaves the I/O core, `long`
+/// says more.
 struct Scorer;
 
 impl Compute for Scorer {
