@@ -1,4 +1,4 @@
-//! nginx with one worker and a cache in memory, tuned for hits; or without cache, tuned for passing.
+//! nginx with one worker: with a cache in memory, tuned for hits, or without, tuned for passing.
 
 use std::fs;
 

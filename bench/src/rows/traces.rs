@@ -24,8 +24,8 @@ pub const ROW: Row = Row {
         asked.\n\
         Its memory is set to the stated number of entries times what one takes; that it never \
         holds more is checked.\n\
-        The others are simulated by libCacheSim with entries of size 1 and its defaults; W-TinyLFU's \
-        window is 1 %.\n\
+        The others are simulated by libCacheSim with entries of size 1 and its defaults; \
+        W-TinyLFU's window is 1 %.\n\
         The server places keys at random, so the short traces are replayed in every round; the \
         simulations always come out the same.",
     peers: &["tidegate", "libcachesim"],
