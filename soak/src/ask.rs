@@ -10,6 +10,9 @@ const KEYS: u64 = 10;
 const HOSTS: [&str; 2] = ["a.test", "b.test"];
 const LANGUAGES: [&str; 4] = ["de", "en", "fr", "-"];
 
+const CODINGS: [&str; 5] =
+    ["gzip", "br", "zstd;q=0.9, gzip;q=0.1", "gzip, deflate, br, zstd", "identity, *;q=0"];
+
 /// Users with a profile.
 pub const USERS: [&str; 4] = ["ann", "bob", "cid", "dan"];
 
@@ -38,6 +41,8 @@ pub struct Ask {
     pub range: Option<String>,
     /// `Cache-Control`
     pub directive: Option<&'static str>,
+    /// `Accept-Encoding`
+    pub codings: Option<&'static str>,
     /// The body, with the id of the POST.
     pub post: Option<(u64, Vec<u8>)>,
     /// The body goes out in chunks.
@@ -61,6 +66,7 @@ impl Ask {
             language: dice.pick(&LANGUAGES),
             cookie: dice.chance(40).then(|| dice.pick(&USERS)),
             authorised: dice.chance(8).then(|| dice.pick(&USERS)),
+            codings: dice.chance(30).then(|| dice.pick(&CODINGS)),
             ..Self::get(route, format!("{host}/{segment}/{key}?q={key}"))
         }
     }
@@ -79,6 +85,7 @@ impl Ask {
             if_range: None,
             range: None,
             directive: None,
+            codings: None,
             post: None,
             chunked: false,
             expects: false,
@@ -160,6 +167,7 @@ impl Ask {
             ("If-Range", self.if_range.as_deref()),
             ("Range", self.range.as_deref()),
             ("Cache-Control", self.directive),
+            ("Accept-Encoding", self.codings),
             ("Expect", self.expects.then_some("100-continue")),
             ("Connection", self.close.then_some("close")),
         ];

@@ -39,26 +39,32 @@ const HOSTILE: [&str; 8] = [
 #[derive(Debug)]
 pub struct Visitor {
     address: SocketAddr,
+    /// Where operators purge.
+    admin: SocketAddr,
     history: Arc<History>,
     tally: Arc<Tally>,
     dice: Dice,
     tags: HashMap<String, String>,
-    faulty: bool,
 }
 
 impl Visitor {
-    /// A client that behaves badly now and then.
-    pub fn new(address: SocketAddr, history: Arc<History>, tally: Arc<Tally>, dice: Dice) -> Self {
-        Self { address, history, tally, dice, tags: HashMap::new(), faulty: true }
+    /// A client that behaves badly now and then, and an operator who purges.
+    pub fn new(
+        (address, admin): (SocketAddr, SocketAddr),
+        history: Arc<History>,
+        tally: Arc<Tally>,
+        dice: Dice,
+    ) -> Self {
+        Self { address, admin, history, tally, dice, tags: HashMap::new() }
     }
 
     /// Asks until told to stop.
     pub fn run(mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
-            if self.dice.chance(3) {
-                self.misbehave();
-            } else {
-                self.converse();
+            match self.dice.below(100) {
+                0..3 => self.misbehave(),
+                3..5 => self.purge(),
+                _ => self.converse(),
             }
             sleep(Duration::from_millis(self.dice.below(8)));
         }
@@ -66,7 +72,6 @@ impl Visitor {
 
     /// Asks once, politely; returns the status when the answer is right.
     pub fn ask_once(&mut self, ask: &Ask) -> Option<(u16, u64)> {
-        self.faulty = false;
         let begun = Instant::now();
         let mut client = Client::connect(self.address).ok()?;
         client.write_raw(&ask.bytes()).ok()?;
@@ -146,7 +151,12 @@ impl Visitor {
 
     fn note(&mut self, ask: &Ask, reply: &Reply, begun: Instant) {
         match judge(&self.history, ask, reply, begun) {
-            Ok(verdict) => self.tally.request(ask.kind, verdict.outcome, verdict.hit),
+            Ok(verdict) => {
+                if ask.post.is_some() && reply.status == 200 {
+                    self.history.forgets(|own| own == ask.url, begun);
+                }
+                self.tally.request(ask.kind, verdict.outcome, verdict.hit);
+            }
             Err(why) => {
                 self.tally.request(ask.kind, "wrong", false);
                 let shown = |value: &str| value.chars().take(120).collect::<String>();
@@ -174,6 +184,32 @@ impl Visitor {
         if outcome != "broken off" {
             self.tally.wrong(format!("{outcome}: {error}\n    {}", ask.url));
         }
+    }
+
+    /// Has a URL, everything below a path, or a tag forgotten.
+    fn purge(&mut self) {
+        let url = Ask::any(&mut self.dice).url;
+        let folder = url[..=url.rfind('/').unwrap_or(0)].to_owned();
+        let tag = Fact::purge_tag(&url);
+        let kind = self.dice.below(3);
+        let query = match kind {
+            0 => format!("url=http://{}", url.replace('?', "%3F").replace('=', "%3D")),
+            1 => format!("prefix=http://{folder}"),
+            _ => format!("tag={tag}"),
+        };
+        let began = Instant::now();
+        let purge = Client::post(self.admin, &format!("/purge?{query}"), "").try_send();
+        if !purge.as_ref().is_ok_and(|reply| reply.status == 200) {
+            self.tally.wrong(format!("a purge of `{query}` failed: {purge:?}"));
+            return;
+        }
+        self.tally.request("purge", "200", false);
+        let is_meant = |own: &str| match kind {
+            0 => own == url,
+            1 => own.starts_with(&folder),
+            _ => Fact::purge_tag(own) == tag,
+        };
+        self.history.forgets(is_meant, began);
     }
 
     /// Sends what no client should; whatever comes back, nothing hidden in it may be answered.

@@ -50,10 +50,27 @@ impl Fact {
 
     /// The entity tag: another one for every fact.
     pub fn etag(&self) -> String {
-        format!("\"{}-{:x}\"", self.version, hash(self.to_string().as_bytes()))
+        format!("\"{}\"", self.tag_text())
     }
 
-    /// The body: the fact in words, then noise that follows from it.
+    /// Whether a tag is this fact's: as it was given, or weakened because the body is encoded.
+    pub fn has_tag(&self, tag: &str) -> bool {
+        let ours = self.tag_text();
+        let weak = tag.strip_prefix("W/\"").is_some_and(|text| text.starts_with(&ours));
+        weak || tag == self.etag()
+    }
+
+    fn tag_text(&self) -> String {
+        format!("{}-{:016x}.", self.version, hash(self.to_string().as_bytes()))
+    }
+
+    /// The tag by which it can be purged: its last segment's, on every route.
+    pub fn purge_tag(url: &str) -> String {
+        let path = url.split('?').next().unwrap_or("");
+        format!("key-{}", path.rsplit('/').next().unwrap_or(""))
+    }
+
+    /// The body: the fact in words, then noise of sixteen letters that follows from it.
     pub fn body(&self) -> Vec<u8> {
         let text = format!("{self}\n");
         let mut state = hash(text.as_bytes());
@@ -62,7 +79,7 @@ impl Fact {
         body.extend_from_slice(text.as_bytes());
         while body.len() < text.len() + noise {
             state = mixed(state.wrapping_add(1));
-            body.extend_from_slice(&state.to_le_bytes());
+            body.extend(state.to_le_bytes().map(|byte| b'a' + (byte & 15)));
         }
         body.truncate(text.len() + noise);
         body

@@ -93,7 +93,7 @@ fn visitor(
     number: u64,
 ) -> Visitor {
     let dice = Dice::new(options.seed, number);
-    Visitor::new(gateway.public, Arc::clone(history), Arc::clone(tally), dice)
+    Visitor::new((gateway.public, gateway.admin), Arc::clone(history), Arc::clone(tally), dice)
 }
 
 /// Has clients ask for the whole time; returns the memory at half time.

@@ -20,6 +20,8 @@ const FETCH_MAX: Duration = Duration::from_millis(4_500);
 const HOLD_OFF: Duration = Duration::from_secs(1);
 /// Versions of a URL that are remembered; older ones are beyond every allowance.
 const VERSIONS_MAX: usize = 400;
+/// Orders to forget a URL that are remembered.
+const FORGOTTEN_MAX: usize = 32;
 
 /// Who may be given an answer again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +78,7 @@ const MODES: [Mode; 17] = [
     mode(&[("cache-control", "private, max-age=90")], Sharing::Own),
     lenient(&[("expires", "1")], Sharing::Seconds(2)),
     lenient(&[("last-modified", "-20")], Sharing::Seconds(3)),
-    lenient(&[("cache-control", "max-age=3"), ("age", "2")], Sharing::Seconds(2)),
+    lenient(&[("cache-control", "max-age=3, no-transform"), ("age", "2")], Sharing::Seconds(2)),
     lenient(&[("cache-control", "max-age=0")], Sharing::Confirmed),
     lenient(
         &[("cache-control", "no-store"), ("cdn-cache-control", "max-age=1")],
@@ -151,6 +153,8 @@ struct Version {
 #[derive(Debug, Default)]
 struct Key {
     versions: VecDeque<Version>,
+    /// When it was forgotten by order: begun, done.
+    forgotten: VecDeque<(Instant, Instant)>,
 }
 
 /// Everything the origin said.
@@ -187,6 +191,19 @@ impl History {
         let Some(key) = keys.get_mut(&fact.url) else { return };
         if let Some(version) = key.versions.iter_mut().rfind(|v| v.told.version == fact.version) {
             version.said.insert((fact.variant.clone(), fact.user.clone()), Instant::now());
+        }
+    }
+
+    /// Notes that what is stored of some URLs was to be forgotten: by a purge or by a POST, which
+    /// began and ended then.
+    pub fn forgets(&self, is_meant: impl Fn(&str) -> bool, began: Instant) {
+        let order = (began, Instant::now());
+        let mut keys = lock(&self.keys);
+        for (_, key) in keys.iter_mut().filter(|(url, _)| is_meant(url)) {
+            key.forgotten.push_back(order);
+            if key.forgotten.len() > FORGOTTEN_MAX {
+                key.forgotten.pop_front();
+            }
         }
     }
 
@@ -246,6 +263,9 @@ impl History {
         }
         let said = said.get(&(fact.variant.clone(), fact.user.clone()));
         let said = *said.ok_or("the origin never said this")?;
+        if key.forgotten.iter().any(|(began, done)| begun > *done && said < *began) {
+            return Err("said before an order to forget it, which was carried out".to_owned());
+        }
         let before = begun.saturating_duration_since(said);
         let personal = fact.user != "-";
         let window = route.window(told.mode.sharing).filter(|_| !personal);

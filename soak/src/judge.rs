@@ -1,8 +1,10 @@
 //! Holds an answer against the model: is it complete, for this URL, this language, this user, of a
 //! version that may still be given?
 
+use std::io::Read;
 use std::time::Instant;
 
+use flate2::read::GzDecoder;
 use testkit::Reply;
 
 use crate::ask::Ask;
@@ -54,7 +56,7 @@ pub fn judge(
             }
             verdict(if reply.status == 200 { "200" } else { "404 or 410" })
         }
-        206 if ask.range.is_some() => {
+        206 if ask.range.is_some() && reply.header("content-encoding").is_none() => {
             let fact = right(history, ask, reply, (begun, Some(200)))?;
             if ask.method != "HEAD" {
                 pieces(reply, &fact.body())?;
@@ -63,7 +65,7 @@ pub fn judge(
         }
         304 if ask.if_none_match.is_some() => {
             let fact = right(history, ask, reply, (begun, None))?;
-            if ask.if_none_match.as_deref() != Some(&fact.etag()) {
+            if !ask.if_none_match.as_deref().is_some_and(|tag| fact.has_tag(tag)) {
                 return Err("304 for a copy that is not the client's".to_owned());
             }
             verdict("304")
@@ -104,7 +106,7 @@ fn right(
     if !user_is_right {
         return Err("another user's answer".to_owned());
     }
-    if reply.header("etag").is_some_and(|etag| etag != fact.etag()) {
+    if reply.header("etag").is_some_and(|etag| !fact.has_tag(etag)) {
         return Err("the tag of another version".to_owned());
     }
     history.judge(ask.route, &fact, (status, ask.language), begun)?;
@@ -113,6 +115,10 @@ fn right(
 
 fn whole(ask: &Ask, reply: &Reply, fact: &Fact) -> Result<(), String> {
     let body = fact.body();
+    let coding = reply.header("content-encoding");
+    if let Some(coding) = coding {
+        return encoded(ask, reply, (coding, &body));
+    }
     if ask.method == "HEAD" {
         let length = reply.header("content-length");
         let length: Option<usize> = length.and_then(|length| length.parse().ok());
@@ -124,13 +130,41 @@ fn whole(ask: &Ask, reply: &Reply, fact: &Fact) -> Result<(), String> {
     if reply.body == body {
         return Ok(());
     }
-    let framed = ["content-length", "transfer-encoding"];
     let is_cut = body.starts_with(&reply.body);
-    if is_cut && framed.iter().all(|name| reply.header(name).is_none()) {
+    if is_cut && !is_framed(reply) {
         return Ok(());
     }
     let what = if is_cut { "a cut body" } else { "a wrong body" };
     Err(format!("{what} of {} bytes, not {}", reply.body.len(), body.len()))
+}
+
+/// Whether the end of the body is told by more than the end of the connection.
+fn is_framed(reply: &Reply) -> bool {
+    ["content-length", "transfer-encoding"].iter().any(|name| reply.header(name).is_some())
+}
+
+fn encoded(ask: &Ask, reply: &Reply, (coding, body): (&str, &[u8])) -> Result<(), String> {
+    if !ask.codings.is_some_and(|accepted| accepted.contains(coding)) {
+        return Err(format!("encoded as `{coding}`, which was not accepted"));
+    }
+    if reply.header("cache-control").is_some_and(|said| said.contains("no-transform")) {
+        return Err("encoded in spite of `no-transform`".to_owned());
+    }
+    if ask.method == "HEAD" {
+        return Ok(());
+    }
+    let mut decoded = Vec::new();
+    let read = match coding {
+        "gzip" => GzDecoder::new(&reply.body[..]).read_to_end(&mut decoded),
+        "br" => brotli::Decompressor::new(&reply.body[..], 4096).read_to_end(&mut decoded),
+        _ => zstd::Decoder::new(&reply.body[..]).and_then(|mut d| d.read_to_end(&mut decoded)),
+    };
+    match read {
+        Ok(_) if decoded == body => Ok(()),
+        Err(_) if !is_framed(reply) => Ok(()),
+        Ok(_) => Err(format!("another body behind `{coding}`")),
+        Err(error) => Err(format!("a body that is no `{coding}`: {error}")),
+    }
 }
 
 /// Checks the parts that a 206 brings against the whole body.

@@ -249,6 +249,10 @@ fn fields(told: Told, fact: &Fact) -> Vec<(String, String)> {
         };
         fields.push(((*name).to_owned(), value));
     }
+    fields.push(("surrogate-key".to_owned(), Fact::purge_tag(&fact.url)));
+    if fact.version.is_multiple_of(2) {
+        fields.push(("content-type".to_owned(), "text/plain".to_owned()));
+    }
     if told.varies {
         fields.push(("vary".to_owned(), "Accept-Language".to_owned()));
     }
