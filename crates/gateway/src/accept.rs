@@ -67,6 +67,16 @@ impl Codings {
 /// A weight in thousandths; 0 means refused (RFC 9110 §12.4.2).
 type Weight = u16;
 
+/// How browsers and libraries spell the field, with what that says of zstd, br and gzip: most
+/// requests are told by one comparison.
+const USUAL: [(&[u8], [Weight; 3]); 5] = [
+    (b"gzip, deflate, br, zstd", [1000, 1000, 1000]),
+    (b"gzip, deflate, br", [0, 1000, 1000]),
+    (b"gzip, deflate", [0, 0, 1000]),
+    (b"gzip, br", [0, 1000, 1000]),
+    (b"gzip", [0, 0, 1000]),
+];
+
 /// What a request accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Accepted {
@@ -78,7 +88,13 @@ pub struct Accepted {
 impl Accepted {
     /// Reads a request's fields.
     pub fn of(head: &Head<'_>) -> Self {
-        Self::read(head.all("accept-encoding"))
+        let mut lines = head.all("accept-encoding");
+        let (first, second) = (lines.next(), lines.next());
+        let usual = |line| USUAL.iter().find(|(text, _)| *text == line);
+        match first.filter(|_| second.is_none()).and_then(usual) {
+            Some((_, weights)) => Self { weights: *weights, identity: 0 },
+            None => Self::read(first.into_iter().chain(second).chain(lines)),
+        }
     }
 
     /// Reads the lines of the field; what is malformed counts as refused.

@@ -1,6 +1,6 @@
 //! Claims about what is read of `Accept-Encoding`.
 
-use super::{Accepted, Coding, Codings};
+use super::{Accepted, Coding, Codings, USUAL};
 
 fn accepted(field: &str) -> Accepted {
     Accepted::read(field.split('|').map(str::as_bytes))
@@ -102,4 +102,11 @@ fn a_hundred_thousand_spellings_are_four_classes() {
         classes.insert(accepted.class());
     }
     assert_eq!(classes.len(), 4, "{classes:?}");
+}
+
+#[test]
+fn what_is_known_by_heart_is_what_would_be_read() {
+    for (text, weights) in USUAL {
+        assert_eq!(Accepted { weights, identity: 0 }, Accepted::read([text].into_iter()));
+    }
 }

@@ -17,13 +17,14 @@ use crate::accept::Coding;
 /// Level of zstd.
 const ZSTD_LEVEL: i32 = 3;
 /// Level of gzip for what is kept, and for what is not.
-const GZIP_LEVELS: [u32; 2] = [6, 4];
+const GZIP_LEVELS: [u32; 2] = [6, 3];
 /// Quality of brotli for what is kept, and for what is not.
 const BR_LEVELS: [i32; 2] = [5, 2];
 /// Window of streams, as a power of two.
 const STREAM_WINDOW_LOG: u32 = 17;
-/// Smallest and largest window of whole bodies in brotli, as powers of two.
-const BR_WINDOW_LOGS: (u32, u32) = (16, 22);
+/// Smallest and largest window of whole bodies in brotli, as powers of two. Below 17 it takes
+/// another way that costs milliseconds however short the body.
+const BR_WINDOW_LOGS: (u32, u32) = (17, 22);
 
 thread_local! {
     /// One context a thread: making one costs as much as encoding 4 KB.

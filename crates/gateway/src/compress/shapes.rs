@@ -6,8 +6,9 @@
 //! in the cache's bytes. A body that names each request's decision is made once for each decision
 //! that asks.
 //!
-//! The first who asks gets the quickest coding it likes best; brotli, the smallest and slowest,
-//! is made behind the clients' backs for entries that are asked for often.
+//! The first who asks gets the quickest coding it likes best; brotli, mostly the smallest and always
+//! the slowest, is made behind the clients' backs for entries that are asked for often. Of what has
+//! been made a client gets the smallest.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -87,16 +88,22 @@ impl Shapes {
         }
     }
 
-    /// The answer in the coding that serves these likings best, when it has been made.
+    /// The smallest of what has been made among the codings that a request likes.
     fn chosen(&self, liked: Codings, decision: Decision) -> Option<&Shape> {
-        let made = |coding| self.made(coding, decision);
-        let smallest = liked.has(Coding::Br).then(|| made(Coding::Br)).flatten();
-        smallest.or_else(|| QUICKEST.into_iter().find(|c| liked.has(*c)).and_then(made))
+        let liked = Coding::ALL.into_iter().filter(|coding| liked.has(*coding));
+        let made = liked.filter_map(|coding| self.made(coding, decision));
+        made.min_by_key(|shape| shape.body.len())
     }
 
     /// The answer in a coding, when it has been made.
     fn made(&self, coding: Coding, decision: Decision) -> Option<&Shape> {
         self.slot(coding, decision).made.get()?.as_deref()
+    }
+
+    /// Whether nothing is left to be made, whatever a request likes.
+    fn is_complete(&self, decision: Decision) -> bool {
+        let is_settled = |coding: &Coding| self.slot(*coding, decision).made.get().is_some();
+        Coding::ALL.iter().filter(|coding| self.offered.has(**coding)).all(is_settled)
     }
 
     /// What is to be made for these likings, and whether a request may wait for it.
@@ -112,6 +119,7 @@ impl Shapes {
         }
         let is_popular = likes_br
             && !is_settled(Coding::Br)
+            && !self.slot(Coding::Br, decision).claimed.load(Ordering::Relaxed)
             && self.uses.fetch_add(1, Ordering::Relaxed) >= POPULAR_USES;
         is_popular.then_some((Coding::Br, false))
     }
@@ -155,7 +163,7 @@ impl Shapes {
     }
 }
 
-/// The answer in the coding that a request likes best, when it has been made.
+/// The answer in the coding that serves a request best, when one has been made.
 pub fn chosen<'e>(head: &Head<'_>, entry: &'e Entry, decision: Decision) -> Option<&'e Shape> {
     let shapes = entry.shapes.as_ref()?;
     shapes.chosen(wanted(head, shapes.offered, decision), decision)
@@ -191,6 +199,9 @@ pub fn inherit(entry: &Entry, from: &Entry) {
 /// Has an entry's answer made in the coding that a request likes, unless it has been.
 pub async fn ready(edge: &Rc<Edge>, entry: &Arc<Entry>, head: &Head<'_>, decision: Decision) {
     let Some(shapes) = &entry.shapes else { return };
+    if shapes.is_complete(decision) {
+        return;
+    }
     if let Some(lacking) = shapes.lacking(wanted(head, shapes.offered, decision), decision) {
         // Boxed, so that those who find it made carry no room for the making.
         Box::pin(obtain(edge, entry, decision, lacking)).await;
@@ -240,8 +251,8 @@ async fn obtain(
 fn cost(coding: Coding, bytes: usize) -> Duration {
     let ns_per_byte = match coding {
         Coding::Zstd => 4,
-        Coding::Gzip => 20,
-        Coding::Br => 45,
+        Coding::Gzip => 13,
+        Coding::Br => 25,
     };
     Duration::from_nanos(bytes as u64 * ns_per_byte)
 }

@@ -108,8 +108,8 @@ fn the_client_says_which_coding_it_gets() {
 
 #[test]
 fn what_is_asked_for_often_is_made_smaller_behind_the_clients_backs() {
-    let body = json(20_000);
-    let origin = origin(&body);
+    let body = include_str!("compression.rs");
+    let origin = origin(body);
     let served = before(&origin, "cache = {}");
     let first = served.get_with("/", &[ALL]);
     assert_eq!(first.header("content-encoding"), Some("zstd"));
