@@ -28,7 +28,7 @@ enum Fault {
     StallBeforeHead,
     CloseAfter(usize),
     StallAfter(usize),
-    Raw(Vec<u8>, After),
+    Raw(Vec<u8>),
 }
 
 /// What becomes of the connection after an answer.
@@ -116,12 +116,7 @@ impl OriginReply {
 
     /// Sends these bytes instead of an answer, then closes.
     pub fn raw(self, bytes: impl Into<Vec<u8>>) -> OriginReply {
-        self.with(Fault::Raw(bytes.into(), After::Close))
-    }
-
-    /// Sends these bytes instead of an answer, then waits for the next request.
-    pub fn raw_and_go_on(self, bytes: impl Into<Vec<u8>>) -> OriginReply {
-        self.with(Fault::Raw(bytes.into(), After::KeepAlive))
+        self.with(Fault::Raw(bytes.into()))
     }
 
     /// Sends these bytes ahead of the answer and of its gate: interim responses.
@@ -141,10 +136,10 @@ impl OriginReply {
         let (sent, after) = match &self.fault {
             Fault::CloseBeforeHead => return Ok(After::Close),
             Fault::StallBeforeHead => return Ok(After::Stall),
-            Fault::Raw(bytes, after) => {
+            Fault::Raw(bytes) => {
                 to.write_all(bytes)?;
                 to.flush()?;
-                return Ok(*after);
+                return Ok(After::Close);
             }
             Fault::CloseAfter(bytes) => (&body[..body.len().min(*bytes)], After::Close),
             Fault::StallAfter(bytes) => (&body[..body.len().min(*bytes)], After::Stall),
