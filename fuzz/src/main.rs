@@ -41,6 +41,8 @@ mod folders {
     use anyhow::{Context, Result, bail};
     use fuzz::{TARGETS, Target, corpus};
 
+    const PACKED_BYTES_MAX: usize = 200;
+
     /// `list`, `unpack TARGET FOLDER`, `pack TARGET FOLDER`.
     pub fn run(arguments: &[String]) -> Result<()> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -75,15 +77,20 @@ mod folders {
         token.bytes().map(shown).collect()
     }
 
+    /// Writes what is in the folder and was not written by hand; long inputs slow every run.
     fn pack(target: &Target, folder: &Path) -> Result<()> {
-        let file = Path::new("fuzz/corpus").join(format!("{}.txt", target.name));
-        let before = fs::read_to_string(&file).context("in the root of the repository?")?;
+        let file = Path::new("fuzz/corpus/found").join(format!("{}.txt", target.name));
+        let written = target.written();
         let mut inputs = Vec::new();
         for entry in fs::read_dir(folder)? {
-            inputs.push(fs::read(entry?.path())?);
+            let input = fs::read(entry?.path())?;
+            if input.len() <= PACKED_BYTES_MAX && !written.contains(&input) {
+                inputs.push(input);
+            }
         }
         println!("target `{}`: {} inputs", target.name, inputs.len());
-        fs::write(&file, corpus::render(&before, &inputs))?;
+        let text = corpus::render("# Found by `cargo xtask fuzz --keep`.", &inputs);
+        fs::write(&file, text).context("in the root of the repository?")?;
         Ok(())
     }
 }

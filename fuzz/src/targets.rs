@@ -1,5 +1,6 @@
 //! The targets by name, each with its corpus and the words of its grammar.
 
+mod accept;
 mod chunked;
 mod date;
 mod demand;
@@ -7,6 +8,7 @@ mod filter;
 mod framing;
 mod freshness;
 mod head;
+mod key;
 mod line;
 mod path;
 mod query;
@@ -25,13 +27,22 @@ pub struct Target {
     pub run: fn(&[u8]),
     /// Words of the grammar, for engines that change inputs.
     pub tokens: &'static [&'static str],
-    corpus: &'static str,
+    written: &'static str,
+    found: &'static str,
 }
 
 impl Target {
-    /// The inputs to begin with.
+    /// The inputs to begin with: those that somebody thought of.
+    pub fn written(&self) -> Vec<Vec<u8>> {
+        crate::corpus::parse(self.written).expect("a corpus in the repository can be read")
+    }
+
+    /// Those, and the ones that libFuzzer found to reach more.
     pub fn corpus(&self) -> Vec<Vec<u8>> {
-        crate::corpus::parse(self.corpus).expect("a corpus in the repository can be read")
+        let found = crate::corpus::parse(self.found);
+        let mut corpus = self.written();
+        corpus.extend(found.expect("a corpus in the repository can be read"));
+        corpus
     }
 }
 
@@ -41,13 +52,15 @@ macro_rules! target {
             name: stringify!($module),
             run: $module::run,
             tokens: $module::TOKENS,
-            corpus: include_str!(concat!("../corpus/", stringify!($module), ".txt")),
+            written: include_str!(concat!("../corpus/", stringify!($module), ".txt")),
+            found: include_str!(concat!("../corpus/found/", stringify!($module), ".txt")),
         }
     };
 }
 
 /// Every target.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 17] = [
+    target!(accept),
     target!(chunked),
     target!(date),
     target!(demand),
@@ -55,6 +68,7 @@ pub const TARGETS: [Target; 15] = [
     target!(framing),
     target!(freshness),
     target!(head),
+    target!(key),
     target!(line),
     target!(path),
     target!(query),

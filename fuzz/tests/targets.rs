@@ -19,6 +19,11 @@ fn hold(name: &str) {
 }
 
 #[test]
+fn a_coding_that_was_refused_is_not_given() {
+    hold("accept");
+}
+
+#[test]
 fn a_chunked_body_means_the_same_however_it_arrives() {
     hold("chunked");
 }
@@ -51,6 +56,11 @@ fn an_answer_is_never_fresh_for_longer_than_stated() {
 #[test]
 fn an_accepted_head_can_be_read_in_one_way_only() {
     hold("head");
+}
+
+#[test]
+fn two_requests_of_one_key_ask_for_one_thing() {
+    hold("key");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! `-Cpasses=sancov-module` puts the counters in that libFuzzer reads; no sanitizer, and with them
 //! no nightly, is needed: what is looked for are broken properties, in safe code. New inputs stay
-//! in `target/fuzz/corpus`; `--keep` puts the fewest that cover as much into `fuzz/corpus`.
+//! in `target/fuzz/corpus`; `--keep` puts the fewest that cover as much into `fuzz/corpus/found`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

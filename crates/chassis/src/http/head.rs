@@ -336,6 +336,9 @@ fn check_target(method: &str, target: &str) -> Result<(), Malformed> {
     if authority.is_empty() || !host_is_plain(authority.as_bytes()) {
         return Err(Malformed::Bad("the request target names no plain host"));
     }
+    if rest[authority.len()..].starts_with('?') {
+        return Err(Malformed::Bad("the request target has a query, but no path"));
+    }
     Ok(())
 }
 

@@ -98,6 +98,7 @@ fn a_target_is_a_path_or_a_url_without_fragment_or_user() {
         ("GET ftp://x/", 400, ""),
         ("GET http:///p", 400, ""),
         ("GET http://user@x/", 400, ""),
+        ("GET http://x?q", 400, ""),
         ("GET /p#fragment", 400, ""),
         ("GET  /p", 400, ""),
         ("CONNECT x:80", 501, ""),

@@ -1,0 +1,53 @@
+//! Codings that a client accepts: it is given none that it refused, and what stands for its field
+//! says the same as the field (RFC 9110 §12.5.3).
+
+use chassis::http::fuzzing::read_head;
+use gateway::fuzzing::{Accepted, Coding, Codings};
+
+pub const TOKENS: &[&str] = &[
+    "accept-encoding: ",
+    "gzip",
+    "br",
+    "zstd",
+    "x-gzip",
+    "identity",
+    "*",
+    ";q=0",
+    ";q=0.5",
+    ";q=1.000",
+    "; Q=0.001",
+    ", ",
+    "deflate",
+    "\naccept-encoding: br;q=0",
+];
+
+pub fn run(input: &[u8]) {
+    read_head(&super::request(input), |head| {
+        let Ok(Some((head, _))) = head else { return };
+        let accepted = Accepted::of(&head);
+        let lines: Vec<&[u8]> = head.all("accept-encoding").collect();
+        assert_eq!(accepted, Accepted::read(lines.iter().copied()), "a usual spelling misread");
+        for coding in Coding::ALL {
+            let liked = accepted.best(Codings::ALL).has(coding);
+            assert!(!liked || accepted.takes(coding), "liked but refused");
+            assert!(!accepted.takes(coding) || is_named(&lines, coding), "taken but not named");
+        }
+        let class = accepted.class();
+        let again = Accepted::read([class.as_bytes()].into_iter());
+        assert_eq!(again.class(), class, "a class stands for another");
+        for coding in Coding::ALL {
+            assert!(!again.takes(coding) || accepted.takes(coding), "the class takes more");
+        }
+    });
+}
+
+/// Whether any line names the coding, or everything, without a weight of nought behind it.
+fn is_named(lines: &[&[u8]], coding: Coding) -> bool {
+    let members = lines.iter().flat_map(|line| line.split(|b| *b == b','));
+    members.into_iter().any(|member| {
+        let member = String::from_utf8_lossy(member).to_ascii_lowercase();
+        let mut parts = member.split(';').map(str::trim);
+        let name = parts.next().unwrap_or("").trim_start_matches("x-");
+        (name == coding.name() || name == "*") && parts.next() != Some("q=0")
+    })
+}
