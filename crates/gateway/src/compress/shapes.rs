@@ -6,9 +6,9 @@
 //! in the cache's bytes. A body that names each request's decision is made once for each decision
 //! that asks.
 //!
-//! The first who asks gets the quickest coding it likes best; brotli, mostly the smallest and always
-//! the slowest, is made behind the clients' backs for entries that are asked for often. Of what has
-//! been made a client gets the smallest.
+//! The first who asks gets the quickest coding it likes best; brotli, mostly the smallest and
+//! always the slowest, is made behind the clients' backs for entries that are asked for often. Of
+//! what has been made a client gets the smallest.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -56,7 +56,7 @@ pub struct Shapes {
     /// By coding and, where the body names the decision, by decision.
     slots: Box<[Slot]>,
     uses: AtomicU32,
-    /// Bytes of what was made.
+    /// Bytes of what was made, and of this.
     bytes: AtomicU64,
     /// The part of them that the cache has counted; changed under its lock alone.
     counted: AtomicU64,
@@ -77,12 +77,15 @@ impl Shapes {
     /// Nothing made yet; `spliced` when the body names each request's decision.
     pub fn new(offered: Codings, spliced: bool) -> Self {
         let decisions = if spliced { Decision::ALL.len() } else { 1 };
+        let slots: Box<[Slot]> =
+            (0..Coding::ALL.len() * decisions).map(|_| Slot::default()).collect();
+        let bytes = (size_of::<Self>() + size_of_val(&*slots)) as u64;
         Self {
             offered,
-            slots: (0..Coding::ALL.len() * decisions).map(|_| Slot::default()).collect(),
+            slots,
             uses: AtomicU32::new(0),
-            bytes: AtomicU64::new(0),
-            counted: AtomicU64::new(0),
+            bytes: AtomicU64::new(bytes),
+            counted: AtomicU64::new(bytes),
             home: OnceLock::new(),
             ended: Notify::new(),
         }
