@@ -195,6 +195,9 @@ pub struct CacheConfig {
     pub client_directives: Option<String>,
     /// Stores personalised answers too, one per user; default false.
     pub per_user: Option<bool>,
+    /// Stores answers on disk too, where they outlive a restart; needs `[cache] disk`. A user's own
+    /// answer, and one that sets a cookie, stays in memory. Default false.
+    pub disk: Option<bool>,
     /// Longest body that is stored; default `4MB`.
     pub body_bytes_max: Option<String>,
     /// Sends `Surrogate-Key` and `Cache-Tag` on to clients, for a cache between here and them;
@@ -284,6 +287,20 @@ pub struct CorsConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {
     /// Bytes of memory; default `256MB`. At the bound the entries asked for least make room.
+    pub bytes: Option<String>,
+    /// A second tier on disk, for routes with `cache.disk`.
+    pub disk: Option<DiskConfig>,
+}
+
+/// The second tier: stored answers on disk.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DiskConfig {
+    /// Folder, which belongs to this process alone; default `data/cache`. When it cannot be used,
+    /// answers are served from memory alone, and an alarm is raised.
+    pub dir: Option<String>,
+    /// Bytes of it; default `10GB`. At the bound the oldest answers make room, and only what comes
+    /// a second time is written.
     pub bytes: Option<String>,
 }
 

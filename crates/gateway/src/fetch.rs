@@ -17,8 +17,9 @@ use http::header::{self, HeaderName, HeaderValue};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::cache::{Entry, KeyBytes};
+use crate::cache::{Entry, FieldNames, KeyBytes};
 use crate::compress::shapes;
+use crate::disk;
 use crate::entry::Whole;
 use crate::error::{FetchError, Refusal};
 use crate::flight::{Landing, Lease};
@@ -45,6 +46,8 @@ pub enum Brought {
     Purged(Arc<Entry>),
     /// The stale answer, because the upstream failed.
     Stale(Arc<Entry>),
+    /// An answer from disk, everybody's.
+    Recalled(Arc<Entry>),
     /// An answer for this request alone.
     Own(Own),
 }
@@ -93,15 +96,21 @@ enum Body {
     Incoming(UpstreamBody),
 }
 
-/// Fetches, stores what may be stored, ends the flight, delivers.
-pub async fn fly(edge: Rc<Edge>, order: Order, lease: Option<Lease>, handover: Option<Handover>) {
+/// Brings the answer back from disk or fetches it, stores what may be stored, ends the flight,
+/// delivers.
+pub async fn fly(
+    edge: Rc<Edge>,
+    mut order: Order,
+    lease: Option<Lease>,
+    handover: Option<Handover>,
+) {
     let gateway = Arc::clone(&edge.gateway);
     let route = &gateway.plan.routes[order.route];
-    let outcome = match timeout(route.lease, obtain(&edge, route, &order)).await {
+    let outcome = match timeout(route.lease, bring(&edge, route, &mut order)).await {
         Ok(outcome) => outcome,
         Err(_) => Err(failed(&edge, FetchError::Timeout)),
     };
-    judge_stale(&edge, &order, &outcome);
+    judge_stale(&edge, route, &order, &outcome);
     remember(&edge, (route, &order), &outcome, lease.is_some());
     let outcome = or_stale(outcome, &order);
     if let Some(lease) = lease {
@@ -153,6 +162,9 @@ fn landing(outcome: &Result<Delivery, Refusal>, route: &Route) -> Landing {
             brought: Brought::Stored(entry) | Brought::Purged(entry) | Brought::Stale(entry),
             ..
         }) => Landing::Shared(Arc::clone(entry)),
+        Ok(Delivery { brought: Brought::Recalled(entry), .. }) => {
+            Landing::Recalled(Arc::clone(entry))
+        }
         Err(Refusal::Model(..) | Refusal::Body(..)) => Landing::NotShared,
         Err(Refusal::Fetch(error)) => Landing::Failed(*error),
         Err(_) => Landing::Failed(FetchError::Abandoned),
@@ -160,11 +172,11 @@ fn landing(outcome: &Result<Delivery, Refusal>, route: &Route) -> Landing {
 }
 
 /// Forgets a stale entry whose successor may not be stored; holds off after a failure.
-fn judge_stale(edge: &Edge, order: &Order, outcome: &Result<Delivery, Refusal>) {
+fn judge_stale(edge: &Edge, route: &Route, order: &Order, outcome: &Result<Delivery, Refusal>) {
     let Some(stale) = &order.stale else { return };
     match outcome {
         Ok(Delivery { brought: Brought::Own(own), .. }) => match own.status {
-            200..400 | 404 | 410 => edge.gateway.cache.remove(&order.key),
+            200..400 | 404 | 410 => edge.gateway.forget(route, &order.key),
             _ => stale.hold_off(Instant::now()),
         },
         Ok(_) => {}
@@ -211,6 +223,16 @@ fn or_stale(outcome: Result<Delivery, Refusal>, order: &Order) -> Result<Deliver
     }
     let brought = Brought::Stale(Arc::clone(stale));
     Ok(Delivery { brought, times: [Duration::ZERO; 3], shown: None })
+}
+
+async fn bring(edge: &Rc<Edge>, route: &Route, order: &mut Order) -> Result<Delivery, Refusal> {
+    match disk::recall(&edge.gateway, route, order).await {
+        Some(entry) => {
+            let brought = Brought::Recalled(entry);
+            Ok(Delivery { brought, times: [Duration::ZERO; 3], shown: None })
+        }
+        None => obtain(edge, route, order).await,
+    }
 }
 
 /// Asks, and stores the answer when it may be stored.
@@ -278,13 +300,15 @@ fn store(
     };
     let entry = Entry::new(whole, lifetime, begun);
     order.stale.iter().for_each(|stale| shapes::inherit(&entry, stale));
+    let names: FieldNames = names.into();
+    disk::keep(&edge.gateway, route, order, (&names, &entry), stamp);
     let base = &order.key[..order.base_length];
     let cache = &edge.gateway.cache;
     let verdict = if names.is_empty() {
         cache.store(base, Arc::clone(&entry), stamp)
     } else {
         let value = |name: &str, key: &mut KeyBytes| order.append_selecting(name, key);
-        cache.store_variant(base, (names.into(), value), Arc::clone(&entry), stamp)
+        cache.store_variant(base, (names, value), Arc::clone(&entry), stamp)
     };
     let brought = match verdict {
         Verdict::Good => Brought::Stored(entry),

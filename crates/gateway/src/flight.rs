@@ -24,6 +24,8 @@ const SHARDS: usize = 64;
 pub enum Landing {
     /// With an answer that everybody may have.
     Shared(Arc<Entry>),
+    /// With an answer from disk, which may be older than a waiter demands.
+    Recalled(Arc<Entry>),
     /// With an answer that is the leader's alone: the others fetch for themselves, in parallel.
     NotShared,
     /// Without an answer: one waiter takes over.

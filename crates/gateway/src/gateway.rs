@@ -13,11 +13,12 @@ use chassis::WorkPool;
 use metrics::Registry;
 
 use crate::cache::Cache;
+use crate::disk::{self, DiskStatus, DiskTier};
 use crate::flight::Flights;
 use crate::metrics::GatewayMetrics;
-use crate::plan::Plan;
+use crate::plan::{Plan, Route};
 use crate::ports::{Compute, Profiles, Record};
-use crate::purge::Wanted;
+use crate::purge::{Area, Wanted};
 use crate::rollout::Rollout;
 use crate::trace::Trace;
 use crate::unstorable::Unstorable;
@@ -32,6 +33,8 @@ pub struct Gateway {
     pub plan: Plan,
     /// Stored answers.
     pub cache: Cache,
+    /// Stored answers on disk.
+    pub disk: Option<DiskTier>,
     /// Fetches under way.
     pub flights: Arc<Flights>,
     /// Keys whose answers could not be stored.
@@ -65,7 +68,9 @@ impl Gateway {
         compute: Option<Arc<dyn Compute>>,
         work: WorkPool,
     ) -> Arc<Self> {
+        let disk = plan.disk.clone().and_then(|plan| DiskTier::open(plan, registry));
         Arc::new(Self {
+            disk,
             cache: Cache::new(plan.cache_bytes_max),
             unstorable: Unstorable::default(),
             flights: Flights::new(plan.waiters_max, plan.waiters_per_key_max),
@@ -89,6 +94,26 @@ impl Gateway {
 }
 
 impl Gateway {
+    /// What the cache on disk tells of itself, when there is one.
+    pub fn disk_status(&self) -> Option<DiskStatus> {
+        self.disk.as_ref().map(DiskTier::status)
+    }
+
+    /// Forgets what is stored under a key, in memory and on disk.
+    pub fn forget(&self, route: &Route, key: &[u8]) {
+        disk::forget(self, route, key);
+        self.cache.remove(key);
+    }
+
+    /// Purges areas in memory, and on disk a moment later; returns the number of entries in memory.
+    pub fn forget_areas(&self, areas: &[Area], soft: bool) -> usize {
+        let count = self.cache.purge(areas, soft);
+        if let Some(disk) = &self.disk {
+            disk.purged(areas, soft, self.cache.purges.stamp());
+        }
+        count
+    }
+
     /// Purges what is wanted; returns the number of entries. Takes a while for many of them, so
     /// it is not for an I/O core.
     ///
@@ -96,7 +121,10 @@ impl Gateway {
     /// What is wrong with the wish, in words; nothing is purged then.
     pub fn purge(&self, wanted: &Wanted) -> Result<usize, String> {
         let areas = wanted.areas(&self.plan)?;
-        let count = self.cache.purge(&areas, wanted.soft);
+        let count = self.forget_areas(&areas, wanted.soft);
+        if let Some(disk) = &self.disk {
+            disk.flush_purges();
+        }
         self.metrics.purged.add(count as u64);
         Ok(count)
     }

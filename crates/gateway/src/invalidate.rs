@@ -29,7 +29,7 @@ pub fn after(gateway: &Gateway, (route, arm): (&Route, usize), head: &Head<'_>, 
     let wanted = Wanted { urls, ..Wanted::default() };
     // What is no URL was none that could have been stored.
     if let Ok(areas) = wanted.areas(&gateway.plan) {
-        gateway.cache.purge(&areas, false);
+        gateway.forget_areas(&areas, false);
     }
 }
 

@@ -10,6 +10,7 @@ mod compress;
 pub mod config;
 mod decide;
 mod demand;
+mod disk;
 mod entry;
 mod error;
 mod fetch;
@@ -44,6 +45,7 @@ mod upgrade;
 mod upstream;
 mod user;
 
+pub use disk::{DiskPlan, DiskStatus};
 pub use gateway::{Edge, Gateway};
 pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{Plan, Sections};

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use crate::cache::{Entry, Found, KeyBytes};
 use crate::compress::shapes;
 use crate::demand::Demand;
+use crate::disk;
 use crate::error::{FetchError, Refusal};
 use crate::fetch::{self, Delivery};
 use crate::flight::{Join, Landing, Lease, Waiter};
@@ -23,7 +24,7 @@ use crate::gateway::Edge;
 use crate::order::{Order, asks_for_less};
 use crate::plan::{Coalesce, Route};
 use crate::purge::Verdict;
-use crate::request::{deliver, hit};
+use crate::request::{deliver, hit, recalled};
 use crate::respond::{self, Status};
 use crate::trace::Trace;
 
@@ -72,7 +73,7 @@ impl Miss {
             }
             return hit(entry, head, reply, trace, (now, CacheResult::Stale));
         }
-        if self.demand.only_if_cached {
+        if self.demand.only_if_cached && !route.is_on_disk() {
             return Err(Refusal::NotCached);
         }
         let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
@@ -81,6 +82,14 @@ impl Miss {
             || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
         let order = Order::new(head, route, trace, Bytes::new())?;
         let mut order = order.stored_as(route, self.key, self.base_length, stale);
+        order.recall = order.stale.is_none().then_some(self.demand);
+        if self.demand.only_if_cached {
+            let entry = disk::recall(&edge.gateway, route, &mut order).await;
+            let entry = entry.ok_or(Refusal::NotCached)?;
+            shapes::ready(edge, &entry, head, trace.decision).await;
+            recalled(&entry, head, reply, trace);
+            return Ok(());
+        }
         if !alone && is_hopeless(edge, route, &order, now) {
             (alone, why) = (true, "miss; detail=hit-for-miss");
             if order.stale.is_none() && route.personalise.is_none() && asks_for_less(head) {
@@ -91,6 +100,10 @@ impl Miss {
             End::Shared(entry) => {
                 shapes::ready(edge, &entry, head, trace.decision).await;
                 collapsed(reply, head, &entry, (trace, why));
+            }
+            End::Recalled(entry) => {
+                shapes::ready(edge, &entry, head, trace.decision).await;
+                recalled(&entry, head, reply, trace);
             }
             End::Delivered(delivery) => deliver(delivery, edge, head, (reply, trace), why),
         }
@@ -103,6 +116,8 @@ impl Miss {
 enum End {
     /// With the answer to another request.
     Shared(Arc<Entry>),
+    /// With an answer from disk that another request looked for.
+    Recalled(Arc<Entry>),
     /// With what its own fetch brought.
     Delivered(Delivery),
 }
@@ -125,7 +140,8 @@ async fn bring(
         let stamp = edge.gateway.cache.purges.stamp();
         match edge.gateway.flights.join(&order.key, attempt, stamp) {
             Join::Lead(lease) => {
-                if let Some(entry) = landed_meanwhile(edge, &order) {
+                let landed = landed_meanwhile(edge, &order);
+                if let Some(entry) = landed.filter(|entry| !is_too_old(route, &order, entry)) {
                     lease.land(Landing::Shared(Arc::clone(&entry)));
                     return Ok(End::Shared(entry));
                 }
@@ -145,6 +161,13 @@ async fn bring(
                             return Ok(End::Shared(entry));
                         }
                     }
+                    Next::Recalled(entry) => match variant(edge, head, &mut order, entry) {
+                        Some(entry) if is_too_old(route, &order, &entry) => {
+                            (order.stale, order.recall) = (Some(entry), None);
+                        }
+                        Some(entry) => return Ok(End::Recalled(entry)),
+                        None => {}
+                    },
                     Next::Alone => alone = true,
                     Next::TakeOver(next) => attempt = next,
                 }
@@ -168,9 +191,16 @@ fn is_hopeless(edge: &Edge, route: &Route, order: &Order, now: Instant) -> bool 
     route.coalesce == Coalesce::On && edge.gateway.unstorable.holds(order.kind(route), now)
 }
 
+/// Whether an entry that came to memory meanwhile may be from disk, and older than is demanded.
+fn is_too_old(route: &Route, order: &Order, entry: &Entry) -> bool {
+    let accepts = |demand: Demand| demand.accepts_unconfirmed(entry, Instant::now());
+    route.is_on_disk() && !order.recall.is_none_or(accepts)
+}
+
 /// What a waiter does when its flight has ended.
 enum Next {
     Shared(Arc<Entry>),
+    Recalled(Arc<Entry>),
     Alone,
     TakeOver(u32),
 }
@@ -186,6 +216,7 @@ async fn wait(
     match waiter.landed(deadline).await {
         None => Err(Refusal::WaitedTooLong),
         Some(Landing::Shared(entry)) => Ok(Next::Shared(entry)),
+        Some(Landing::Recalled(entry)) => Ok(Next::Recalled(entry)),
         Some(Landing::NotShared) => Ok(Next::Alone),
         Some(Landing::Failed(_)) if route.coalesce == Coalesce::Strict => {
             Err(Refusal::Fetch(FetchError::Shared))
@@ -205,7 +236,7 @@ fn unless_purged(
 ) -> Next {
     let purges = &edge.gateway.cache.purges;
     match next {
-        Next::Shared(entry)
+        Next::Shared(entry) | Next::Recalled(entry)
             if flown < asked && purges.verdict(flown, key, &entry.tags) != Verdict::Good =>
         {
             match attempt + 1 < FLIGHTS_MAX {

@@ -19,6 +19,7 @@ use http_body_util::Full;
 use crate::accept::Accepted;
 use crate::cache::{Entry, KeyBytes, append_selecting};
 use crate::compress::tags;
+use crate::demand::Demand;
 use crate::entry::{connection_options, is_hop_by_hop};
 use crate::error::Refusal;
 use crate::freshness::Asked;
@@ -58,6 +59,8 @@ pub struct Order {
     pub base_length: usize,
     /// An entry that the answer replaces.
     pub stale: Option<Arc<Entry>>,
+    /// What is demanded of an answer from disk; `None` when none is looked for there.
+    pub recall: Option<Demand>,
     /// Why this answer.
     pub decision: Decision,
     /// Id of the request, or of the refresh.
@@ -114,6 +117,7 @@ impl Order {
             key: KeyBytes::new(),
             base_length: 0,
             stale: None,
+            recall: None,
             decision: trace.decision,
             id: trace.id,
             news,

@@ -16,9 +16,10 @@ use stdx::{ByteSize, Span};
 use crate::accept::{Coding, Codings};
 use crate::compress::Compression;
 use crate::config::{
-    CacheConfig, CompressConfig, CorsConfig, HealthConfig, LimitsConfig, PersonaliseConfig,
-    RetryConfig, RouteConfig, StoreConfig, ToConfig, UpstreamConfig,
+    CacheConfig, CompressConfig, CorsConfig, DiskConfig, HealthConfig, LimitsConfig,
+    PersonaliseConfig, RetryConfig, RouteConfig, StoreConfig, ToConfig, UpstreamConfig,
 };
+use crate::disk::{self, DiskPlan};
 use crate::freshness::{Policy, SetCookie};
 use crate::key::Rules;
 use crate::pattern::Pattern;
@@ -26,6 +27,9 @@ use crate::rollout::{Mode, Rollout};
 use crate::upgrade::Upgrade;
 use crate::upstream::{Balance, Health, HealthPlan, RetryBudget, Server, Upstream};
 use crate::user::UserSource;
+
+/// The smallest cache on disk: a few of the batches in which it is written.
+const DISK_BYTES_MIN: u64 = 16_000_000;
 
 /// Everything the gateway is to do.
 #[derive(Debug)]
@@ -36,6 +40,8 @@ pub struct Plan {
     pub routes: Vec<Route>,
     /// Bytes of the cache.
     pub cache_bytes_max: u64,
+    /// The cache on disk.
+    pub disk: Option<DiskPlan>,
     /// Requests a core under way beyond the cache.
     pub pending_max: usize,
     /// Waiters on one flight.
@@ -121,6 +127,8 @@ pub struct CachePlan {
     pub body_bytes_max: u64,
     /// Sends the fields that name tags on to clients.
     pub forward_tags: bool,
+    /// Stores on disk too, in the room of this route as it is configured.
+    pub disk: Option<u64>,
 }
 
 /// Whether identical requests share a fetch.
@@ -228,8 +236,13 @@ impl Plan {
         }
         check.at = "cache".to_owned();
         let cache_bytes_max = check.size("bytes", sections.cache.bytes, 256_000_000);
+        let disk = sections.cache.disk.map(|disk| check.disk(disk));
+        if disk.is_none() && routes.iter().any(Route::is_on_disk) {
+            check.wrong("disk", "a route stores on disk; say where, such as `disk = {}`");
+        }
         let limits = sections.limits;
         Self {
+            disk,
             upstreams,
             routes,
             cache_bytes_max,
@@ -239,6 +252,13 @@ impl Plan {
             connections_max: limits.connections_max.unwrap_or(50_000),
             user_bytes_max: limits.user_bytes_max.unwrap_or(100),
         }
+    }
+}
+
+impl Route {
+    /// Whether its answers are stored on disk too.
+    pub fn is_on_disk(&self) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.disk.is_some())
     }
 }
 
@@ -315,6 +335,7 @@ impl Check<'_, '_> {
         upstreams: &[Arc<str>],
         models: &[&str],
     ) -> Option<Route> {
+        let room = disk::room(&config);
         let path = self.required("path", config.path);
         let pattern = Pattern::parse(&path).map_err(|why| self.wrong("path", why)).ok();
         let collect = self.collect(config.collect, config.reply);
@@ -333,7 +354,7 @@ impl Check<'_, '_> {
         }
         let hold = self.span("hold", config.hold, 20_000);
         let hold = (coalesce == Coalesce::Strict).then_some(hold);
-        let mut cache = config.cache.map(|cache| self.cache(cache));
+        let mut cache = config.cache.map(|cache| self.cache(cache, room));
         if let Some(cache) = cache.as_mut().filter(|_| personalise.is_some()) {
             // Where users are known a cookie may be one's own, whatever the origin says.
             cache.policy.set_cookie = match cache.policy.set_cookie {
@@ -464,7 +485,15 @@ impl Check<'_, '_> {
         kind
     }
 
-    fn cache(&mut self, config: CacheConfig) -> CachePlan {
+    fn disk(&mut self, config: DiskConfig) -> DiskPlan {
+        let bytes = self.size("disk.bytes", config.bytes, 10_000_000_000);
+        if bytes < DISK_BYTES_MIN {
+            self.wrong("disk.bytes", "less than `16MB` is not worth a disk");
+        }
+        DiskPlan { dir: config.dir.unwrap_or_else(|| "data/cache".to_owned()).into(), bytes }
+    }
+
+    fn cache(&mut self, config: CacheConfig, room: u64) -> CachePlan {
         let guesses = [("on", true), ("off", false)];
         let heuristic = config.heuristic;
         let heuristic = heuristic.and_then(|text| self.one_of("cache.heuristic", &text, &guesses));
@@ -493,6 +522,7 @@ impl Check<'_, '_> {
             per_user: config.per_user.unwrap_or(false),
             body_bytes_max: self.size("cache.body_bytes_max", config.body_bytes_max, 4_000_000),
             forward_tags: config.forward_tags.unwrap_or(false),
+            disk: config.disk.unwrap_or(false).then_some(room),
         }
     }
 
@@ -662,6 +692,7 @@ impl CachePlan {
             per_user: false,
             body_bytes_max: 4_000_000,
             forward_tags: false,
+            disk: None,
         }
     }
 }

@@ -24,7 +24,7 @@ pub use wanted::Wanted;
 /// thousand such purges one in fifty is mistaken for purged.
 const PLACES: usize = 1 << 17;
 /// Purges of prefixes that are remembered; each is compared in turn.
-const PREFIXES_MAX: usize = 1 << 10;
+pub const PREFIXES_MAX: usize = 1 << 10;
 
 /// What a purge covers; every variant, arm and user's own answer with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,9 @@ pub enum Area {
     /// Every answer with this tag.
     Tag(Box<str>),
 }
+
+/// A host, any without one, and the beginning of path and query.
+pub type Prefix = (Option<Box<str>>, Box<str>);
 
 /// How far an answer is covered by purges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,6 +113,31 @@ impl Purges {
 }
 
 impl Records {
+    /// Records in which all up to this number is forgotten.
+    pub fn beginning_at(floor: u64) -> Self {
+        Self { last: floor, floor, ..Self::default() }
+    }
+
+    /// The number of the last.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Takes over the last purge at a place from an earlier life of the process.
+    pub fn resume_place(&mut self, place: u32, soft: bool, number: u64) {
+        self.last = self.last.max(number);
+        self.places.resize(PLACES, Last::default());
+        if let Some(last) = self.places.get_mut(place as usize) {
+            *(if soft { &mut last.soft } else { &mut last.hard }) = number;
+        }
+    }
+
+    /// Takes over a purge of a prefix; in the order of their numbers.
+    pub fn resume_prefix(&mut self, (host, start): Prefix, soft: bool, number: u64) {
+        self.last = self.last.max(number);
+        self.add_prefix(PrefixPurge { number, soft, host, start });
+    }
+
     /// Judges an answer whose fetch began at `stamp`.
     pub fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> Verdict {
         if self.last <= stamp {
@@ -130,21 +158,11 @@ impl Records {
     fn add(&mut self, area: &Area, soft: bool) {
         self.last += 1;
         let number = self.last;
-        let name = match area {
-            Area::Resource(host, target) => {
-                let host = host.as_deref().unwrap_or_default().as_bytes();
-                Resource { host, target: target.as_bytes() }.fingerprint()
-            }
-            Area::Tag(tag) => fingerprint(tag.as_bytes()),
-            Area::Prefix(host, start) => {
-                let (host, start) = (host.clone(), start.clone());
-                self.add_prefix(PrefixPurge { number, soft, host, start });
-                return;
-            }
-        };
-        self.places.resize(PLACES, Last::default());
-        let last = &mut self.places[place(name)];
-        *(if soft { &mut last.soft } else { &mut last.hard }) = number;
+        if let Area::Prefix(host, start) = area {
+            self.resume_prefix((host.clone(), start.clone()), soft, number);
+        } else if let Some(place) = area.place() {
+            self.resume_place(place, soft, number);
+        }
     }
 
     fn add_prefix(&mut self, purge: PrefixPurge) {
@@ -155,6 +173,21 @@ impl Records {
         {
             self.floor = self.floor.max(oldest.number);
         }
+    }
+}
+
+impl Area {
+    /// The place of its purges, the same in every process; `None` for a prefix.
+    pub fn place(&self) -> Option<u32> {
+        let fingerprint = match self {
+            Self::Resource(host, target) => {
+                let host = host.as_deref().unwrap_or_default().as_bytes();
+                Resource { host, target: target.as_bytes() }.fingerprint()
+            }
+            Self::Tag(tag) => fingerprint(tag.as_bytes()),
+            Self::Prefix(..) => return None,
+        };
+        Some(place(fingerprint) as u32)
     }
 }
 

@@ -135,6 +135,14 @@ pub fn hit(
     Ok(())
 }
 
+/// Answers from an entry that was brought back from disk.
+pub fn recalled(entry: &Entry, head: &Head<'_>, reply: &mut Reply, trace: &mut Trace) {
+    let now = Instant::now();
+    trace.cache = if entry.is_fresh(now) { CacheResult::Hit } else { CacheResult::Stale };
+    trace.ranked_by = entry.ranked_by;
+    respond::stored(reply, head, entry, (now, trace.decision), Status::Recalled);
+}
+
 /// The key under which an answer may be shared; `None` when the request goes past the cache.
 fn shared_key(route: &Route, head: &Head<'_>, trace: &Trace) -> Option<KeyBytes> {
     let cache = route.cache.as_ref()?;
@@ -277,6 +285,7 @@ pub fn deliver(
             trace.ranked_by = entry.ranked_by;
             respond::stored(reply, head, &entry, (Instant::now(), trace.decision), Status::Hit);
         }
+        Brought::Recalled(entry) => recalled(&entry, head, reply, trace),
         Brought::Own(own) => {
             if trace.cache == CacheResult::None {
                 trace.cache = CacheResult::Miss;

@@ -31,6 +31,8 @@ const GIF: &[u8] =
 pub enum Status {
     /// Answered from memory.
     Hit,
+    /// Answered from disk.
+    Recalled,
     /// Went on: why, whether the answer was stored, whether another request's fetch was shared.
     Forward {
         /// `fwd`
@@ -224,7 +226,7 @@ fn allow_origin(reply: &mut Reply, head: &Head<'_>, cors: &Cors) {
 fn cache_status(out: &mut Vec<u8>, status: Status, ttl: Option<i64>) {
     out.extend_from_slice(b"cache-status: tidegate");
     match status {
-        Status::Hit => out.extend_from_slice(b"; hit"),
+        Status::Hit | Status::Recalled => out.extend_from_slice(b"; hit"),
         Status::Forward { why, stored, collapsed } => {
             out.extend_from_slice(b"; fwd=");
             out.extend_from_slice(why.as_bytes());
@@ -239,6 +241,9 @@ fn cache_status(out: &mut Vec<u8>, status: Status, ttl: Option<i64>) {
     if let Some(ttl) = ttl {
         out.extend_from_slice(b"; ttl=");
         out.extend_from_slice(itoa::Buffer::new().format(ttl).as_bytes());
+    }
+    if status == Status::Recalled {
+        out.extend_from_slice(b"; detail=disk");
     }
     out.extend_from_slice(b"\r\n");
 }

@@ -11,6 +11,7 @@ mod credentials;
 mod decisions;
 mod demands;
 mod desync;
+mod disk;
 mod hopeless;
 mod interim;
 mod keys;
@@ -49,6 +50,7 @@ use crate::upstream::probe;
 struct Served {
     address: SocketAddr,
     gateway: Arc<Gateway>,
+    registry: Registry,
     users: Arc<Users>,
     journal: Journal,
     drain: Drain,
@@ -74,11 +76,12 @@ fn serve(text: &str) -> Served {
     let users = Arc::<Users>::default();
     let work = WorkPool::start(1, 16).unwrap();
     let profiles = Some(Arc::clone(&users) as Arc<dyn Profiles>);
-    let gateway = Gateway::new(plan, &Registry::default(), profiles, Some(Arc::new(Scorer)), work);
+    let registry = Registry::default();
+    let gateway = Gateway::new(plan, &registry, profiles, Some(Arc::new(Scorer)), work);
     let journal = Journal::default();
     let drain = Drain::default();
     let (address, thread) = start_core(&gateway, &journal, &drain);
-    Served { address, gateway, users, journal, drain, thread: Some(thread) }
+    Served { address, gateway, registry, users, journal, drain, thread: Some(thread) }
 }
 
 /// Starts a core of the gateway, with a port and a drain of its own.
@@ -165,7 +168,7 @@ impl Drop for Served {
 
 /// Waits until something holds; panics after [`PATIENCE`].
 #[track_caller]
-fn eventually(what: &str, holds: impl Fn() -> bool) {
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let until = Instant::now() + PATIENCE;
     while !holds() {
         assert!(Instant::now() < until, "waited in vain for {what}");

@@ -88,7 +88,8 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
         "version": env!("CARGO_PKG_VERSION"),
         "alarms": alarms(parts),
         "cache": { "entries": gateway.cache.entries(), "bytes": gateway.cache.bytes(),
-                   "bytes_max": gateway.plan.cache_bytes_max },
+                   "bytes_max": gateway.plan.cache_bytes_max,
+                   "disk": gateway.disk_status().map(|disk| disk_cache(&disk)) },
         "flights": { "count": gateway.flights.count(), "waiters": gateway.flights.waiting() },
         "upstreams": upstreams,
         "models": models,
@@ -119,6 +120,8 @@ fn alarms(parts: &Parts) -> Vec<String> {
     if let Some(journal) = &parts.journal {
         alarms.extend(journal.health().alarm.map(|alarm| format!("journal: {alarm}")));
     }
+    let disk = parts.gateway.disk_status().and_then(|disk| disk.fault);
+    alarms.extend(disk.map(|fault| format!("cache on disk: {fault}")));
     alarms.extend(parts.learned.alarm());
     alarms
 }
@@ -129,6 +132,13 @@ fn fault(file: &generation::Status) -> Option<String> {
     let path = format!("`{}`", file.path.display());
     let named = message.contains(&path);
     Some(if named { message.clone() } else { format!("{path}: {message}") })
+}
+
+fn disk_cache(disk: &gateway::DiskStatus) -> Value {
+    json!({
+        "dir": disk.dir.display().to_string(), "entries": disk.entries, "bytes": disk.bytes,
+        "bytes_max": disk.bytes_max, "waiting": disk.waiting, "fault": disk.fault,
+    })
 }
 
 fn upstream(upstream: &gateway::Upstream) -> Value {

@@ -185,7 +185,10 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         limits: document.section("limits"),
     };
     let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
-    let gateway = gateway::Plan::check(sections, &names, &mut document);
+    let mut gateway = gateway::Plan::check(sections, &names, &mut document);
+    if let Some(disk) = &mut gateway.disk {
+        disk.dir = root.join(&disk.dir);
+    }
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
     let public = address(&mut document, "listen.public", listen.public, "127.0.0.1:8080");
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
