@@ -218,3 +218,6 @@ fn multipart(reply: &Reply, body: &[u8]) -> Result<(), String> {
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
+
+#[cfg(test)]
+mod tests;
