@@ -27,6 +27,8 @@ pub struct Ask {
     pub route: Route,
     /// Host, path and query.
     pub url: String,
+    /// Number of the key.
+    pub key: u64,
     /// The language, `-` for none.
     pub language: &'static str,
     /// The user in the cookie.
@@ -67,6 +69,7 @@ impl Ask {
             cookie: dice.chance(40).then(|| dice.pick(&USERS)),
             authorised: dice.chance(8).then(|| dice.pick(&USERS)),
             codings: dice.chance(30).then(|| dice.pick(&CODINGS)),
+            key,
             ..Self::get(route, format!("{host}/{segment}/{key}?q={key}"))
         }
     }
@@ -78,6 +81,7 @@ impl Ask {
             method: "GET",
             route,
             url,
+            key: 0,
             language: "-",
             cookie: None,
             authorised: None,
@@ -118,6 +122,8 @@ impl Ask {
                 ask.directive = Some(dice.pick(&all));
             }
             82..87 => (ask.kind, ask.old) = ("HTTP/1.0", true),
+            // The first keys, which are asked for most, are never changed by clients.
+            _ if ask.key < KEYS / 3 => {}
             _ => ask.make_post(dice),
         }
         ask

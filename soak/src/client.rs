@@ -61,9 +61,10 @@ impl Visitor {
     /// Asks until told to stop.
     pub fn run(mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
-            match self.dice.below(100) {
-                0..3 => self.misbehave(),
-                3..5 => self.purge(),
+            match self.dice.below(1_000) {
+                0..30 => self.misbehave(),
+                // Seldom, for what is forgotten all the time is never old.
+                30..34 => self.purge(),
                 _ => self.converse(),
             }
             sleep(Duration::from_millis(self.dice.below(8)));
