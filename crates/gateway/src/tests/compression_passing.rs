@@ -1,6 +1,8 @@
 //! Claims about answers that are encoded as they pass, for one request alone.
 
-use testkit::{Client, Gate, Origin, OriginReply};
+use std::process::Command;
+
+use testkit::{Absent, Client, Gate, Origin, OriginReply, require, skip};
 
 use super::compression::{ALL, BR, GZIP, ZSTD, decoded, encodings, json};
 use super::{before, serve};
@@ -213,4 +215,33 @@ fn parts_and_heads_pass_as_they_are() {
     assert_eq!(head.header("content-length"), Some(&*body.len().to_string()));
     assert_eq!(head.header("vary"), Some("Accept-Encoding"));
     assert_eq!(encodings(&served), 0);
+}
+
+#[test]
+fn curl_reads_every_coding_stored_and_streamed() {
+    let Some(curl) = require("curl", Absent::Skip) else { return };
+    let version = Command::new(&curl).arg("--version").output().unwrap().stdout;
+    let version = String::from_utf8_lossy(&version).into_owned();
+    let body = json(4000);
+    let own = body.clone();
+    let origin = Origin::start(move |request| match request.path() {
+        "/stored" => plain_json(&own).header("Cache-Control", "max-age=60"),
+        _ => plain_json(&own).chunked(7000),
+    });
+    let served = before(&origin, "cache = {}");
+    for (coding, library) in [("gzip", "zlib"), ("br", "brotli"), ("zstd", "zstd")] {
+        if !version.contains(library) {
+            skip(&format!("curl was built without {library}"));
+            continue;
+        }
+        for path in ["stored", "streamed"] {
+            let url = format!("http://{}/{path}", served.address);
+            let accepted = format!("Accept-Encoding: {coding}");
+            let asking = ["-sS", "--compressed", "-H", &accepted, "-w", "%{size_download}", &url];
+            let said = Command::new(&curl).args(asking).output().unwrap();
+            let text = String::from_utf8(said.stdout).unwrap();
+            let bytes = text.strip_prefix(&body).unwrap_or_else(|| panic!("{coding} {path}"));
+            assert!(bytes.parse::<usize>().unwrap() * 2 < body.len(), "{coding} {path}: {bytes}");
+        }
+    }
 }
