@@ -30,8 +30,15 @@ use crate::tags::{TAG_BYTES, Tags};
 const OVERHEAD_BYTES: u64 = 320;
 /// Keys that a purge looks after before it lets others at their shard.
 const PURGED_AT_ONCE: usize = 64;
-/// Size of an entry assumed when the engine is laid out.
-const USUAL_BYTES: u64 = 4096;
+/// Size of an entry assumed when the engine is laid out: how many evicted keys it remembers.
+const USUAL_BYTES: u64 = 2048;
+/// Share of the memory for entries that proved themselves; measured (docs/DECISIONS.md).
+const HOT: f64 = 0.85;
+/// Evicted keys remembered, as a share of the entries.
+const GHOSTS: f64 = 1.0;
+/// Uses of an entry do not count until a hundredth of the cache has been replaced: a page that is
+/// asked for thrice within moments and never again has not proved itself.
+const YOUNG: u64 = 100;
 
 /// Time for which a stale entry is not fetched anew after that failed.
 const HOLD_OFF: Duration = Duration::from_secs(1);
@@ -42,11 +49,21 @@ pub type FieldNames = Arc<[Box<str>]>;
 /// A key under construction; usual ones need no heap.
 pub type KeyBytes = SmallVec<[u8; 192]>;
 
-/// Age in microseconds until which an entry is not fetched anew.
+/// A number noted on an entry that others share; a copy of the entry begins with the same.
 #[derive(Debug, Default)]
-pub struct HeldOff(AtomicU64);
+pub struct Noted(AtomicU64);
 
-impl Clone for HeldOff {
+impl Noted {
+    fn note(&self, number: u64) {
+        self.0.store(number, Ordering::Relaxed);
+    }
+
+    fn noted(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Clone for Noted {
     fn clone(&self) -> Self {
         Self(AtomicU64::new(self.0.load(Ordering::Relaxed)))
     }
@@ -89,8 +106,10 @@ pub struct Entry {
     pub open: bool,
     /// The same answer in other codings, when it may be encoded.
     pub shapes: Option<Arc<Shapes>>,
-    /// Until when it is not fetched anew.
-    pub held_off: HeldOff,
+    /// Age in microseconds until which it is not fetched anew.
+    pub held_off: Noted,
+    /// How many answers the cache must have stored before uses of this one count.
+    pub counts_from: Noted,
     /// By which it may be purged.
     pub tags: Tags,
 }
@@ -132,12 +151,12 @@ impl Entry {
     /// every request that finds the entry stale.
     pub fn hold_off(&self, now: Instant) {
         let until = (self.age(now) + HOLD_OFF).as_micros();
-        self.held_off.0.store(until as u64, Ordering::Relaxed);
+        self.held_off.note(until as u64);
     }
 
     /// Whether fetching it anew failed a moment ago.
     pub fn is_held_off(&self, now: Instant) -> bool {
-        self.age(now).as_micros() < u128::from(self.held_off.0.load(Ordering::Relaxed))
+        self.age(now).as_micros() < u128::from(self.held_off.noted())
     }
 }
 
@@ -233,6 +252,8 @@ impl Lifecycle<Key, Slot> for Evicting {
 #[derive(Debug)]
 pub struct Cache {
     engine: Engine<Key, Slot, ByBytes, Passing, Evicting>,
+    /// Slots stored so far.
+    stored: AtomicU64,
     hasher: RandomState,
     index: Index,
     /// What was purged.
@@ -282,10 +303,13 @@ impl Cache {
         let options = OptionsBuilder::new()
             .estimated_items_capacity((bytes_max / USUAL_BYTES).clamp(64, 1 << 22) as usize)
             .weight_capacity(bytes_max)
+            .hot_allocation(HOT)
+            .ghost_allocation(GHOSTS)
             .build()
             .expect("both capacities are given");
         Self {
             engine: Engine::with_options(options, ByBytes, Passing, Evicting),
+            stored: AtomicU64::new(0),
             hasher: RandomState::default(),
             index: Index::default(),
             purges: Purges::default(),
@@ -481,6 +505,10 @@ impl Cache {
         let mut evicted = SmallVec::new();
         let mut shard = self.index.lock(key.hash);
         shard.add(&key.bytes, slot.tags());
+        let stored = self.stored.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Slot::Entry(entry) = &slot {
+            entry.counts_from.note(stored + self.engine.len() as u64 / YOUNG);
+        }
         self.engine.insert_with_lifecycle(key, slot, &mut evicted);
         drop(shard);
         self.forget(evicted);
@@ -498,7 +526,14 @@ impl Cache {
     }
 
     fn get(&self, bytes: &[u8]) -> Option<Slot> {
-        self.engine.get(&KeyRef { hash: self.hash(bytes), bytes })
+        let key = KeyRef { hash: self.hash(bytes), bytes };
+        let slot = self.engine.peek(&key)?;
+        let stored = self.stored.load(Ordering::Relaxed);
+        if !matches!(&slot, Slot::Entry(entry) if stored < entry.counts_from.noted()) {
+            // Getting it is what marks it as used.
+            self.engine.get(&key);
+        }
+        Some(slot)
     }
 
     fn hash(&self, bytes: &[u8]) -> u64 {

@@ -352,7 +352,12 @@ async fn ask_upstream(
     let mut request = order.request(route, pool.upstream())?;
     order.news.listen(&mut request);
     let begun = Instant::now();
-    let answer = pool.send(request, &order.key, order.is_idempotent());
+    let again = || {
+        let mut request = order.request(route, pool.upstream()).ok()?;
+        order.news.listen(&mut request);
+        Some(request)
+    };
+    let answer = pool.send(request, &again, (&order.key, order.is_idempotent()));
     let response: Response =
         order.news.bounded(answer).await.map_err(|error| failed(edge, error))?;
     Ok(received(route, response, (order.is_head(), begun.elapsed())))

@@ -147,22 +147,23 @@ impl Pool {
     pub async fn send(
         &self,
         request: Request,
-        key: &[u8],
-        idempotent: bool,
+        again: &dyn Fn() -> Option<Request>,
+        (key, idempotent): (&[u8], bool),
     ) -> Result<Response, FetchError> {
+        let mut request = Some(request);
         if let Some(budget) = &self.upstream.retry {
             budget.note_request();
         }
         let mut tried = None;
         loop {
             let server = self.choose(key, tried).ok_or(FetchError::Unhealthy)?;
-            let outcome = self.send_to(server, &request, idempotent).await;
+            let outcome = self.send_to(server, &mut request, again, idempotent).await;
             let worth = match &outcome {
                 Ok(response) => matches!(response.status().as_u16(), 502..=504),
                 Err(error) => error.is_worth_a_retry(),
             };
-            let again = worth && idempotent && tried.is_none();
-            if !again || !self.upstream.retry.as_ref().is_some_and(RetryBudget::take) {
+            let repeat = worth && idempotent && tried.is_none();
+            if !repeat || !self.upstream.retry.as_ref().is_some_and(RetryBudget::take) {
                 return outcome;
             }
             tried = Some(server);
@@ -192,7 +193,8 @@ impl Pool {
     async fn send_to(
         &self,
         server: usize,
-        request: &Request,
+        request: &mut Option<Request>,
+        again: &dyn Fn() -> Option<Request>,
         idempotent: bool,
     ) -> Result<Response, FetchError> {
         let mut lent = self.lend(server)?;
@@ -209,7 +211,9 @@ impl Pool {
                 }
                 return Err(FetchError::Closed);
             }
-            let answer = sender.try_send_request(request.clone());
+            // Kept connections rarely die under a request: it is made again rather than copied.
+            let once = request.take().or_else(again).ok_or(FetchError::Malformed)?;
+            let answer = sender.try_send_request(once);
             match timeout(self.upstream.answer_timeout, answer).await {
                 Err(_) => return Err(FetchError::Timeout),
                 // Nobody asked for another protocol: `Upgrade` is never forwarded.
@@ -227,7 +231,8 @@ impl Pool {
                     // way; only one that changes nothing is sent again then (RFC 9110 §9.2.2).
                     let error_class = class(error.error());
                     let lost = idempotent && error_class == FetchError::Closed;
-                    if !(reused && (lost || error.take_message().is_some())) {
+                    *request = error.take_message();
+                    if !(reused && (lost || request.is_some())) {
                         return Err(error_class);
                     }
                 }

@@ -8,8 +8,10 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
@@ -18,7 +20,7 @@ use super::body::Incoming;
 use super::buffers::{self, Buffers};
 use super::head::{self, Head, Malformed};
 use super::io::{Live, Stage};
-use super::reply::{Framing, Payload, Reply};
+use super::reply::{Framing, Payload, Reply, Source};
 use super::tunnel;
 use crate::listen::Limits;
 
@@ -295,44 +297,87 @@ async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
         Payload::Whole(bytes) => {
             (bytes.len() as u64, live.write_all(&reply.out, &bytes).await.is_ok())
         }
-        Payload::Stream(length, mut source) => {
-            if live.write_all(&reply.out, b"").await.is_err() {
-                return (0, false);
-            }
-            let mut sent = 0;
-            loop {
-                // A source that is slow is not the client's doing: its limits are the role's.
-                live.enter(Stage::Answering);
-                let piece = poll_fn(|cx| source.poll_piece(cx)).await;
-                live.enter(Stage::Sending);
-                let Some(piece) = piece else { break };
-                let Ok(piece) = piece else { return (sent, false) };
-                let after = sent + piece.len() as u64;
-                // More than was announced would be read as the next reply.
-                if length.is_some_and(|length| after > length)
-                    || send_piece(live, &piece, framing).await.is_err()
-                {
-                    return (sent, false);
-                }
-                sent = after;
-            }
-            let ended =
-                framing != Framing::Chunked || live.write_all(b"0\r\n\r\n", b"").await.is_ok();
-            (sent, ended && length.is_none_or(|length| length == sent))
+        Payload::Stream(length, source) => {
+            stream(live, &mut reply.out, framing, (length, source)).await
         }
     }
 }
 
-async fn send_piece(live: &Live, piece: &[u8], framing: Framing) -> std::io::Result<()> {
-    if framing != Framing::Chunked {
-        return live.write_all(piece, b"").await;
+/// Writes what a source gives, each piece in one write, the first together with the head unless it
+/// is yet to come.
+async fn stream(
+    live: &Live,
+    out: &mut Vec<u8>,
+    framing: Framing,
+    (length, mut source): (Option<u64>, Box<dyn Source>),
+) -> (u64, bool) {
+    let mut sent = 0;
+    while length != Some(sent) {
+        // A source that is slow is not the client's doing: its limits are the role's.
+        live.enter(Stage::Answering);
+        let next = poll_fn(|cx| match source.poll_piece(cx) {
+            // What is written already need not wait for what is not there.
+            Poll::Pending if !out.is_empty() => Poll::Ready(None),
+            polled => polled.map(Some),
+        });
+        let next = next.await;
+        live.enter(Stage::Sending);
+        let piece = match next {
+            None => {
+                if live.write_all(out, b"").await.is_err() {
+                    return (sent, false);
+                }
+                out.clear();
+                continue;
+            }
+            Some(None) => break,
+            Some(Some(Ok(piece))) => piece,
+            Some(Some(Err(_))) => {
+                // The head goes out: the client sees that the body broke off.
+                let _ = live.write_all(out, b"").await;
+                return (sent, false);
+            }
+        };
+        let after = sent + piece.len() as u64;
+        // More than was announced would be read as the next reply.
+        let too_much = length.is_some_and(|length| after > length);
+        if too_much || send_piece(live, out, &piece, framing).await.is_err() {
+            return (sent, false);
+        }
+        sent = after;
     }
-    if piece.is_empty() {
-        return Ok(());
+    if framing == Framing::Chunked {
+        out.extend_from_slice(b"0\r\n\r\n");
     }
-    let size = format!("{:x}\r\n", piece.len());
-    live.write_all(size.as_bytes(), piece).await?;
-    live.write_all(b"\r\n", b"").await
+    let ended = live.write_all(out, b"").await.is_ok();
+    (sent, ended && length.is_none_or(|length| length == sent))
+}
+
+/// Writes a piece behind what is in `out`, and leaves that empty.
+async fn send_piece(
+    live: &Live,
+    out: &mut Vec<u8>,
+    piece: &[u8],
+    framing: Framing,
+) -> std::io::Result<()> {
+    let chunked = framing == Framing::Chunked && !piece.is_empty();
+    if chunked {
+        write!(out, "{:x}\r\n", piece.len())?;
+    }
+    if piece.len() <= ONE_WRITE_BYTES_MAX {
+        out.extend_from_slice(piece);
+        if chunked {
+            out.extend_from_slice(b"\r\n");
+        }
+        live.write_all(out, b"").await?;
+    } else {
+        live.write_all(out, piece).await?;
+        if chunked {
+            live.write_all(b"\r\n", b"").await?;
+        }
+    }
+    out.clear();
+    Ok(())
 }
 
 /// Answers a head that cannot be understood, and says why.

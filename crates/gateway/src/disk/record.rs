@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-use crate::cache::{Entry, FieldNames, HeldOff};
+use crate::cache::{Entry, FieldNames, Noted};
 use crate::tags::Tags;
 
 const ENTRY: u8 = 1;
@@ -140,6 +140,7 @@ impl Writer {
             sets_cookie,
             open,
             held_off: _,
+            counts_from: _,
             tags,
             shapes,
         } = entry;
@@ -260,7 +261,8 @@ impl<'b> Reader<'b> {
             strict,
             sets_cookie,
             open,
-            held_off: HeldOff::default(),
+            held_off: Noted::default(),
+            counts_from: Noted::default(),
             tags,
             shapes: None,
         };
