@@ -172,6 +172,23 @@ fn a_page_of_another_site_learns_no_sizes_of_encoded_answers() {
 }
 
 #[test]
+fn nor_does_it_of_a_users_stored_answer() {
+    let served = serve(
+        "[[route]]\npath = \"/\"\nto = \"model:news\"\npersonalise = { user = \"cookie:u\" }\n\
+         cache = { ttl = \"60s\", per_user = true }\n",
+    );
+    let foreign = ("Sec-Fetch-Site", "cross-site");
+    let coding = |headers: &[(&str, &str)]| {
+        let reply = served.get_with("/?long", headers);
+        reply.header("content-encoding").map(str::to_owned)
+    };
+    assert_eq!(coding(&[ALL, ("Cookie", "u=p1")]).as_deref(), Some("zstd"));
+    assert_eq!(coding(&[ALL, ("Cookie", "u=p1"), foreign]), None);
+    let everybodys = [ALL, ("Cookie", "u=n1"), foreign];
+    assert_eq!(coding(&everybodys).as_deref(), Some("zstd"), "no secret is in it");
+}
+
+#[test]
 fn the_origin_gets_its_own_tags_back_in_conditions() {
     let origin = Origin::start(|request| match &*request.method {
         "PUT" => OriginReply::status(204),
