@@ -21,6 +21,7 @@ mod writer;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -49,6 +50,12 @@ const READERS: usize = 2;
 const READS_MAX: usize = 256;
 /// Time after which a read is a miss: asking the origin is faster then.
 const READ_TIME_MAX: Duration = Duration::from_millis(if cfg!(test) { 60_000 } else { 250 });
+/// Time for which a disk that was too slow is not asked.
+const REST: Duration = Duration::from_secs(5);
+/// Time after which a write that goes on is told as a fault.
+const WRITE_TIME_MAX: Duration = Duration::from_secs(30);
+/// Time that an end waits for the last write.
+const CLOSING_TIME_MAX: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 /// Time that a start waits for the store to open.
 const OPENING_TIME_MAX: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 1 });
 /// An answer of less use than this, without anything to ask the origin by, is not worth writing.
@@ -71,7 +78,8 @@ pub struct DiskPlan {
 pub struct DiskTier {
     shared: Arc<Shared>,
     readers: WorkPool,
-    writer: Option<JoinHandle<()>>,
+    /// The thread that writes, with what ends when it does.
+    writer: Mutex<Option<(JoinHandle<()>, Receiver<()>)>>,
 }
 
 struct Shared {
@@ -85,6 +93,8 @@ struct Shared {
     marks: Vec<AtomicU64>,
     /// The latest that the wall clock ever showed, microseconds.
     latest_us: AtomicU64,
+    /// Until when the disk is not asked because it was too slow.
+    rests_until: Mutex<Option<Instant>>,
     /// A reader found that the engine fails.
     broken: AtomicBool,
     fault: Mutex<Option<String>>,
@@ -143,18 +153,24 @@ impl DiskTier {
             doorkeeper: Mutex::default(),
             marks: (0..MARKS).map(|_| AtomicU64::new(0)).collect(),
             latest_us: AtomicU64::new(0),
+            rests_until: Mutex::default(),
             broken: AtomicBool::new(false),
             fault: Mutex::default(),
             log: Mutex::default(),
             metrics: DiskMetrics::new(registry),
         });
         let (ready, is_ready) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel();
         let own = Arc::clone(&shared);
         let writer = std::thread::Builder::new().name("disk".to_owned());
-        let writer = writer.spawn(move || writer::run(&own, &ready))?;
+        let writer = writer.spawn(move || {
+            let _end = end;
+            writer::run(&own, &ready);
+        })?;
         // A disk that hangs delays the start no longer than this.
         let _ = is_ready.recv_timeout(OPENING_TIME_MAX);
-        Ok(Self { shared, readers: WorkPool::start(READERS, READS_MAX)?, writer: Some(writer) })
+        let readers = WorkPool::start(READERS, READS_MAX)?;
+        Ok(Self { shared, readers, writer: Mutex::new(Some((writer, ended))) })
     }
 
     /// Writes an answer that is about to be stored in memory; whether it is on disk later depends
@@ -201,13 +217,23 @@ impl DiskTier {
             return wanted;
         }
         let opened = self.shared.opened.read().clone()?;
+        if self.shared.is_at_rest() {
+            self.shared.metrics.slow.add(1);
+            return None;
+        }
         let (shared, key) = (Arc::clone(&self.shared), Box::<[u8]>::from(key));
         let read = self.readers.run(move || shared.read(&opened, &key));
         let metrics = &self.shared.metrics;
         match tokio::time::timeout(READ_TIME_MAX, read).await {
             Ok(Ok(found)) => found,
-            Ok(Err(WorkRefused::Full)) | Err(_) => {
+            Ok(Err(WorkRefused::Full)) => {
                 metrics.slow.add(1);
+                None
+            }
+            Err(_) => {
+                metrics.slow.add(1);
+                // A disk that hangs must not cost every miss this time.
+                *self.shared.rests_until.lock() = Some(Instant::now() + REST);
                 None
             }
             Ok(Err(WorkRefused::Broken)) => {
@@ -267,7 +293,7 @@ impl DiskTier {
             bytes: opened.as_ref().map_or(0, |opened| opened.store.used()),
             bytes_max: shared.plan.bytes,
             waiting: shared.queue.count(),
-            fault: shared.fault.lock().clone(),
+            fault: shared.fault.lock().clone().or_else(|| shared.slowness()),
         }
     }
 }
@@ -275,10 +301,14 @@ impl DiskTier {
 impl Drop for DiskTier {
     fn drop(&mut self) {
         self.shared.queue.stop();
-        if let Some(writer) = self.writer.take() {
-            // A panic of the writer was caught and counted; there is nobody left to tell.
-            let _ = writer.join();
+        let Some((writer, ended)) = self.writer.get_mut().take() else { return };
+        if ended.recv_timeout(CLOSING_TIME_MAX) == Err(RecvTimeoutError::Timeout) {
+            let dir = self.shared.plan.dir.display();
+            tracing::error!(%dir, "the cache on disk does not end; what waits is lost");
+            return;
         }
+        // A panic of the writer was told by itself; there is nobody left to tell.
+        let _ = writer.join();
     }
 }
 
@@ -325,6 +355,18 @@ impl Shared {
                 None
             }
         }
+    }
+
+    fn is_at_rest(&self) -> bool {
+        self.rests_until.lock().is_some_and(|until| Instant::now() < until)
+    }
+
+    /// What to tell of a disk that does not fail, but does not answer either.
+    fn slowness(&self) -> Option<String> {
+        if self.queue.writing_for() > WRITE_TIME_MAX {
+            return Some(format!("a write takes longer than {WRITE_TIME_MAX:?}"));
+        }
+        self.is_at_rest().then(|| format!("a read took longer than {READ_TIME_MAX:?}"))
     }
 
     fn clocks(&self) -> Clocks {

@@ -32,6 +32,7 @@ struct State {
     /// Taken, and not yet written.
     writing: Arc<Changes>,
     writing_bytes: usize,
+    taken_at: Option<Instant>,
     lost_count: bool,
     stopping: bool,
 }
@@ -95,6 +96,7 @@ impl Queue {
         }
         state.writing = Arc::new(std::mem::take(&mut state.waiting));
         state.writing_bytes = std::mem::take(&mut state.waiting_bytes);
+        state.taken_at = Some(Instant::now());
         Work {
             changes: Arc::clone(&state.writing),
             lost_count: state.lost_count,
@@ -107,6 +109,7 @@ impl Queue {
         let mut state = self.state.lock();
         state.writing = Arc::default();
         state.writing_bytes = 0;
+        state.taken_at = None;
     }
 
     /// Forgets everything: nothing is on disk any more.
@@ -132,6 +135,11 @@ impl Queue {
         let until = Instant::now() + span;
         while !state.stopping && !self.ready.wait_until(&mut state, until).timed_out() {}
         state.stopping
+    }
+
+    /// How long what was taken has been written by now.
+    pub fn writing_for(&self) -> Duration {
+        self.state.lock().taken_at.map_or(Duration::ZERO, |at| at.elapsed())
     }
 
     /// Changes that wait.

@@ -6,6 +6,7 @@ mod cache_tests;
 mod cli;
 mod configuration;
 mod demo;
+mod disk_cache;
 mod full_disk;
 mod learning;
 mod profiles;
