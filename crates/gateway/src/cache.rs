@@ -427,7 +427,7 @@ impl Cache {
         let key = KeyRef { hash: self.hash(bytes), bytes };
         let mut shard = self.index.lock(key.hash);
         self.engine.remove(&key);
-        shard.remove(bytes);
+        shard.remove(key.hash, bytes);
     }
 
     /// Purges what the areas cover: forgets it, or with `soft` makes it stale. Returns the number
@@ -448,10 +448,14 @@ impl Cache {
                 if found.is_empty() {
                     break;
                 }
-                for key in found {
-                    entries += usize::from(self.purge_key(&key, soft));
-                    if !soft {
-                        shard.remove(&key);
+                for bytes in found {
+                    let key = Key { hash: self.hash(&bytes), bytes };
+                    if soft {
+                        entries += usize::from(self.make_stale(key));
+                    } else {
+                        shard.remove(key.hash, &key.bytes);
+                        let was_there = self.engine.remove(&key);
+                        entries += usize::from(matches!(was_there, Some((_, Slot::Entry(_)))));
                     }
                 }
             }
@@ -459,13 +463,9 @@ impl Cache {
         entries
     }
 
-    /// Purges what stands under a key whose shard of the index the caller has locked; returns
-    /// whether that was an entry to be forgotten, or a fresh one to be made stale.
-    fn purge_key(&self, bytes: &SharedKey, soft: bool) -> bool {
-        let key = Key { hash: self.hash(bytes), bytes: Arc::clone(bytes) };
-        if !soft {
-            return matches!(self.engine.remove(&key), Some((_, Slot::Entry(_))));
-        }
+    /// Makes a fresh entry stale, whose shard of the index the caller has locked; returns whether
+    /// there was one.
+    fn make_stale(&self, key: Key) -> bool {
         let Some(Slot::Entry(entry)) = self.engine.peek(&key) else { return false };
         let now = Instant::now();
         if !entry.is_fresh(now) {
@@ -504,7 +504,7 @@ impl Cache {
         let key = Key { hash: self.hash(bytes), bytes: bytes.into() };
         let mut evicted = SmallVec::new();
         let mut shard = self.index.lock(key.hash);
-        shard.add(&key.bytes, slot.tags());
+        shard.add(key.hash, &key.bytes, slot.tags());
         let stored = self.stored.fetch_add(1, Ordering::Relaxed) + 1;
         if let Slot::Entry(entry) = &slot {
             entry.counts_from.note(stored + self.engine.len() as u64 / YOUNG);
@@ -520,7 +520,7 @@ impl Cache {
             let mut shard = self.index.lock(key.hash);
             // Another one may have taken its place meanwhile.
             if !self.engine.contains_key(&key) {
-                shard.remove(&key.bytes);
+                shard.remove(key.hash, &key.bytes);
             }
         }
     }

@@ -30,7 +30,8 @@ pub struct Index {
 #[derive(Debug, Default)]
 pub struct Shard {
     keys: BTreeMap<SharedKey, Tags>,
-    tags: BTreeSet<(u64, SharedKey)>,
+    /// By tag and the key's hash, so that finding a place looks at few keys.
+    tags: BTreeSet<(u64, u64, SharedKey)>,
 }
 
 /// Where a search in one shard stands: keys from here on are still to be looked at.
@@ -38,6 +39,8 @@ pub struct Shard {
 pub struct Search<'a> {
     area: &'a Area,
     from: Vec<u8>,
+    /// The hash of that key, where tags are searched.
+    from_hash: u64,
 }
 
 impl Default for Index {
@@ -59,18 +62,18 @@ impl Index {
 }
 
 impl Shard {
-    /// Notes a key with the tags of what stands under it.
-    pub fn add(&mut self, key: &SharedKey, tags: &Tags) {
-        self.remove(key);
-        self.tags.extend(tags.iter().map(|tag| (*tag, Arc::clone(key))));
+    /// Notes a key of this hash with the tags of what stands under it.
+    pub fn add(&mut self, hash: u64, key: &SharedKey, tags: &Tags) {
+        self.remove(hash, key);
+        self.tags.extend(tags.iter().map(|tag| (*tag, hash, Arc::clone(key))));
         self.keys.insert(Arc::clone(key), tags.clone());
     }
 
-    /// Forgets a key.
-    pub fn remove(&mut self, key: &[u8]) {
+    /// Forgets a key of this hash.
+    pub fn remove(&mut self, hash: u64, key: &[u8]) {
         if let Some((key, tags)) = self.keys.remove_entry(key) {
             for tag in tags.iter() {
-                self.tags.remove(&(*tag, Arc::clone(&key)));
+                self.tags.remove(&(*tag, hash, Arc::clone(&key)));
             }
         }
     }
@@ -106,8 +109,10 @@ impl Shard {
         match search.area {
             Area::Tag(tag) => {
                 let tag = fingerprint(tag.as_bytes());
-                let from = (tag, SharedKey::from(&*search.from));
-                self.tags.range(from..).next().filter(|found| found.0 == tag).map(|f| f.1.clone())
+                let from = (tag, search.from_hash, SharedKey::from(&*search.from));
+                let (found, hash, key) = self.tags.range(from..).next()?;
+                search.from_hash = *hash;
+                (*found == tag).then(|| Arc::clone(key))
             }
             Area::Resource(host, target) => {
                 self.next_in(host.as_deref(), target, &mut search.from, true)
@@ -149,7 +154,7 @@ impl Shard {
 impl<'a> Search<'a> {
     /// A search for what an area covers.
     pub fn new(area: &'a Area) -> Self {
-        Self { area, from: Vec::new() }
+        Self { area, from: Vec::new(), from_hash: 0 }
     }
 }
 

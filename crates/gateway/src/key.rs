@@ -1,8 +1,9 @@
 //! The cache key of a request.
 //!
-//! Invariant: it holds scheme, host, path and query, the target's arm, what the route's rules name,
-//! and the user when the answer is the user's own; so nothing that changes the answer is left out,
-//! and the host never is (CVE-2026-2836 in another proxy). Parts are separated by a line break,
+//! Invariant: it holds scheme, host, path and query, the target's arm, the condition under which
+//! the route was chosen, what its rules name, and the user when the answer is the user's own; so
+//! nothing that changes the answer is left out, and the host never is (CVE-2026-2836 in another
+//! proxy). Parts are separated by a line break,
 //! which none can hold. Path and query stand as sent, byte for byte: two spellings of a path are
 //! two resources here, because they may be two to the upstream. What the key does not tell apart,
 //! the upstream does not see (`Rules`, [`OVERRIDES`], [`is_ambiguous`]).
@@ -96,6 +97,11 @@ pub fn of(route: &Route, head: &Head<'_>, arm: usize, user: Option<&[u8]>) -> Ke
     if arm > 0 {
         key.push(b'\n');
         key.push(arm as u8);
+    }
+    if let Some(when) = &route.when {
+        // Of two routes to one URL, the other one may lead to another upstream.
+        key.extend_from_slice(b"\n?");
+        key.extend_from_slice(when.as_str().as_bytes());
     }
     if let Some(rules) = rules {
         rules.append_parts(head, &mut key);

@@ -16,7 +16,7 @@ const FIELDS: [(HeaderName, u8); 2] = [
 ];
 
 /// Bytes that one tag of one answer costs: the answer's own note, and its place in the index.
-pub const TAG_BYTES: u64 = 48;
+pub const TAG_BYTES: u64 = 72;
 
 /// The tags of an answer: fingerprints, sorted, none twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -23,7 +23,7 @@ fn index() -> Index {
         (0, "http\nb\n/news/1\nx=y", &["1"]),
         (1 << 32, "http\nc\n/news", &["all"]),
     ] {
-        index.lock(hash).add(&SharedKey::from(key.as_bytes()), &tags(names));
+        index.lock(hash).add(hash, &SharedKey::from(key.as_bytes()), &tags(names));
     }
     index
 }
@@ -94,13 +94,13 @@ fn what_is_noted_again_has_its_new_tags_and_what_is_forgotten_none() {
     let index = Index::default();
     let key = SharedKey::from(&b"http\na\n/"[..]);
     let mut shard = index.lock(0);
-    shard.add(&key, &tags(&["old", "both"]));
-    shard.add(&key, &tags(&["both", "new"]));
+    shard.add(7, &key, &tags(&["old", "both"]));
+    shard.add(7, &key, &tags(&["both", "new"]));
     let finds = |shard: &super::Shard, tag: &str| {
         shard.find(&mut Search::new(&Area::Tag(tag.into())), 9).len()
     };
     assert_eq!(["old", "both", "new"].map(|tag| finds(&shard, tag)), [0, 1, 1]);
-    shard.remove(&key);
+    shard.remove(7, &key);
     assert_eq!(["old", "both", "new"].map(|tag| finds(&shard, tag)), [0, 0, 0]);
     assert_eq!((shard.len(), shard.tags.len()), (0, 0));
 }

@@ -224,6 +224,28 @@ fn answers_to_paths_that_may_be_read_as_others_are_not_stored() {
 }
 
 #[test]
+fn what_a_condition_lets_through_is_not_for_those_it_does_not() {
+    let (inside, outside) = (mirror(), mirror());
+    let text = format!(
+        "[[upstream]]\nname = \"in\"\nservers = [\"{}\"]\n\
+         [[upstream]]\nname = \"out\"\nservers = [\"{}\"]\n\
+         [[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:in\"\ncache = {{}}\n\
+         when = 'header.x-beta == \"1\"'\n\
+         [[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:out\"\ncache = {{}}\n",
+        inside.address(),
+        outside.address()
+    );
+    let served = serve(&text);
+    for _ in 0..2 {
+        served.get_with("/x", &[("Host", "h"), ("X-Beta", "1")]);
+        served.get_with("/x", &[("Host", "h")]);
+    }
+    assert_eq!((inside.count("/x"), outside.count("/x")), (1, 1));
+    let wanted = Wanted { urls: vec!["http://h/x".to_owned()], ..Wanted::default() };
+    assert_eq!(served.gateway.purge(&wanted).unwrap(), 2);
+}
+
+#[test]
 fn spellings_of_one_host_are_one_and_the_upstream_sees_one() {
     let origin = mirror();
     let served = before(&origin, "cache = {}");
