@@ -145,6 +145,7 @@ async fn bring(
                     lease.land(Landing::Shared(Arc::clone(&entry)));
                     return Ok(End::Shared(entry));
                 }
+                forget_purged(edge, &mut order);
                 // Who takes over has waited before: its deadline stands, the fetch goes on.
                 let limit = (attempt > 0).then_some(deadline);
                 let delivery = fly(edge, order, (Some(lease), limit), (reply, trace)).await;
@@ -301,6 +302,17 @@ fn landed_meanwhile(edge: &Edge, order: &Order) -> Option<Arc<Entry>> {
     (is_new && entry.is_fresh(Instant::now())).then_some(entry)
 }
 
+/// Drops the stale entry that a purge took from memory after this request had looked it up: who
+/// waits on this flight may have come behind that purge, which the flight's stamp does not tell.
+/// What the disk holds is looked up by the flight itself.
+fn forget_purged(edge: &Edge, order: &mut Order) {
+    let held = edge.gateway.cache.get_exact(&order.key);
+    let is_held = |stale: &Arc<Entry>| held.as_ref().is_some_and(|held| Arc::ptr_eq(held, stale));
+    if !edge.gateway.plan.routes[order.route].is_on_disk() {
+        order.stale = order.stale.take().filter(is_held);
+    }
+}
+
 /// Fetches, and tells the client meanwhile what the upstream says ahead of its answer; with a
 /// lease when others wait for it.
 async fn fly(
@@ -324,6 +336,7 @@ fn refresh(edge: &Rc<Edge>, mut order: Order) {
     let Some(pending) = edge.admit().filter(|_| landed_meanwhile(edge, &order).is_none()) else {
         return;
     };
+    forget_purged(edge, &mut order);
     order.id = edge.next_id();
     let flight = fetch::fly(Rc::clone(edge), order, Some(lease), None);
     tokio::task::spawn_local(async move {
