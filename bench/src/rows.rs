@@ -3,6 +3,7 @@
 
 mod coalesce;
 mod connections;
+mod disk;
 mod hit;
 mod hit_nolog;
 mod idle;
@@ -46,5 +47,6 @@ pub const ROWS: &[Row] = &[
     connections::ROW,
     rollout::ROW,
     traces::ROW,
+    disk::ROW,
     idle::ROW,
 ];

@@ -46,6 +46,15 @@ pub struct Held {
     pub entries: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// What the tier on disk holds.
+    pub disk: Option<HeldOnDisk>,
+}
+
+/// What the tier on disk holds.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct HeldOnDisk {
+    /// Answers.
+    pub entries: u64,
 }
 
 /// Starts Tidegate before the origin.
