@@ -92,6 +92,8 @@ impl Miss {
         }
         if !alone && is_hopeless(edge, route, &order, now) {
             (alone, why) = (true, "miss; detail=hit-for-miss");
+            // What cannot be stored is not on disk either.
+            order.recall = None;
             if order.stale.is_none() && route.personalise.is_none() && asks_for_less(head) {
                 order.ask_for_no_more();
             }
