@@ -41,7 +41,7 @@ mod folders {
     use anyhow::{Context, Result, bail};
     use fuzz::{TARGETS, Target, corpus};
 
-    const PACKED_BYTES_MAX: usize = 200;
+    const PACKED_BYTES_MAX: usize = 120;
 
     /// `list`, `unpack TARGET FOLDER`, `pack TARGET FOLDER`.
     pub fn run(arguments: &[String]) -> Result<()> {
