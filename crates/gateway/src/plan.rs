@@ -101,6 +101,19 @@ pub struct Route {
     pub compress: Option<Compression>,
 }
 
+impl Route {
+    /// Whether its lifetime is its own, while the upstream sees cookies that no key tells apart.
+    pub fn keeps_nothing_for_cookies(&self) -> bool {
+        let has_ttl = self.cache.as_ref().is_some_and(|cache| cache.policy.ttl.is_some());
+        let names_cookies = self.rules.as_ref().is_some_and(|rules| rules.names_cookies());
+        let is_upstream = |target: &(u32, Target)| matches!(target.1, Target::Upstream(_));
+        has_ttl
+            && !names_cookies
+            && self.personalise.is_none()
+            && self.targets.iter().any(is_upstream)
+    }
+}
+
 /// Where a route leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {

@@ -29,6 +29,12 @@ pub fn of(plan: &Plan) -> Vec<String> {
 fn routes(plan: &Plan, notes: &mut Vec<String>) {
     for route in &plan.gateway.routes {
         let name = &route.name;
+        if route.keeps_nothing_for_cookies() {
+            notes.push(format!(
+                "route `{name}` has a ttl and sends cookies on: it keeps no answer to a request \
+                 with cookies unless the origin allows it; `key = {{ cookies = [] }}` sends none"
+            ));
+        }
         if route.collect.is_some() && plan.journal.is_none() {
             notes.push(format!("route `{name}` collects, but there is no [journal] to keep it"));
         } else if route.personalise.is_some() && route.collect.is_none() && plan.profiles.is_none()

@@ -106,11 +106,30 @@ fn what_cannot_work_as_configured_is_said() {
         [[route]]
         path = "/read"
         collect = "only"
+        [[upstream]]
+        name = "backend"
+        servers = ["127.0.0.1:1"]
+        [[route]]
+        path = "/leaky"
+        to = "upstream:backend"
+        cache = { ttl = "60s" }
+        [[route]]
+        path = "/tight"
+        to = "upstream:backend"
+        cache = { ttl = "60s" }
+        key = { cookies = [] }
     "#;
     std::fs::write(&file, text).unwrap();
     let (code, out, err) = run(&["config", "check"], folder.path());
     assert_eq!(code, 0, "{err}");
-    for note in ["`listen.admin`", "`/list` personalises", "`/read` collects", "absent.jsonl"] {
+    assert!(!out.contains("/tight"), "{out}");
+    for note in [
+        "`listen.admin`",
+        "`/list` personalises",
+        "`/read` collects",
+        "absent.jsonl",
+        "`/leaky` has a ttl and sends cookies on",
+    ] {
         let said = out.lines().any(|line| line.starts_with("note: ") && line.contains(note));
         assert!(said, "no note of {note} in\n{out}");
     }
