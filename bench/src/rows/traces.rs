@@ -41,16 +41,18 @@ const SOURCES: [Source; 3] = [
 /// Entries that fit, in percent of the distinct keys.
 const SIZES: [usize; 3] = [1, 5, 20];
 
-/// Traces up to this length are replayed in every round, longer ones once, and of those only so
-/// much in a quick run.
+/// Traces up to this length are replayed in every round, longer ones once.
 const SHORT: usize = 100_000;
+
+/// Requests of each trace that a quick run replays, once.
+const QUICK: usize = 25_000;
 
 fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     let entry_bytes = entry_bytes(setup)?;
     let mut measurements = Vec::new();
     for source in SOURCES {
         let whole = source.read(&setup.root().join("bench/data"))?;
-        let trace = if setup.quick { whole.first(SHORT) } else { whole };
+        let trace = if setup.quick { whole.first(QUICK) } else { whole };
         let rounds = if trace.keys.len() <= SHORT && !setup.quick { setup.rounds } else { 1 };
         let case = format!("{}, no bound", source.name);
         measurements.push(Measurement::new(case, "hit ratio %", [trace.hits_possible()]));
