@@ -33,12 +33,9 @@ const PURGED_AT_ONCE: usize = 64;
 /// Size of an entry assumed when the engine is laid out: how many evicted keys it remembers.
 const USUAL_BYTES: u64 = 2048;
 /// Share of the memory for entries that proved themselves; measured (docs/DECISIONS.md).
-const HOT: f64 = 0.85;
+const HOT: f64 = 0.90;
 /// Evicted keys remembered, as a share of the entries.
 const GHOSTS: f64 = 1.0;
-/// Uses of an entry do not count until a hundredth of the cache has been replaced: a page that is
-/// asked for thrice within moments and never again has not proved itself.
-const YOUNG: u64 = 100;
 
 /// Time for which a stale entry is not fetched anew after that failed.
 const HOLD_OFF: Duration = Duration::from_secs(1);
@@ -49,11 +46,11 @@ pub type FieldNames = Arc<[Box<str>]>;
 /// A key under construction; usual ones need no heap.
 pub type KeyBytes = SmallVec<[u8; 192]>;
 
-/// A number noted on an entry that others share; a copy of the entry begins with the same.
+/// Age in microseconds until which an entry is not fetched anew; a copy begins with the same.
 #[derive(Debug, Default)]
-pub struct Noted(AtomicU64);
+pub struct HeldOff(AtomicU64);
 
-impl Noted {
+impl HeldOff {
     fn note(&self, number: u64) {
         self.0.store(number, Ordering::Relaxed);
     }
@@ -63,7 +60,7 @@ impl Noted {
     }
 }
 
-impl Clone for Noted {
+impl Clone for HeldOff {
     fn clone(&self) -> Self {
         Self(AtomicU64::new(self.0.load(Ordering::Relaxed)))
     }
@@ -106,10 +103,8 @@ pub struct Entry {
     pub open: bool,
     /// The same answer in other codings, when it may be encoded.
     pub shapes: Option<Arc<Shapes>>,
-    /// Age in microseconds until which it is not fetched anew.
-    pub held_off: Noted,
-    /// How many answers the cache must have stored before uses of this one count.
-    pub counts_from: Noted,
+    /// Until when it is not fetched anew.
+    pub held_off: HeldOff,
     /// By which it may be purged.
     pub tags: Tags,
 }
@@ -252,8 +247,6 @@ impl Lifecycle<Key, Slot> for Evicting {
 #[derive(Debug)]
 pub struct Cache {
     engine: Engine<Key, Slot, ByBytes, Passing, Evicting>,
-    /// Slots stored so far.
-    stored: AtomicU64,
     hasher: RandomState,
     index: Index,
     /// What was purged.
@@ -309,7 +302,6 @@ impl Cache {
             .expect("both capacities are given");
         Self {
             engine: Engine::with_options(options, ByBytes, Passing, Evicting),
-            stored: AtomicU64::new(0),
             hasher: RandomState::default(),
             index: Index::default(),
             purges: Purges::default(),
@@ -505,10 +497,6 @@ impl Cache {
         let mut evicted = SmallVec::new();
         let mut shard = self.index.lock(key.hash);
         shard.add(key.hash, &key.bytes, slot.tags());
-        let stored = self.stored.fetch_add(1, Ordering::Relaxed) + 1;
-        if let Slot::Entry(entry) = &slot {
-            entry.counts_from.note(stored + self.engine.len() as u64 / YOUNG);
-        }
         self.engine.insert_with_lifecycle(key, slot, &mut evicted);
         drop(shard);
         self.forget(evicted);
@@ -526,14 +514,7 @@ impl Cache {
     }
 
     fn get(&self, bytes: &[u8]) -> Option<Slot> {
-        let key = KeyRef { hash: self.hash(bytes), bytes };
-        let slot = self.engine.peek(&key)?;
-        let stored = self.stored.load(Ordering::Relaxed);
-        if !matches!(&slot, Slot::Entry(entry) if stored < entry.counts_from.noted()) {
-            // Getting it is what marks it as used.
-            self.engine.get(&key);
-        }
-        Some(slot)
+        self.engine.get(&KeyRef { hash: self.hash(bytes), bytes })
     }
 
     fn hash(&self, bytes: &[u8]) -> u64 {

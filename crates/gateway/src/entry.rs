@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{self, HeaderName, HeaderValue};
 
-use crate::cache::{Entry, Noted};
+use crate::cache::{Entry, HeldOff};
 use crate::compress::shapes::Shapes;
 use crate::compress::{self, Compression};
 use crate::freshness::Lifetime;
@@ -66,8 +66,7 @@ impl Entry {
             shapes: compress.map(|c| Arc::new(Shapes::new(c.codings, spliced))),
             strict: lifetime.strict,
             sets_cookie: whole.headers.contains_key(header::SET_COOKIE),
-            held_off: Noted::default(),
-            counts_from: Noted::default(),
+            held_off: HeldOff::default(),
             tags: whole.tags,
         })
     }

@@ -340,8 +340,11 @@ async fn stream(
         };
         let after = sent + piece.len() as u64;
         // More than was announced would be read as the next reply.
-        let too_much = length.is_some_and(|length| after > length);
-        if too_much || send_piece(live, out, &piece, framing).await.is_err() {
+        if length.is_some_and(|length| after > length) {
+            let _ = live.write_all(out, b"").await;
+            return (sent, false);
+        }
+        if send_piece(live, out, &piece, framing).await.is_err() {
             return (sent, false);
         }
         sent = after;

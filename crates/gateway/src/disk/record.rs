@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-use crate::cache::{Entry, FieldNames, Noted};
+use crate::cache::{Entry, FieldNames, HeldOff};
 use crate::tags::Tags;
 
 const ENTRY: u8 = 1;
@@ -140,7 +140,6 @@ impl Writer {
             sets_cookie,
             open,
             held_off: _,
-            counts_from: _,
             tags,
             shapes,
         } = entry;
@@ -261,8 +260,7 @@ impl<'b> Reader<'b> {
             strict,
             sets_cookie,
             open,
-            held_off: Noted::default(),
-            counts_from: Noted::default(),
+            held_off: HeldOff::default(),
             tags,
             shapes: None,
         };

@@ -40,7 +40,6 @@ fn entry(body: &str) -> Arc<Entry> {
         sets_cookie: false,
         open: false,
         held_off: Default::default(),
-        counts_from: Default::default(),
         tags: Default::default(),
         shapes: None,
     })

@@ -31,7 +31,6 @@ fn kept(body: &'static str) -> Kept {
         sets_cookie: false,
         open: true,
         held_off: Default::default(),
-        counts_from: Default::default(),
         tags: Tags::from_fingerprints(vec![3, 1]),
         shapes: None,
     };
