@@ -110,9 +110,10 @@ impl Shard {
             Area::Tag(tag) => {
                 let tag = fingerprint(tag.as_bytes());
                 let from = (tag, search.from_hash, SharedKey::from(&*search.from));
-                let (found, hash, key) = self.tags.range(from..).next()?;
+                let next = self.tags.range(from..).next().filter(|next| next.0 == tag);
+                let (_, hash, key) = next?;
                 search.from_hash = *hash;
-                (*found == tag).then(|| Arc::clone(key))
+                Some(Arc::clone(key))
             }
             Area::Resource(host, target) => {
                 self.next_in(host.as_deref(), target, &mut search.from, true)

@@ -104,3 +104,29 @@ fn what_is_noted_again_has_its_new_tags_and_what_is_forgotten_none() {
     assert_eq!(["old", "both", "new"].map(|tag| finds(&shard, tag)), [0, 0, 0]);
     assert_eq!((shard.len(), shard.tags.len()), (0, 0));
 }
+
+#[test]
+fn a_search_that_has_found_all_finds_nothing_more() {
+    // Hashes rise with one tag and fall with the next, whichever comes first.
+    for hashes in [[8, 9, 1, 2], [1, 2, 8, 9]] {
+        let index = Index::default();
+        let mut shard = index.lock(0);
+        for (hash, name) in hashes.into_iter().zip(["a", "a", "b", "b"]) {
+            let key = SharedKey::from(format!("http\nh\n/{hash}").as_bytes());
+            shard.add(hash, &key, &tags(&[name]));
+        }
+        for area in [Area::Tag("a".into()), Area::Tag("b".into())] {
+            let mut search = Search::new(&area);
+            assert_eq!(shard.find(&mut search, 9).len(), 2, "{area:?}");
+            assert_eq!(shard.find(&mut search, 9).len(), 0, "{area:?}");
+        }
+        for area in [Area::Prefix(None, "/".into()), Area::Prefix(Some("h".into()), "/".into())] {
+            let mut search = Search::new(&area);
+            assert_eq!(shard.find(&mut search, 9).len(), 4, "{area:?}");
+            assert_eq!(shard.find(&mut search, 9).len(), 0, "{area:?}");
+        }
+        let one = Area::Resource(None, "/8".into());
+        let mut search = Search::new(&one);
+        assert_eq!([9, 9].map(|count| shard.find(&mut search, count).len()), [1, 0]);
+    }
+}
