@@ -6,6 +6,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use stdx::Random;
+
 use crate::Target;
 
 const INPUT_BYTES_MAX: usize = 4096;
@@ -44,7 +46,7 @@ const TOKENS: [&[u8]; 24] = [
 /// When the target does; the message ends with the input as a line of a corpus.
 pub fn run(target: &Target, seed: u64, executions: u64, time: Duration) -> u64 {
     let corpus = target.corpus();
-    let mut mutator = Mutator { state: seed, tokens: target.tokens };
+    let mut mutator = Mutator { random: Random::new(seed), tokens: target.tokens };
     let deadline = Instant::now() + time;
     let mut done = 0;
     let mut input = Vec::new();
@@ -68,7 +70,7 @@ fn run_once(target: &Target, input: &[u8]) {
 
 #[derive(Debug)]
 struct Mutator {
-    state: u64,
+    random: Random,
     tokens: &'static [&'static str],
 }
 
@@ -111,10 +113,10 @@ impl Mutator {
                     *byte ^= 1 << self.below(8);
                 }
             }
-            8 => input.insert(at, self.next() as u8),
+            8 => input.insert(at, self.random.bits() as u8),
             _ => {
                 if let Some(byte) = input.get_mut(at) {
-                    *byte = self.next() as u8;
+                    *byte = self.random.bits() as u8;
                 }
             }
         }
@@ -125,15 +127,6 @@ impl Mutator {
     }
 
     fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-
-    /// SplitMix64 (Steele, Lea and Flood, 2014).
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.random.up_to(end.saturating_sub(1) as u64) as usize
     }
 }

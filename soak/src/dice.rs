@@ -2,20 +2,21 @@
 //!
 //! Every client has dice of its own; those of an origin are made from the request's number.
 
-/// A stream of choices (SplitMix64: Steele, Lea and Flood, 2014).
+use stdx::{Random, mixed};
+
+/// A stream of choices.
 #[derive(Debug, Clone)]
-pub struct Dice(u64);
+pub struct Dice(Random);
 
 impl Dice {
     /// The dice of one actor.
     pub fn new(seed: u64, actor: u64) -> Self {
-        Self(mixed(seed ^ mixed(actor)))
+        Self(Random::new(mixed(seed ^ mixed(actor))))
     }
 
     /// Any number.
     pub fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mixed(self.0)
+        self.0.bits()
     }
 
     /// A number below `end`.
@@ -32,13 +33,6 @@ impl Dice {
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
     }
-}
-
-/// Spreads every bit of `number` over all bits.
-pub fn mixed(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 /// A hash of bytes that is the same in every run.

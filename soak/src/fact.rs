@@ -5,7 +5,9 @@
 
 use std::fmt;
 
-use crate::dice::{hash, mixed};
+use stdx::mixed;
+
+use crate::dice::hash;
 
 /// The field that carries the fact of an answer, also where there is no body.
 pub const FIELD: &str = "x-soak";

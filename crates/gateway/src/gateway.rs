@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use chassis::WorkPool;
 use metrics::Registry;
+use stdx::Random;
 
 use crate::cache::Cache;
 use crate::disk::{self, DiskStatus, DiskTier};
@@ -145,7 +146,7 @@ pub struct Edge {
     /// One instant with the wall clock's microseconds at it.
     anchor: Cell<(Instant, u64)>,
     id_high: u64,
-    id_low: Cell<u64>,
+    id_low: RefCell<Random>,
 }
 
 impl Edge {
@@ -160,7 +161,7 @@ impl Edge {
             scratch: RefCell::default(),
             anchor: Cell::new((Instant::now(), stdx::unix_micros())),
             id_high: (seed >> 64) as u64,
-            id_low: Cell::new(seed as u64),
+            id_low: RefCell::new(Random::new(seed as u64)),
         })
     }
 
@@ -176,14 +177,9 @@ impl Edge {
         Trace::begin(start, time_us, self.next_id())
     }
 
-    /// A request id: unique by a random half a core and a sequence that is scrambled.
+    /// A request id: unique by a random half a core and numbers that do not repeat.
     pub fn next_id(&self) -> u128 {
-        let sequence = self.id_low.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
-        self.id_low.set(sequence);
-        // SplitMix64 (Steele, Lea, Flood 2014): a bijection, so ids of one core never repeat.
-        let mut low = (sequence ^ (sequence >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        low = (low ^ (low >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (u128::from(self.id_high) << 64) | u128::from(low ^ (low >> 31))
+        (u128::from(self.id_high) << 64) | u128::from(self.id_low.borrow_mut().bits())
     }
 
     /// Admits a request beyond the cache; `None` when the core has enough to do.

@@ -2,6 +2,8 @@
 //!
 //! Invariant: times never decrease and do not depend on what the server does.
 
+use stdx::Random;
+
 use crate::Arrivals;
 
 /// Yields one intended time after the other, without end.
@@ -9,7 +11,7 @@ use crate::Arrivals;
 pub(crate) struct Schedule {
     mean_gap_ns: f64,
     // None: even distances.
-    random: Option<SplitMix>,
+    random: Option<Random>,
     next_ns: f64,
 }
 
@@ -19,7 +21,7 @@ impl Schedule {
         let (rate, random) = match arrivals {
             Arrivals::Closed { .. } => return None,
             Arrivals::Uniform { rate } => (rate, None),
-            Arrivals::Poisson { rate, seed } => (rate, Some(SplitMix(seed))),
+            Arrivals::Poisson { rate, seed } => (rate, Some(Random::new(seed))),
         };
         let mut schedule = Self { mean_gap_ns: 1e9 / rate, random, next_ns: 0.0 };
         if schedule.random.is_some() {
@@ -38,24 +40,9 @@ impl Schedule {
         let factor = match &mut self.random {
             None => 1.0,
             // 1 - u is in (0, 1], so the logarithm is finite.
-            Some(random) => -(1.0 - random.unit()).ln(),
+            Some(random) => -(1.0 - random.fraction()).ln(),
         };
         self.next_ns += self.mean_gap_ns * factor;
-    }
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014): small, seedable, good enough for gaps.
-#[derive(Debug)]
-struct SplitMix(u64);
-
-impl SplitMix {
-    /// A number in [0, 1).
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

@@ -15,7 +15,7 @@ pub use backoff::Backoff;
 pub use chain::Chain;
 pub use clock::{Clock, ManualClock, SystemClock, unix_micros};
 pub use disk::{Disk, DiskFile, FaultyDisk, FileIdentity, Lasting, Metadata, RealDisk};
-pub use random::Random;
+pub use random::{Random, mixed};
 pub use size::ByteSize;
 pub use span::{Span, SpanError};
 pub use system::run_when_idle;

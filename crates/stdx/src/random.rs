@@ -12,13 +12,10 @@ impl Random {
         Self(seed)
     }
 
-    /// Draws 64 bits.
+    /// Draws 64 bits; none comes twice before all 2⁶⁴ have come.
     pub const fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
+        mixed(self.0)
     }
 
     /// Draws a number in 0..1.
@@ -30,4 +27,11 @@ impl Random {
     pub const fn up_to(&mut self, max: u64) -> u64 {
         ((self.bits() as u128 * (max as u128 + 1)) >> 64) as u64
     }
+}
+
+/// Spreads every bit of `number` over all bits; no two numbers become the same.
+pub const fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use parking_lot::Mutex;
 use serde_json::Value;
+use stdx::Random;
 
 use crate::client::Client;
 
@@ -63,7 +64,7 @@ impl Readers {
             address,
             readers,
             seen: Arc::clone(&seen),
-            dice: Dice(0x5eed),
+            dice: Random::new(0x5eed),
             pause: Duration::from_secs(1) / rate.max(1),
             next: Instant::now(),
         };
@@ -93,7 +94,7 @@ struct Play {
     address: SocketAddr,
     readers: Vec<Reader>,
     seen: Arc<[Seen; 2]>,
-    dice: Dice,
+    dice: Random,
     pause: Duration,
     next: Instant,
 }
@@ -108,9 +109,9 @@ impl Play {
     }
 
     fn visit(&mut self, client: &mut Client) -> Result<()> {
-        let anonymous = self.dice.roll() < ANONYMOUS;
+        let anonymous = self.dice.fraction() < ANONYMOUS;
         // Squared, so that some readers come much more often than others.
-        let place = self.dice.roll() * self.dice.roll() * self.readers.len() as f64;
+        let place = self.dice.fraction() * self.dice.fraction() * self.readers.len() as f64;
         let reader = place as usize;
         let cookie = match anonymous {
             true => String::new(),
@@ -146,7 +147,7 @@ impl Play {
     fn reads(&mut self, reader: usize, id: &str, category: &str) -> bool {
         let reader = &mut self.readers[reader];
         let liking = reader.likes.get(category).copied().unwrap_or(0.0);
-        self.dice.roll() < READS * liking && reader.has_read.insert(id.to_owned())
+        self.dice.fraction() < READS * liking && reader.has_read.insert(id.to_owned())
     }
 
     fn wait(&mut self) {
@@ -169,16 +170,4 @@ fn parse(line: &str) -> Option<Reader> {
         Some((category.to_owned(), share.parse().ok()?))
     });
     Some(Reader { id, likes: likes.collect::<Option<_>>()?, has_read: HashSet::new() })
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014): the same readers do the same at every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
 }
