@@ -3,9 +3,13 @@
 //! Invariants: an entry is complete and immutable; the full key is compared, never its hash alone,
 //! so no two requests can be taken for each other. A key whose answer varies leads to a slot that
 //! names the request fields, and the answer stands under the key extended by their values.
-//! Engine: `quick_cache` (CLOCK-PRO), chosen in docs/DECISIONS.md.
+//! What stays is the engine's choice; whoever changes what stands under a key holds the lock of its
+//! shard of the index meanwhile, which keeps the keys of the engine's shard of the same number.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+pub mod engine;
+mod weight;
+
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,28 +18,23 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use chassis::http::Head;
 use foldhash::fast::RandomState;
-use quick_cache::sync::{Cache as Engine, EntryAction};
-use quick_cache::{Equivalent, Lifecycle, OptionsBuilder, Weighter};
 use smallvec::SmallVec;
 
 use crate::accept::Accepted;
 use crate::compress::shapes::Shapes;
-use crate::index::{Index, Search, SharedKey};
+use crate::index::{self, Index, Search};
 use crate::key::Rules;
 use crate::purge::{Area, Purges, Verdict};
-use crate::tags::{TAG_BYTES, Tags};
+use crate::tags::Tags;
 
-/// Bytes of bookkeeping an entry costs beyond its key, head and body, its place in the index
-/// included.
-const OVERHEAD_BYTES: u64 = 320;
+use engine::{Engine, SharedKey};
+
 /// Keys that a purge looks after before it lets others at their shard.
 const PURGED_AT_ONCE: usize = 64;
-/// Size of an entry assumed when the engine is laid out: how many evicted keys it remembers.
-const USUAL_BYTES: u64 = 2048;
-/// Share of the memory for entries that proved themselves; measured (docs/DECISIONS.md).
-const HOT: f64 = 0.90;
-/// Evicted keys remembered, as a share of the entries.
-const GHOSTS: f64 = 1.0;
+/// Parts of the memory hold the largest body that is stored so many times.
+const LARGEST_IN_SHARD: u64 = 4;
+/// A part that is smaller has too few entries to choose from.
+const SHARD_BYTES_MIN: u64 = 1 << 20;
 
 /// Time for which a stale entry is not fetched anew after that failed.
 const HOLD_OFF: Duration = Duration::from_secs(1);
@@ -162,91 +161,10 @@ enum Slot {
     Varies(FieldNames),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Key {
-    hash: u64,
-    /// Shared with the index.
-    bytes: SharedKey,
-}
-
-struct KeyRef<'k> {
-    hash: u64,
-    bytes: &'k [u8],
-}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
-
-impl Hash for KeyRef<'_> {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
-    }
-}
-
-impl Equivalent<Key> for KeyRef<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
-        self.hash == key.hash && *self.bytes == *key.bytes
-    }
-}
-
-/// Passes the keyed hash of the key's bytes through.
-#[derive(Debug, Clone, Copy, Default)]
-struct Passing;
-
-impl BuildHasher for Passing {
-    type Hasher = Passed;
-    fn build_hasher(&self) -> Passed {
-        Passed(0)
-    }
-}
-
-struct Passed(u64);
-
-impl Hasher for Passed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {}
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct ByBytes;
-
-impl Weighter<Key, Slot> for ByBytes {
-    fn weight(&self, key: &Key, slot: &Slot) -> u64 {
-        let held = match slot {
-            Slot::Entry(entry) => {
-                let encoded = entry.shapes.as_ref().map_or(0, |shapes| shapes.counted());
-                entry.fields.len() + entry.body.len() + encoded as usize
-            }
-            Slot::Varies(names) => names.iter().map(|name| name.len() + 16).sum(),
-        };
-        (key.bytes.len() + held) as u64 + OVERHEAD_BYTES + slot.tags().len() as u64 * TAG_BYTES
-    }
-}
-
-/// Collects what the engine evicts: it is looked after when the engine's lock is free.
-#[derive(Debug, Clone, Copy)]
-struct Evicting;
-
-impl Lifecycle<Key, Slot> for Evicting {
-    type RequestState = SmallVec<[(Key, Slot); 2]>;
-
-    fn on_evict(&self, evicted: &mut Self::RequestState, key: Key, slot: Slot) {
-        evicted.push((key, slot));
-    }
-}
-
 /// Stored answers.
 #[derive(Debug)]
 pub struct Cache {
-    engine: Engine<Key, Slot, ByBytes, Passing, Evicting>,
+    engine: Engine<Slot>,
     hasher: RandomState,
     index: Index,
     /// What was purged.
@@ -291,19 +209,15 @@ impl Slot {
 }
 
 impl Cache {
-    /// An empty cache of at most `bytes_max` bytes.
-    pub fn new(bytes_max: u64) -> Self {
-        let options = OptionsBuilder::new()
-            .estimated_items_capacity((bytes_max / USUAL_BYTES).clamp(64, 1 << 22) as usize)
-            .weight_capacity(bytes_max)
-            .hot_allocation(HOT)
-            .ghost_allocation(GHOSTS)
-            .build()
-            .expect("both capacities are given");
+    /// An empty cache of at most `bytes_max` bytes, for answers whose bodies have at most
+    /// `body_bytes_max`.
+    pub fn new(bytes_max: u64, body_bytes_max: u64) -> Self {
+        let shard_min = body_bytes_max.saturating_mul(LARGEST_IN_SHARD).max(SHARD_BYTES_MIN);
+        let engine = Engine::new(bytes_max, shard_min);
         Self {
-            engine: Engine::with_options(options, ByBytes, Passing, Evicting),
+            index: Index::new(engine.shards()),
+            engine,
             hasher: RandomState::default(),
-            index: Index::default(),
             purges: Purges::default(),
         }
     }
@@ -357,25 +271,11 @@ impl Cache {
             }
             Slot::Varies(_) => false,
         };
-        let key = Key { hash: self.hash(home), bytes: home.into() };
-        if !self.engine.peek(&key).is_some_and(|slot| is_there(&slot)) {
-            return;
-        }
-        self.engine.entry(&key, Some(Duration::ZERO), |_, slot| {
-            if is_there(slot) {
-                shapes.count();
-            }
-            EntryAction::Retain(())
-        });
-        if self.engine.weight() > self.engine.capacity() {
-            // The engine makes room only for what comes in: something does, in the same shard, and
-            // goes again. No request's key begins like this.
-            let passing = Key { hash: key.hash, bytes: [b"\n", home].concat().into() };
-            let mut evicted = SmallVec::new();
-            let nothing = Slot::Varies([].into());
-            self.engine.insert_with_lifecycle(passing.clone(), nothing, &mut evicted);
-            self.engine.remove(&passing);
-            self.forget(evicted);
+        let hash = self.hash(home);
+        let mut shard = self.index.lock(hash);
+        if let Some(slot) = self.engine.peek(hash, home).filter(is_there) {
+            shapes.count();
+            self.place(&mut shard, hash, Arc::clone(home), slot);
         }
     }
 
@@ -407,19 +307,22 @@ impl Cache {
             Verdict::Gone => return verdict,
         };
         if let Some((base, names)) = varying {
-            self.put(base, Slot::Varies(names));
+            self.put(base.into(), Slot::Varies(names));
         }
-        entry.shapes.iter().for_each(|shapes| shapes.settle(key));
+        let key = SharedKey::from(key);
+        entry.shapes.iter().for_each(|shapes| shapes.settle(&key));
         self.put(key, Slot::Entry(entry));
         verdict
     }
 
     /// Forgets what stands under exactly this key, and with it the variants it leads to.
     pub fn remove(&self, bytes: &[u8]) {
-        let key = KeyRef { hash: self.hash(bytes), bytes };
-        let mut shard = self.index.lock(key.hash);
-        self.engine.remove(&key);
-        shard.remove(key.hash, bytes);
+        let hash = self.hash(bytes);
+        let mut shard = self.index.lock(hash);
+        shard.remove(hash, bytes);
+        let removed = self.engine.remove(hash, bytes);
+        drop(shard);
+        drop(removed);
     }
 
     /// Purges what the areas cover: forgets it, or with `soft` makes it stale. Returns the number
@@ -440,32 +343,35 @@ impl Cache {
                 if found.is_empty() {
                     break;
                 }
-                for bytes in found {
-                    let key = Key { hash: self.hash(&bytes), bytes };
-                    if soft {
-                        entries += usize::from(self.make_stale(key));
-                    } else {
-                        shard.remove(key.hash, &key.bytes);
-                        let was_there = self.engine.remove(&key);
-                        entries += usize::from(matches!(was_there, Some((_, Slot::Entry(_)))));
-                    }
+                for key in found {
+                    let was_there = match soft {
+                        true => self.make_stale(&mut shard, key),
+                        false => self.purge_key(&mut shard, &key),
+                    };
+                    entries += usize::from(was_there);
                 }
             }
         }
         entries
     }
 
-    /// Makes a fresh entry stale, whose shard of the index the caller has locked; returns whether
-    /// there was one.
-    fn make_stale(&self, key: Key) -> bool {
-        let Some(Slot::Entry(entry)) = self.engine.peek(&key) else { return false };
+    /// Forgets a key; returns whether an entry stood under it.
+    fn purge_key(&self, shard: &mut index::Shard, key: &[u8]) -> bool {
+        let hash = self.hash(key);
+        shard.remove(hash, key);
+        matches!(self.engine.remove(hash, key), Some(Slot::Entry(_)))
+    }
+
+    /// Makes a fresh entry stale; returns whether there was one.
+    fn make_stale(&self, shard: &mut index::Shard, key: SharedKey) -> bool {
+        let hash = self.hash(&key);
+        let Some(Slot::Entry(entry)) = self.engine.peek(hash, &key) else { return false };
         let now = Instant::now();
-        if !entry.is_fresh(now) {
-            return false;
+        let is_fresh = entry.is_fresh(now);
+        if is_fresh {
+            self.place(shard, hash, key, Slot::Entry(entry.made_stale(now)));
         }
-        let stale = Slot::Entry(entry.made_stale(now));
-        // Refused when it was evicted meanwhile.
-        self.engine.replace(key, stale, true).is_ok()
+        is_fresh
     }
 
     /// Number of slots.
@@ -491,30 +397,35 @@ impl Cache {
         self.engine.clear();
     }
 
-    /// Puts a slot in its place, and looks after what had to make room.
-    fn put(&self, bytes: &[u8], slot: Slot) {
-        let key = Key { hash: self.hash(bytes), bytes: bytes.into() };
-        let mut evicted = SmallVec::new();
-        let mut shard = self.index.lock(key.hash);
-        shard.add(key.hash, &key.bytes, slot.tags());
-        self.engine.insert_with_lifecycle(key, slot, &mut evicted);
+    /// Puts a slot in its place.
+    fn put(&self, key: SharedKey, slot: Slot) {
+        let hash = self.hash(&key);
+        let mut shard = self.index.lock(hash);
+        shard.add(hash, &key, slot.tags());
+        let evicted = self.place(&mut shard, hash, key, slot);
         drop(shard);
-        self.forget(evicted);
+        drop(evicted);
     }
 
-    /// Looks after what had to make room.
-    fn forget(&self, evicted: SmallVec<[(Key, Slot); 2]>) {
-        for (key, _) in evicted {
-            let mut shard = self.index.lock(key.hash);
-            // Another one may have taken its place meanwhile.
-            if !self.engine.contains_key(&key) {
-                shard.remove(key.hash, &key.bytes);
-            }
+    /// Has the engine hold a slot whose key is in the index, and takes out of the index what had to
+    /// make room.
+    fn place(
+        &self,
+        shard: &mut index::Shard,
+        hash: u64,
+        key: SharedKey,
+        slot: Slot,
+    ) -> engine::Evicted<Slot> {
+        let weight = weight::of(&key, &slot);
+        let evicted = self.engine.insert(hash, key, slot, weight);
+        for (hash, key, _) in &evicted {
+            shard.remove(*hash, key);
         }
+        evicted
     }
 
     fn get(&self, bytes: &[u8]) -> Option<Slot> {
-        self.engine.get(&KeyRef { hash: self.hash(bytes), bytes })
+        self.engine.get(self.hash(bytes), bytes)
     }
 
     fn hash(&self, bytes: &[u8]) -> u64 {

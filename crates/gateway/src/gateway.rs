@@ -70,9 +70,11 @@ impl Gateway {
         work: WorkPool,
     ) -> Arc<Self> {
         let disk = plan.disk.clone().and_then(|plan| DiskTier::open(plan, registry));
+        let caching = plan.routes.iter().filter_map(|route| route.cache.as_ref());
+        let body_bytes_max = caching.map(|cache| cache.body_bytes_max).max().unwrap_or(0);
         Arc::new(Self {
             disk,
-            cache: Cache::new(plan.cache_bytes_max),
+            cache: Cache::new(plan.cache_bytes_max, body_bytes_max),
             unstorable: Unstorable::default(),
             flights: Flights::new(plan.waiters_max, plan.waiters_per_key_max),
             metrics: GatewayMetrics::new(registry, &plan),

@@ -1,9 +1,9 @@
 //! The keys that memory holds, in order, and their tags: what a purge looks through.
 //!
-//! Invariant: at rest a key is in the index just when the engine holds it. Whoever changes what
-//! stands under a key holds the lock of its shard meanwhile; keys that the engine evicts are looked
-//! after behind the eviction, under the same lock. Finding costs the logarithm of what is held and
-//! what is found, whatever else is held. A lock is held for a few dozen keys at a time.
+//! Invariant: while nobody holds the lock of a shard, a key is in it just when the engine holds it.
+//! Whoever changes what stands under a key holds the lock of its shard meanwhile; what the engine
+//! evicts for it is in the same shard. Finding costs the logarithm of what is held and what is
+//! found, whatever else is held. A lock is held for a few dozen keys at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -11,14 +11,10 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::cache::engine::{SharedKey, shard_of};
 use crate::key;
 use crate::purge::Area;
 use crate::tags::{Tags, fingerprint};
-
-const SHARDS: usize = 16;
-
-/// A key, shared with the engine.
-pub type SharedKey = Arc<[u8]>;
 
 /// All keys.
 #[derive(Debug)]
@@ -43,16 +39,15 @@ pub struct Search<'a> {
     from_hash: u64,
 }
 
-impl Default for Index {
-    fn default() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
-    }
-}
-
 impl Index {
+    /// No keys, in as many shards as the engine has.
+    pub fn new(shards: usize) -> Self {
+        Self { shards: (0..shards).map(|_| Mutex::default()).collect() }
+    }
+
     /// The shard of a key with this hash.
     pub fn lock(&self, hash: u64) -> MutexGuard<'_, Shard> {
-        self.shards[(hash >> 32) as usize % SHARDS].lock()
+        self.shards[shard_of(hash, self.shards.len())].lock()
     }
 
     /// Every shard in turn.

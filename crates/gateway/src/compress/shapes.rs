@@ -24,6 +24,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{encode, tags, wanted};
 use crate::accept::{Accepted, Coding, Codings};
 use crate::cache::Entry;
+use crate::cache::engine::SharedKey;
 use crate::gateway::{Edge, Gateway};
 
 /// Encoding that takes longer leaves the I/O core.
@@ -61,7 +62,7 @@ pub struct Shapes {
     /// The part of them that the cache has counted; changed under its lock alone.
     counted: AtomicU64,
     /// Under which key the cache holds the entry.
-    home: OnceLock<Box<[u8]>>,
+    home: OnceLock<SharedKey>,
     /// Tells waiters that a slot was filled, or given up.
     ended: Notify,
 }
@@ -149,13 +150,13 @@ impl Shapes {
     }
 
     /// Under which key the cache holds the entry, when it does.
-    pub fn home(&self) -> Option<&[u8]> {
-        self.home.get().map(AsRef::as_ref)
+    pub fn home(&self) -> Option<&SharedKey> {
+        self.home.get()
     }
 
     /// Notes under which key the cache holds the entry.
-    pub fn settle(&self, key: &[u8]) {
-        self.home.get_or_init(|| key.into());
+    pub fn settle(&self, key: &SharedKey) {
+        self.home.get_or_init(|| Arc::clone(key));
     }
 
     fn fill(&self, place: usize, shape: Option<Shape>) {

@@ -10,7 +10,7 @@ fn tags(names: &[&str]) -> Tags {
 
 /// Keys of several hosts, one after another in the order in which they are kept.
 fn index() -> Index {
-    let index = Index::default();
+    let index = Index::new(2);
     for (hash, key, names) in [
         (0, "http\na\n/", &["root"][..]),
         (0, "http\na\n/news", &["news", "all"]),
@@ -91,7 +91,7 @@ fn a_tag_is_found_wherever_it_stands() {
 
 #[test]
 fn what_is_noted_again_has_its_new_tags_and_what_is_forgotten_none() {
-    let index = Index::default();
+    let index = Index::new(2);
     let key = SharedKey::from(&b"http\na\n/"[..]);
     let mut shard = index.lock(0);
     shard.add(7, &key, &tags(&["old", "both"]));
@@ -109,7 +109,7 @@ fn what_is_noted_again_has_its_new_tags_and_what_is_forgotten_none() {
 fn a_search_that_has_found_all_finds_nothing_more() {
     // Hashes rise with one tag and fall with the next, whichever comes first.
     for hashes in [[8, 9, 1, 2], [1, 2, 8, 9]] {
-        let index = Index::default();
+        let index = Index::new(2);
         let mut shard = index.lock(0);
         for (hash, name) in hashes.into_iter().zip(["a", "a", "b", "b"]) {
             let key = SharedKey::from(format!("http\nh\n/{hash}").as_bytes());
