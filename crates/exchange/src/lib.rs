@@ -28,4 +28,4 @@ pub use ltsv::decode as decode_ltsv;
 pub use outcome::{CacheResult, Decision};
 pub use phase::Phase;
 pub use query::query_value;
-pub use time::unix_seconds;
+pub use time::{unix_seconds, write as write_rfc3339};

@@ -55,6 +55,13 @@ pub struct Lines<'a> {
     offset: u64,
 }
 
+impl<'a> Lines<'a> {
+    /// The lines that are left, each with its line feed.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
 impl<'a> Iterator for Lines<'a> {
     type Item = (&'a [u8], u64);
 

@@ -23,6 +23,9 @@ pub enum Command {
     /// Check, print or explain the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Deliver log lines into databases, exactly once.
+    #[command(subcommand)]
+    Events(EventsCommand),
     /// Build, inspect or check profile files.
     #[command(subcommand)]
     Profiles(ProfilesCommand),
@@ -71,6 +74,20 @@ pub enum ConfigCommand {
     Print(ConfigArgs),
     /// Print every key there is, with its meaning and default.
     Reference,
+}
+
+/// What to do with events.
+#[derive(Debug, Subcommand)]
+pub enum EventsCommand {
+    /// Read the sources of the configuration and deliver their rollups, until interrupted.
+    Run {
+        /// Which configuration.
+        #[command(flatten)]
+        config: ConfigArgs,
+        /// End when everything that is there has been delivered.
+        #[arg(long)]
+        once: bool,
+    },
 }
 
 /// What to do with profiles.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use chassis::config::{Document, Problem};
 use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use journal::{Keep, OnFull, Sync};
+use pipeline::config::{RollupConfig, SinkConfig, SourceConfig};
 use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,6 +22,8 @@ use crate::environment;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// Name of this machine in sinks that several share; default: its host name.
+    pub node: Option<String>,
     /// Threads.
     pub cores: CoresConfig,
     /// Addresses.
@@ -33,6 +36,12 @@ pub struct Config {
     pub model: Vec<ModelConfig>,
     /// User profiles.
     pub profiles: Option<ProfilesConfig>,
+    /// Log files that are read as a queue.
+    pub source: Vec<SourceConfig>,
+    /// What is counted of their lines.
+    pub rollup: Vec<RollupConfig>,
+    /// Where the counts are delivered.
+    pub sink: Vec<SinkConfig>,
     /// Memory for stored answers.
     pub cache: StoreConfig,
     /// Bounds that protect the machine.
@@ -42,8 +51,10 @@ pub struct Config {
 }
 
 /// Names of the sections, for the check of unknown ones.
-pub const SECTIONS: [&str; 9] =
-    ["cores", "listen", "journal", "upstream", "model", "profiles", "cache", "limits", "route"];
+pub const SECTIONS: [&str; 13] = [
+    "node", "cores", "listen", "journal", "upstream", "model", "profiles", "source", "rollup",
+    "sink", "cache", "limits", "route",
+];
 
 /// Threads, such as `cores = { edge = 1, work = 1 }`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -129,6 +140,8 @@ pub struct Plan {
     pub models: Vec<ModelPlan>,
     /// Profiles.
     pub profiles: Option<ProfilesPlan>,
+    /// The record process.
+    pub events: pipeline::Plan,
     /// The gateway.
     pub gateway: gateway::Plan,
 }
@@ -184,6 +197,7 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         cache: document.section("cache"),
         limits: document.section("limits"),
     };
+    let events = check_events(root, journal.is_some(), &mut document);
     let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
     let mut gateway = gateway::Plan::check(sections, &names, &mut document);
     if let Some(disk) = &mut gateway.disk {
@@ -204,10 +218,30 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         journal,
         models,
         profiles,
+        events,
         gateway,
     };
     let problems = document.into_problems();
     if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> pipeline::Plan {
+    let sections = pipeline::Sections {
+        sources: document.sections("source"),
+        rollups: document.sections("rollup"),
+        sinks: document.sections("sink"),
+    };
+    let mut events = pipeline::plan(&sections, root, has_journal, &mut |key, why| {
+        document.wrong(key, why);
+    });
+    for (at, sink) in events.sinks.iter().enumerate() {
+        if let Err(error) = sinks::open(&sink.url, root) {
+            document.wrong(&format!("sink[{at}].url"), error.to_string());
+        }
+    }
+    let node: Option<String> = document.section("node");
+    events.node = node.unwrap_or_else(environment::host_name);
+    events
 }
 
 fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>) -> JournalPlan {

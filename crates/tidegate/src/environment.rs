@@ -7,6 +7,11 @@ pub fn log_filter(usual: &str) -> String {
     std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| usual.to_owned())
 }
 
+/// The name of this machine, as the system knows it.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
 /// The admin token (`TIDEGATE_ADMIN_TOKEN`), which wins over the configuration's.
 pub fn admin_token() -> Option<String> {
     std::env::var("TIDEGATE_ADMIN_TOKEN").ok().filter(|token| !token.is_empty())

@@ -11,6 +11,7 @@ mod commands;
 mod config;
 mod demo;
 mod environment;
+mod events;
 mod hint;
 mod learn;
 mod live;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Profiles(command) => commands::profiles(command),
         Command::Model(command) => commands::model(command),
         Command::Rollout(command) => commands::rollout(command),
+        Command::Events(command) => events::command(command),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,179 @@
+//! What is delivered at once: rows for tables, and the checkpoint that is committed with them.
+//!
+//! Rows are flat: one vector of cells, one of text. A batch of a hundred thousand rows is a
+//! handful of allocations, and dropping it costs nothing.
+
+use std::sync::Arc;
+
+/// The type of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes that are usually UTF-8; what is not is replaced by U+FFFD.
+    Text,
+    /// A signed whole number.
+    Integer,
+    /// A real number.
+    Real,
+    /// Microseconds since the Unix epoch, shown as the engine shows times, in UTC.
+    Time,
+}
+
+/// What happens to a column when a row meets the row of the same key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It is part of the key.
+    Key,
+    /// The values are added.
+    Sum,
+    /// The smaller one stays; absent counts as larger.
+    Min,
+    /// The larger one stays; absent counts as smaller.
+    Max,
+    /// The one with the larger value in column `time` stays, the new one when they are equal.
+    Last {
+        /// The column that decides.
+        time: usize,
+    },
+    /// It is computed by dividing one column by another; rows hold nothing for it.
+    Mean {
+        /// The dividend.
+        sum: usize,
+        /// The divisor; 0 makes the mean absent.
+        count: usize,
+    },
+    /// Rows never meet: the table has no key.
+    Plain,
+}
+
+/// One column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name: letters, digits and underscores.
+    pub name: String,
+    /// Its type.
+    pub kind: Kind,
+    /// How rows merge.
+    pub role: Role,
+}
+
+/// A table that rows go into. Keys come first among the columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Its name: letters, digits and underscores.
+    pub name: String,
+    /// Its columns, keys first.
+    pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// The number of key columns, which come first.
+    pub fn keys(&self) -> usize {
+        self.columns.iter().take_while(|column| column.role == Role::Key).count()
+    }
+}
+
+/// The value of one column in one row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// No value.
+    Absent,
+    /// For `Kind::Integer`.
+    Integer(i64),
+    /// For `Kind::Real`.
+    Real(f64),
+    /// For `Kind::Time`: microseconds since the Unix epoch.
+    Time(i64),
+    /// For `Kind::Text`.
+    Text(&'a [u8]),
+}
+
+/// Rows for one table, each key at most once.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// Where they go.
+    pub table: Arc<Table>,
+    cells: Vec<Flat>,
+    text: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Flat {
+    Absent,
+    Integer(i64),
+    Real(f64),
+    Time(i64),
+    Text { start: u32, length: u32 },
+}
+
+impl Rows {
+    /// No rows yet.
+    pub fn new(table: Arc<Table>) -> Self {
+        Self { table, cells: Vec::new(), text: Vec::new() }
+    }
+
+    /// Adds the next cell of the row under way; a row is whole when it has a cell per column.
+    ///
+    /// # Panics
+    /// When the text of all rows exceeds 4 GB; windows are bounded far below.
+    pub fn push(&mut self, cell: Cell<'_>) {
+        self.cells.push(match cell {
+            Cell::Absent => Flat::Absent,
+            Cell::Integer(number) => Flat::Integer(number),
+            Cell::Real(number) => Flat::Real(number),
+            Cell::Time(us) => Flat::Time(us),
+            Cell::Text(text) => {
+                let start = u32::try_from(self.text.len()).expect("windows are bounded below 4 GB");
+                self.text.extend_from_slice(text);
+                let length = u32::try_from(text.len()).expect("windows are bounded below 4 GB");
+                Flat::Text { start, length }
+            }
+        });
+    }
+
+    /// The number of whole rows.
+    pub fn len(&self) -> usize {
+        self.cells.len() / self.table.columns.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The cells of one row, in the order of the columns.
+    pub fn row(&self, index: usize) -> impl ExactSizeIterator<Item = Cell<'_>> {
+        let width = self.table.columns.len();
+        self.cells[index * width..(index + 1) * width].iter().map(|flat| match *flat {
+            Flat::Absent => Cell::Absent,
+            Flat::Integer(number) => Cell::Integer(number),
+            Flat::Real(number) => Cell::Real(number),
+            Flat::Time(us) => Cell::Time(us),
+            Flat::Text { start, length } => {
+                Cell::Text(&self.text[start as usize..(start + length) as usize])
+            }
+        })
+    }
+}
+
+/// How far a source is delivered. It lives in the sink, beside the rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The machine that read.
+    pub node: String,
+    /// The source that was read.
+    pub source: String,
+    /// How many batches were committed; the compare-and-swap is on this number.
+    pub sequence: u64,
+    /// Where the source goes on, in its own words.
+    pub position: String,
+}
+
+/// What is delivered at once.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The checkpoint after this batch. It may be committed only where the sink holds the one
+    /// before it: `sequence - 1`, or none when `sequence` is 1.
+    pub checkpoint: Checkpoint,
+    /// The rows.
+    pub rows: Vec<Rows>,
+}

@@ -1,0 +1,63 @@
+//! The sections `[[source]]`, `[[rollup]]` and `[[sink]]` as they may stand in the file.
+//!
+//! Every key is optional here; [`crate::plan`] checks what is required and what fits together.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Log files that are read as a queue. The journal of this process is the source `journal`; it
+/// needs no section.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SourceConfig {
+    /// Its name: letters, digits, `-`, `_`.
+    pub name: Option<String>,
+    /// Files, such as `["/var/log/nginx/access.log*"]`; `*`, `?` and `[…]` stand for what they
+    /// stand for in a shell.
+    pub files: Vec<String>,
+    /// `combined` (default), `common`, `ltsv`, or `tidegate`.
+    pub format: Option<String>,
+}
+
+/// What is counted, and by what.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RollupConfig {
+    /// Its name, which is that of the table: letters, digits and underscores.
+    pub name: Option<String>,
+    /// Names of the sources it counts; default: all.
+    pub source: Vec<String>,
+    /// A filter that lines must pass, such as `path == "/1/feedback/read"`; default: all do.
+    #[serde(rename = "where")]
+    pub filter: Option<String>,
+    /// Fields, and one of `second`, `minute`, `hour`, `day`.
+    pub by: Vec<String>,
+    /// Count lines; default `true`.
+    pub count: Option<bool>,
+    /// Fields whose sum is kept, in columns `sum_FIELD`.
+    pub sum: Vec<String>,
+    /// Fields whose smallest value is kept, in columns `min_FIELD`.
+    pub min: Vec<String>,
+    /// Fields whose largest value is kept, in columns `max_FIELD`.
+    pub max: Vec<String>,
+    /// Fields whose mean is kept, in columns `mean_FIELD`; their `sum_FIELD` and `count_FIELD`
+    /// are kept too.
+    pub mean: Vec<String>,
+    /// Fields whose value in the latest line is kept, in columns `last_FIELD`; the time of that
+    /// line is in `last_FIELD_time`.
+    pub last: Vec<String>,
+    /// Name of the sink; it may be left out when there is one.
+    pub sink: Option<String>,
+}
+
+/// Where rows are delivered.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SinkConfig {
+    /// Its name.
+    pub name: Option<String>,
+    /// The engine and where it is, such as `sqlite:data/tidegate.db`.
+    pub url: Option<String>,
+    /// How often rows are delivered; default `1s`.
+    pub flush: Option<String>,
+}

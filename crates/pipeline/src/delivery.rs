@@ -1,0 +1,182 @@
+//! The thread that commits batches: one at a time, again and again until the sink has it.
+//!
+//! Invariant: a batch is given up only when the sink holds a checkpoint that is neither the one
+//! before it nor its own; then somebody else delivers this source, and nothing of it was committed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use stdx::Backoff;
+
+use crate::batch::{Batch, Table};
+use crate::error::SinkError;
+use crate::sink::Sink;
+use crate::status::Status;
+
+/// How often a waiting delivery looks whether it is to end.
+const GLANCE: Duration = Duration::from_millis(20);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// A delivery thread with at most one batch in its hands.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    batches: Option<SyncSender<Batch>>,
+    done: Receiver<Done>,
+    in_flight: bool,
+    gives_up: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A batch was committed with this position, or cannot be.
+pub(crate) type Done = Result<String, SinkError>;
+
+impl Delivery {
+    pub(crate) fn start(
+        sink: Box<dyn Sink>,
+        tables: Vec<Arc<Table>>,
+        status: Arc<Status>,
+    ) -> std::io::Result<Self> {
+        let (batches, to_do) = sync_channel::<Batch>(1);
+        let (report, done) = sync_channel(1);
+        let gives_up = Arc::new(AtomicBool::new(false));
+        let mut courier = Courier { sink, tables, status, gives_up: Arc::clone(&gives_up) };
+        let thread = std::thread::Builder::new().name("deliver".to_owned()).spawn(move || {
+            for batch in to_do {
+                let outcome = courier.carry(&batch).map(|()| batch.checkpoint.position);
+                if report.send(outcome).is_err() {
+                    break;
+                }
+            }
+        })?;
+        Ok(Self { batches: Some(batches), done, in_flight: false, gives_up, thread: Some(thread) })
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.in_flight
+    }
+
+    /// Hands over a batch; only when not busy.
+    pub(crate) fn hand_over(&mut self, batch: Batch) {
+        debug_assert!(!self.in_flight, "one batch at a time keeps checkpoints in order");
+        self.in_flight = true;
+        if let Some(batches) = &self.batches {
+            // A thread that died is noticed when its answer is awaited.
+            let _ = batches.send(batch);
+        }
+    }
+
+    /// Returns what became of the batch in flight, if that is known already.
+    pub(crate) fn poll(&mut self) -> Option<Done> {
+        match self.done.try_recv() {
+            Ok(done) => {
+                self.in_flight = false;
+                Some(done)
+            }
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(died())),
+        }
+    }
+
+    /// Waits for the batch in flight, at most this long.
+    pub(crate) fn wait(&mut self, at_most: Duration) -> Option<Done> {
+        match self.done.recv_timeout(at_most) {
+            Ok(done) => {
+                self.in_flight = false;
+                Some(done)
+            }
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => None,
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => Some(Err(died())),
+        }
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        self.gives_up.store(true, Ordering::Relaxed);
+        self.batches = None;
+        if let Some(thread) = self.thread.take() {
+            // Its panic was logged by the runtime; whoever supervises starts the pipeline again.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn died() -> SinkError {
+    let cause = "the thread that delivers ended by a panic; its message is above".to_owned();
+    SinkError::Unreachable { engine: "sink", place: "thread".to_owned(), cause }
+}
+
+struct Courier {
+    sink: Box<dyn Sink>,
+    tables: Vec<Arc<Table>>,
+    status: Arc<Status>,
+    gives_up: Arc<AtomicBool>,
+}
+
+impl Courier {
+    fn carry(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        let seed = u64::from(std::process::id()) ^ batch.checkpoint.sequence;
+        let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, seed);
+        let mut error = match self.sink.deliver(batch) {
+            Ok(()) => {
+                *self.status.last_error.lock() = None;
+                return Ok(());
+            }
+            Err(error @ SinkError::Fenced { .. }) => return Err(error),
+            Err(error) => error,
+        };
+        loop {
+            *self.status.last_error.lock() = Some(error.to_string());
+            tracing::warn!(%error, "delivery failed, trying again");
+            if !self.pause(backoff.delay()) {
+                return Err(error);
+            }
+            error = match self.again(batch) {
+                Ok(()) => {
+                    *self.status.last_error.lock() = None;
+                    return Ok(());
+                }
+                Err(error @ SinkError::Fenced { .. }) => return Err(error),
+                Err(error) => error,
+            };
+        }
+    }
+
+    /// Looks what the sink holds; delivers again only where nothing of the batch is there.
+    fn again(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        self.sink.prepare(&self.tables)?;
+        let wanted = &batch.checkpoint;
+        let held = self.sink.checkpoints(&wanted.source)?;
+        let held = held.into_iter().find(|held| held.node == wanted.node);
+        match held {
+            Some(held) if held == *wanted => Ok(()),
+            Some(held) if held.sequence + 1 != wanted.sequence => Err(SinkError::Fenced {
+                source_name: wanted.source.clone(),
+                held: held.sequence,
+                expected: wanted.sequence - 1,
+            }),
+            None if wanted.sequence > 1 => Err(SinkError::Fenced {
+                source_name: wanted.source.clone(),
+                held: 0,
+                expected: wanted.sequence - 1,
+            }),
+            _ => self.sink.deliver(batch),
+        }
+    }
+
+    /// Waits; false when the pipeline ends meanwhile.
+    fn pause(&self, total: Duration) -> bool {
+        let end = std::time::Instant::now() + total;
+        while std::time::Instant::now() < end {
+            if self.gives_up.load(Ordering::Relaxed) {
+                return false;
+            }
+            std::thread::sleep(GLANCE);
+        }
+        true
+    }
+}

@@ -1,0 +1,87 @@
+//! What can go wrong between a log file and a database.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A sink did not take a batch.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// Another writer has moved the checkpoint.
+    #[error(
+        "`{source_name}` is delivered by another process too: its checkpoint is at batch {held}, \
+         not {expected}"
+    )]
+    Fenced {
+        /// The source.
+        source_name: String,
+        /// The sequence that the sink holds.
+        held: u64,
+        /// The sequence that was expected.
+        expected: u64,
+    },
+    /// The engine cannot be reached, or the answer was lost.
+    #[error("{engine} `{place}`: {cause}")]
+    Unreachable {
+        /// The kind of engine.
+        engine: &'static str,
+        /// Where it is, without secrets.
+        place: String,
+        /// What the driver says.
+        cause: String,
+    },
+    /// The engine understood, and does not want it.
+    #[error("{engine} `{place}` refuses: {cause}")]
+    Refused {
+        /// The kind of engine.
+        engine: &'static str,
+        /// Where it is, without secrets.
+        place: String,
+        /// What the engine says.
+        cause: String,
+    },
+}
+
+/// A source could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The file system says no.
+    #[error("{operation} `{path}`: {cause}")]
+    Disk {
+        /// What was tried.
+        operation: &'static str,
+        /// With which file or folder.
+        path: PathBuf,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The journal says no.
+    #[error(transparent)]
+    Journal(#[from] journal::JournalError),
+    /// The position in the sink is not one of this source.
+    #[error("source `{source_name}`: the position in the sink makes no sense: {cause}")]
+    Position {
+        /// The source.
+        source_name: String,
+        /// Why.
+        cause: String,
+    },
+}
+
+impl SourceError {
+    /// Wraps an error of the file system.
+    pub(crate) fn disk(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |cause| Self::Disk { operation, path, cause }
+    }
+}
+
+/// A pipeline ended.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The source cannot be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The sink does not take what is delivered.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+}

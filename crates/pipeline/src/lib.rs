@@ -1,0 +1,37 @@
+//! From log lines to rows in a database, exactly once.
+//!
+//! The life of an event is [`Pipeline::run`]: tail → decode → window → deliver → checkpoint →
+//! retire. A log file is the queue; nothing is kept beside it that could be lost.
+//!
+//! Invariant: the rows of a stretch of lines and the position just after it are committed by the
+//! sink in one transaction, which only succeeds when the position is still the one it was read
+//! from. So every complete line counts once, whatever crashes, and a second writer is fenced off.
+//! Refuses: to know an engine (`sinks` has the drivers), and to block whoever writes the log.
+
+mod batch;
+pub mod config;
+mod decode;
+mod delivery;
+mod error;
+mod plan;
+mod rollup;
+mod run;
+mod sink;
+mod source;
+mod status;
+mod supervise;
+mod window;
+
+pub use batch::{Batch, Cell, Checkpoint, Column, Kind, Role, Rows, Table};
+pub use decode::Format;
+pub use error::{RunError, SinkError, SourceError};
+pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
+pub use rollup::Rollup;
+pub use run::{Pipeline, Stop};
+pub use sink::Sink;
+pub use source::{FileSource, JournalSource, Piece, Source, Step};
+pub use status::{Status, StatusReport};
+pub use supervise::supervise;
+
+#[cfg(test)]
+mod tests;

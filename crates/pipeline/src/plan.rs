@@ -1,0 +1,275 @@
+//! From the sections as written to what is meant, with every error at once.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use exchange::{FieldName, Filter};
+use stdx::Span;
+
+use crate::batch::{Kind, Role, Table};
+use crate::config::{RollupConfig, SinkConfig, SourceConfig};
+use crate::decode::Format;
+use crate::rollup::{self, Columns, Measure, Part, Rollup, column_name};
+
+/// The name of the source that is the process's own journal.
+pub const JOURNAL: &str = "journal";
+
+/// A source as meant.
+#[derive(Debug, Clone)]
+pub struct SourcePlan {
+    /// Its name.
+    pub name: String,
+    /// File patterns; none for the journal.
+    pub files: Vec<PathBuf>,
+    /// How its lines are read.
+    pub format: Format,
+}
+
+/// A rollup as meant, and where it goes.
+#[derive(Debug, Clone)]
+pub struct RollupPlan {
+    /// Sources that it counts; none: all.
+    pub sources: Vec<String>,
+    /// The name of its sink.
+    pub sink: String,
+    /// What it counts.
+    pub rollup: Arc<Rollup>,
+}
+
+/// A sink as meant.
+#[derive(Debug, Clone)]
+pub struct SinkPlan {
+    /// Its name.
+    pub name: String,
+    /// The engine and where it is.
+    pub url: String,
+    /// How often rows are delivered.
+    pub flush: Duration,
+}
+
+/// Everything the record process is to do.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// The name of this machine.
+    pub node: String,
+    /// Where lines come from.
+    pub sources: Vec<SourcePlan>,
+    /// What is counted.
+    pub rollups: Vec<RollupPlan>,
+    /// Where rows go.
+    pub sinks: Vec<SinkPlan>,
+}
+
+/// The sections as written.
+#[derive(Debug, Default)]
+pub struct Sections {
+    /// `[[source]]`
+    pub sources: Vec<SourceConfig>,
+    /// `[[rollup]]`
+    pub rollups: Vec<RollupConfig>,
+    /// `[[sink]]`
+    pub sinks: Vec<SinkConfig>,
+}
+
+/// Checks the sections; `wrong` is told the key and the cause of every error. `has_journal` says
+/// that the process keeps a journal, which then is a source.
+pub fn plan(
+    sections: &Sections,
+    root: &Path,
+    has_journal: bool,
+    wrong: &mut dyn FnMut(&str, String),
+) -> Plan {
+    let mut plan = Plan::default();
+    if has_journal {
+        let name = JOURNAL.to_owned();
+        plan.sources.push(SourcePlan { name, files: Vec::new(), format: Format::Tidegate });
+    }
+    for (at, config) in sections.sources.iter().enumerate() {
+        let key = format!("source[{at}]");
+        source(config, root, &key, &mut plan, wrong);
+    }
+    for (at, config) in sections.sinks.iter().enumerate() {
+        sink(config, &format!("sink[{at}]"), &mut plan, wrong);
+    }
+    for (at, config) in sections.rollups.iter().enumerate() {
+        Check { key: format!("rollup[{at}]"), wrong }.rollup(config, &mut plan);
+    }
+    if !plan.rollups.is_empty() && plan.sources.is_empty() {
+        wrong("rollup", "there is nothing to count: add `[journal]` or a `[[source]]`".into());
+    }
+    plan
+}
+
+fn source(
+    config: &SourceConfig,
+    root: &Path,
+    key: &str,
+    plan: &mut Plan,
+    wrong: &mut dyn FnMut(&str, String),
+) {
+    let name = config.name.clone().unwrap_or_default();
+    if !is_name(&name) {
+        wrong(&format!("{key}.name"), "name the source: letters, digits, `-`, `_`".into());
+    } else if plan.sources.iter().any(|source| source.name == name) {
+        wrong(&format!("{key}.name"), format!("there is another source `{name}`"));
+    }
+    if config.files.is_empty() {
+        wrong(&format!("{key}.files"), "name files, such as `[\"access.log\"]`".into());
+    }
+    let format = config.format.as_deref().unwrap_or("combined").parse();
+    let format = format.unwrap_or_else(|cause| {
+        wrong(&format!("{key}.format"), cause);
+        Format::Combined
+    });
+    let files = config.files.iter().map(|file| root.join(file)).collect();
+    plan.sources.push(SourcePlan { name, files, format });
+}
+
+fn sink(config: &SinkConfig, key: &str, plan: &mut Plan, wrong: &mut dyn FnMut(&str, String)) {
+    let name = config.name.clone().unwrap_or_default();
+    if !is_name(&name) {
+        wrong(&format!("{key}.name"), "name the sink: letters, digits, `-`, `_`".into());
+    } else if plan.sinks.iter().any(|sink| sink.name == name) {
+        wrong(&format!("{key}.name"), format!("there is another sink `{name}`"));
+    }
+    let Some(url) = config.url.clone() else {
+        wrong(&format!("{key}.url"), "say where rows go, such as `sqlite:data/events.db`".into());
+        return;
+    };
+    let flush = config.flush.as_deref().unwrap_or("1s").parse::<Span>();
+    let flush = flush.map(|span| span.0).unwrap_or_else(|cause| {
+        wrong(&format!("{key}.flush"), cause.to_string());
+        Duration::from_secs(1)
+    });
+    plan.sinks.push(SinkPlan { name, url, flush });
+}
+
+/// Checks one rollup.
+struct Check<'w> {
+    key: String,
+    wrong: &'w mut dyn FnMut(&str, String),
+}
+
+impl Check<'_> {
+    fn rollup(&mut self, config: &RollupConfig, plan: &mut Plan) {
+        let name = config.name.clone().unwrap_or_default();
+        if name.is_empty() || column_name(&name) != name {
+            self.wrong("name", "name the rollup: letters, digits and underscores".into());
+        } else if plan.rollups.iter().any(|other| other.rollup.table.name == name) {
+            self.wrong("name", format!("there is another rollup `{name}`"));
+        }
+        for source in &config.source {
+            if !plan.sources.iter().any(|known| known.name == *source) {
+                self.wrong("source", format!("there is no source `{source}`"));
+            }
+        }
+        let sink = self.sink(config, plan);
+        let filter = config.filter.as_deref().and_then(|text| {
+            Filter::parse(text).map_err(|error| self.wrong("where", error.to_string())).ok()
+        });
+        let mut columns = Columns::default();
+        self.key(config, &mut columns);
+        self.measures(config, &mut columns);
+        let table = Arc::new(Table { name, columns: columns.columns });
+        let rollup = Rollup { filter, key: columns.key, measures: columns.measures, table };
+        plan.rollups.push(RollupPlan {
+            sources: config.source.clone(),
+            sink,
+            rollup: Arc::new(rollup),
+        });
+    }
+
+    fn sink(&mut self, config: &RollupConfig, plan: &Plan) -> String {
+        match (&config.sink, plan.sinks.as_slice()) {
+            (Some(name), sinks) if sinks.iter().any(|sink| sink.name == *name) => name.clone(),
+            (Some(name), _) => {
+                self.wrong("sink", format!("there is no sink `{name}`"));
+                name.clone()
+            }
+            (None, [only]) => only.name.clone(),
+            (None, _) => {
+                self.wrong("sink", "name the sink that it goes to".into());
+                String::new()
+            }
+        }
+    }
+
+    fn key(&mut self, config: &RollupConfig, columns: &mut Columns) {
+        if config.by.is_empty() {
+            self.wrong("by", "name fields, `minute`, or both".into());
+        }
+        for name in &config.by {
+            let column = column_name(name);
+            if columns.columns.iter().any(|other| other.name == column) {
+                self.wrong("by", format!("there are two columns `{column}`"));
+            } else if let Some(us) = rollup::bucket(name) {
+                columns.key(column, Kind::Time, Part::Bucket(us));
+            } else if let Some(field) = self.field("by", name) {
+                let kind = rollup::kind_of(&field);
+                columns.key(column, kind, Part::Field(field, kind));
+            }
+        }
+    }
+
+    fn measures(&mut self, config: &RollupConfig, columns: &mut Columns) {
+        if config.count.unwrap_or(true) {
+            columns.measure("count".into(), Kind::Integer, Role::Sum, Measure::Count);
+        }
+        for (field, name, kind) in self.numbers("sum", &config.sum) {
+            columns.measure(format!("sum_{name}"), kind, Role::Sum, Measure::Sum(field, kind));
+        }
+        for (field, name, kind) in self.numbers("min", &config.min) {
+            columns.measure(format!("min_{name}"), kind, Role::Min, Measure::Min(field, kind));
+        }
+        for (field, name, kind) in self.numbers("max", &config.max) {
+            columns.measure(format!("max_{name}"), kind, Role::Max, Measure::Max(field, kind));
+        }
+        for (field, name, kind) in self.numbers("mean", &config.mean) {
+            let sum = Measure::Sum(field.clone(), kind);
+            let sum = columns.measure(format!("sum_{name}"), kind, Role::Sum, sum);
+            let count = Measure::CountOf(field);
+            let count_name = format!("count_{name}");
+            let count = columns.measure(count_name, Kind::Integer, Role::Sum, count);
+            let role = Role::Mean { sum, count };
+            columns.measure(format!("mean_{name}"), Kind::Real, role, Measure::Mean);
+        }
+        for name in &config.last {
+            let Some(field) = self.field("last", name) else { continue };
+            let (name, kind) = (column_name(name), rollup::kind_of(&field));
+            let time = Measure::LastTime(field.clone());
+            let time_name = format!("last_{name}_time");
+            let time = columns.measure(time_name, Kind::Time, Role::Max, time);
+            let role = Role::Last { time };
+            columns.measure(format!("last_{name}"), kind, role, Measure::Last(field, kind));
+        }
+        if columns.measures.is_empty() {
+            self.wrong("count", "nothing is kept: count, or name fields in `sum`…`last`".into());
+        }
+    }
+
+    fn numbers(&mut self, key: &str, names: &[String]) -> Vec<(FieldName, String, Kind)> {
+        let fields = names.iter().filter_map(|name| {
+            let field = self.field(key, name)?;
+            let kind = rollup::number_of(&field);
+            Some((field, column_name(name), kind))
+        });
+        fields.collect()
+    }
+
+    fn field(&mut self, key: &str, name: &str) -> Option<FieldName> {
+        name.parse()
+            .map_err(|error: exchange::UnknownField| self.wrong(key, error.to_string()))
+            .ok()
+    }
+
+    fn wrong(&mut self, key: &str, message: String) {
+        (self.wrong)(&format!("{}.{key}", self.key), message);
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}

@@ -1,0 +1,121 @@
+//! A rollup as meant: which lines count, by which key, and what is kept of them.
+
+use std::sync::Arc;
+
+use exchange::{FieldName, Filter};
+
+use crate::batch::{Column, Kind, Role, Table};
+
+/// One part of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// The value of a field; a line without it has the empty text, or does not count when the
+    /// column holds numbers.
+    Field(FieldName, Kind),
+    /// The time of the line, rounded down to this many microseconds.
+    Bucket(i64),
+}
+
+/// What is kept of the lines of a key, in the order of the table's columns after the key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Measure {
+    /// The number of lines.
+    Count,
+    /// The number of lines that have the field.
+    CountOf(FieldName),
+    /// The sum of a field.
+    Sum(FieldName, Kind),
+    /// The smallest value of a field.
+    Min(FieldName, Kind),
+    /// The largest value of a field.
+    Max(FieldName, Kind),
+    /// The value of a field in the latest line.
+    Last(FieldName, Kind),
+    /// The time of the latest line that has the field.
+    LastTime(FieldName),
+    /// Nothing: the engine divides.
+    Mean,
+}
+
+/// A rollup: one table in one sink.
+#[derive(Debug, Clone)]
+pub struct Rollup {
+    /// Lines that it counts; none: all.
+    pub filter: Option<Filter>,
+    /// The key.
+    pub key: Vec<Part>,
+    /// What is kept.
+    pub measures: Vec<Measure>,
+    /// The table.
+    pub table: Arc<Table>,
+}
+
+/// The columns of a rollup while its configuration is read.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) key: Vec<Part>,
+    pub(crate) measures: Vec<Measure>,
+    pub(crate) columns: Vec<Column>,
+}
+
+impl Columns {
+    pub(crate) fn key(&mut self, name: String, kind: Kind, part: Part) {
+        self.key.push(part);
+        self.columns.push(Column { name, kind, role: Role::Key });
+    }
+
+    /// Adds a measure and returns the place of its column; one of that name is there only once.
+    pub(crate) fn measure(
+        &mut self,
+        name: String,
+        kind: Kind,
+        role: Role,
+        measure: Measure,
+    ) -> usize {
+        if let Some(at) = self.columns.iter().position(|column| column.name == name) {
+            return at;
+        }
+        self.measures.push(measure);
+        self.columns.push(Column { name, kind, role });
+        self.columns.len() - 1
+    }
+}
+
+/// The microseconds of a bucket that may stand in `by`.
+pub(crate) fn bucket(name: &str) -> Option<i64> {
+    let seconds = match name {
+        "second" => 1,
+        "minute" => 60,
+        "hour" => 3600,
+        "day" => 86_400,
+        _ => return None,
+    };
+    Some(seconds * 1_000_000)
+}
+
+/// The type of a field's column.
+pub(crate) fn kind_of(field: &FieldName) -> Kind {
+    match field {
+        FieldName::Time => Kind::Time,
+        FieldName::Status
+        | FieldName::BytesIn
+        | FieldName::BytesOut
+        | FieldName::Phase(_)
+        | FieldName::Total => Kind::Integer,
+        FieldName::Propensity => Kind::Real,
+        _ => Kind::Text,
+    }
+}
+
+/// The type of a field that is added up or compared: text is read as a real number.
+pub(crate) fn number_of(field: &FieldName) -> Kind {
+    match kind_of(field) {
+        Kind::Text => Kind::Real,
+        kind => kind,
+    }
+}
+
+/// A name as SQL takes it: every character but letters and digits becomes an underscore.
+pub(crate) fn column_name(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}

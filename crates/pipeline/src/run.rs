@@ -1,0 +1,235 @@
+//! The life of an event: tail → decode → window → deliver → checkpoint → retire.
+//!
+//! One thread reads and counts, another commits. While a batch is on its way, the next window
+//! fills; when that is full too, reading waits. Memory is bounded by two windows and one chunk.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::batch::{Batch, Checkpoint};
+use crate::decode::Format;
+use crate::delivery::{Delivery, Done};
+use crate::error::RunError;
+use crate::rollup::Rollup;
+use crate::sink::Sink;
+use crate::source::{Piece, Source, Step};
+use crate::status::Status;
+use crate::window::Window;
+
+/// How long a caught-up source is left alone.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Tells a pipeline to end.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Tells every pipeline that has a clone of this to deliver what it has and end.
+    pub fn now(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that was told.
+    pub fn is_told(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// One source on its way to one sink.
+pub struct Pipeline {
+    /// The machine's name.
+    pub node: String,
+    /// The source's name.
+    pub source_name: String,
+    /// Where lines come from.
+    pub source: Box<dyn Source>,
+    /// How they are read.
+    pub format: Format,
+    /// What is counted.
+    pub rollups: Vec<Arc<Rollup>>,
+    /// Where it goes.
+    pub sink: Box<dyn Sink>,
+    /// How often it goes there.
+    pub flush: Duration,
+    /// Memory for running values; what exceeds it is delivered at once.
+    pub window_bytes_max: usize,
+    /// End when the source is caught up and everything is delivered.
+    pub until_caught_up: bool,
+    /// What is said of it.
+    pub status: Arc<Status>,
+}
+
+impl Pipeline {
+    /// Runs until told to stop, or until it has to be started again from the checkpoint.
+    ///
+    /// # Errors
+    /// When the source cannot be read, or another process delivers it too; nothing is lost, and
+    /// a new pipeline goes on from the checkpoint.
+    pub fn run(mut self, stop: &Stop) -> Result<(), RunError> {
+        let tables: Vec<_> = self.rollups.iter().map(|rollup| Arc::clone(&rollup.table)).collect();
+        self.sink.prepare(&tables)?;
+        let held = self.sink.checkpoints(&self.source_name)?;
+        let held = held.into_iter().find(|held| held.node == self.node);
+        self.source.resume(held.as_ref().map(|held| held.position.as_str()))?;
+        let delivery = Delivery::start(self.sink, tables, Arc::clone(&self.status));
+        let mut life = Life {
+            node: self.node,
+            source_name: self.source_name,
+            source: self.source,
+            format: self.format,
+            windows: self.rollups.into_iter().map(Window::new).collect(),
+            lines_in_window: 0,
+            delivery: delivery.map_err(crate::error::SourceError::disk(
+                "start a thread for",
+                std::path::Path::new("delivery"),
+            ))?,
+            sequence: held.map_or(0, |held| held.sequence),
+            flush: self.flush,
+            next_flush: Instant::now() + self.flush,
+            window_bytes_max: self.window_bytes_max,
+            status: self.status,
+        };
+        life.run(stop, self.until_caught_up)
+    }
+}
+
+struct Life {
+    node: String,
+    source_name: String,
+    source: Box<dyn Source>,
+    format: Format,
+    windows: Vec<Window>,
+    lines_in_window: u64,
+    delivery: Delivery,
+    /// Batches committed or under way.
+    sequence: u64,
+    flush: Duration,
+    next_flush: Instant,
+    window_bytes_max: usize,
+    status: Arc<Status>,
+}
+
+impl Life {
+    fn run(&mut self, stop: &Stop, until_caught_up: bool) -> Result<(), RunError> {
+        loop {
+            let is_caught_up = !self.tail()?;
+            if let Some(done) = self.delivery.poll() {
+                self.retire(done)?;
+            }
+            if self.is_full() && self.delivery.is_busy() {
+                self.settle(stop)?;
+            }
+            if self.is_full() || Instant::now() >= self.next_flush {
+                self.deliver();
+            }
+            let is_last = stop.is_told() || (until_caught_up && is_caught_up);
+            if is_last {
+                return self.finish(stop);
+            }
+            if is_caught_up {
+                std::thread::sleep(POLL.min(self.flush));
+            }
+        }
+    }
+
+    /// Reads what comes next and counts it; false when there is nothing at present.
+    fn tail(&mut self) -> Result<bool, RunError> {
+        match self.source.read()? {
+            Step::CaughtUp => {
+                self.status.bytes_behind.store(0, Ordering::Relaxed);
+                Ok(false)
+            }
+            Step::Lost { file, from, to } => {
+                tracing::error!(file, from, to, "lines were lost before they could be read");
+                Status::count(&self.status.lost_bytes, to - from);
+                Ok(true)
+            }
+            Step::Lines(piece) => {
+                let lines = count(&mut self.windows, &self.format, piece, &self.status);
+                self.lines_in_window += lines;
+                Status::count(&self.status.lines, lines);
+                Status::count(&self.status.bytes, piece.bytes.len() as u64);
+                Ok(true)
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.windows.iter().map(Window::bytes).sum::<usize>() > self.window_bytes_max
+    }
+
+    /// Hands the window over, unless there is nothing in it or a batch is on its way.
+    fn deliver(&mut self) {
+        if self.delivery.is_busy() {
+            return;
+        }
+        self.next_flush = Instant::now() + self.flush;
+        let behind = self.source.bytes_behind();
+        self.status.bytes_behind.store(behind, Ordering::Relaxed);
+        if self.lines_in_window == 0 {
+            return;
+        }
+        self.sequence += 1;
+        self.lines_in_window = 0;
+        let checkpoint = Checkpoint {
+            node: self.node.clone(),
+            source: self.source_name.clone(),
+            sequence: self.sequence,
+            position: self.source.position(),
+        };
+        let rows: Vec<_> = self.windows.iter_mut().map(Window::take).collect();
+        let count: usize = rows.iter().map(crate::batch::Rows::len).sum();
+        Status::count(&self.status.rows, count as u64);
+        self.delivery.hand_over(Batch { checkpoint, rows });
+    }
+
+    /// Waits for the batch on its way.
+    fn settle(&mut self, stop: &Stop) -> Result<(), RunError> {
+        while self.delivery.is_busy() {
+            if let Some(done) = self.delivery.wait(POLL) {
+                self.retire(done)?;
+            } else if stop.is_told() && self.status.last_error.lock().is_some() {
+                // The sink is down: what is under way is read again from the checkpoint.
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn retire(&mut self, done: Done) -> Result<(), RunError> {
+        let position = done?;
+        Status::count(&self.status.batches, 1);
+        Ok(self.source.committed(&position)?)
+    }
+
+    fn finish(&mut self, stop: &Stop) -> Result<(), RunError> {
+        self.settle(stop)?;
+        self.deliver();
+        self.settle(stop)
+    }
+}
+
+/// Counts the lines of a piece; returns how many there are.
+fn count(windows: &mut [Window], format: &Format, piece: Piece<'_>, status: &Status) -> u64 {
+    let mut lines = 0;
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', piece.bytes) {
+        let line = &piece.bytes[start..end];
+        lines += 1;
+        match format.decode(line) {
+            Ok(event) => {
+                let time_us = i64::try_from(event.time_us).unwrap_or(i64::MAX);
+                status.last_line_us.store(event.time_us, Ordering::Relaxed);
+                windows.iter_mut().for_each(|window| window.add(&event, time_us));
+            }
+            Err(error) => {
+                Status::count(&status.quarantined, 1);
+                let offset = piece.start + start as u64;
+                tracing::warn!(file = piece.file, offset, %error, "a line cannot be read");
+            }
+        }
+        start = end + 1;
+    }
+    lines
+}

@@ -1,0 +1,88 @@
+//! The journal of the edge process as a source.
+//!
+//! Its position is the offset in decimal digits. Segments that were not committed yet are held
+//! back from deletion by a consumer file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use journal::{Consumer, Read, Reader};
+use stdx::Disk;
+
+use super::{Piece, Source, Step};
+use crate::error::SourceError;
+
+const FILE: &str = "journal";
+
+/// Reads a journal.
+pub struct JournalSource {
+    dir: PathBuf,
+    disk: Arc<dyn Disk>,
+    /// The name under which segments are held back.
+    consumer_name: String,
+    consumer: Option<Consumer>,
+    reader: Option<Reader>,
+    offset: u64,
+}
+
+impl JournalSource {
+    /// A source for the journal in `dir`, which need not exist yet; `consumer` names who reads.
+    pub fn new(dir: PathBuf, consumer: &str, disk: Arc<dyn Disk>) -> Self {
+        let consumer_name = consumer.to_owned();
+        Self { dir, disk, consumer_name, consumer: None, reader: None, offset: 0 }
+    }
+}
+
+impl Source for JournalSource {
+    fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
+        let reader = Reader::open(&self.dir, Arc::clone(&self.disk))?;
+        let reader = match position {
+            None => reader,
+            Some(text) => {
+                let offset = text.parse().map_err(|_| SourceError::Position {
+                    source_name: FILE.to_owned(),
+                    cause: format!("`{text}` is no offset"),
+                })?;
+                reader.from(offset)?
+            }
+        };
+        self.offset = reader.offset();
+        self.reader = Some(reader);
+        let disk = Arc::clone(&self.disk);
+        self.consumer =
+            Some(Consumer::register(&self.dir, &self.consumer_name, self.offset, disk)?);
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<Step<'_>, SourceError> {
+        let Some(reader) = &mut self.reader else { return Ok(Step::CaughtUp) };
+        Ok(match reader.read()? {
+            Read::Lines(lines) => {
+                let (start, bytes) = (self.offset, lines.bytes());
+                self.offset += bytes.len() as u64;
+                Step::Lines(Piece { file: FILE, bytes, start })
+            }
+            Read::Gap { from, to } => {
+                self.offset = to;
+                Step::Lost { file: FILE, from, to }
+            }
+            Read::CaughtUp => Step::CaughtUp,
+        })
+    }
+
+    fn position(&self) -> String {
+        self.offset.to_string()
+    }
+
+    fn committed(&mut self, position: &str) -> Result<(), SourceError> {
+        match (&self.consumer, position.parse()) {
+            (Some(consumer), Ok(offset)) => Ok(consumer.commit(offset)?),
+            _ => Ok(()),
+        }
+    }
+
+    fn bytes_behind(&mut self) -> u64 {
+        let end = self.reader.as_mut().and_then(|reader| reader.end().ok());
+        end.unwrap_or(0).saturating_sub(self.offset)
+    }
+}

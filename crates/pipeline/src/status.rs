@@ -1,0 +1,72 @@
+//! What a pipeline says of itself, while it runs.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+/// Counts of one pipeline: a source on its way to a sink. Updated while it runs, read at any time.
+#[derive(Debug, Default)]
+pub struct Status {
+    pub(crate) lines: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) quarantined: AtomicU64,
+    pub(crate) lost_bytes: AtomicU64,
+    pub(crate) batches: AtomicU64,
+    pub(crate) rows: AtomicU64,
+    pub(crate) restarts: AtomicU64,
+    pub(crate) bytes_behind: AtomicU64,
+    /// Time of the last line read, microseconds since the Unix epoch.
+    pub(crate) last_line_us: AtomicU64,
+    pub(crate) last_error: Mutex<Option<String>>,
+}
+
+/// [`Status`] as one document.
+#[derive(Debug, Clone, Serialize)]
+pub struct StatusReport {
+    /// Lines read since the start.
+    pub lines: u64,
+    /// Bytes read since the start.
+    pub bytes: u64,
+    /// Lines that could not be read as the format wants it.
+    pub quarantined: u64,
+    /// Bytes known to have been there that could not be read any more.
+    pub lost_bytes: u64,
+    /// Batches committed since the start.
+    pub batches: u64,
+    /// Rows committed since the start.
+    pub rows: u64,
+    /// How often the pipeline was started again after a failure.
+    pub restarts: u64,
+    /// Bytes that could be read and were not yet.
+    pub bytes_behind: u64,
+    /// Age of the last line read while behind, in seconds; 0 when caught up.
+    pub seconds_behind: f64,
+    /// The last failure, while it lasts.
+    pub last_error: Option<String>,
+}
+
+impl Status {
+    /// Reads everything; `now_us` is microseconds since the Unix epoch.
+    pub fn report(&self, now_us: u64) -> StatusReport {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let bytes_behind = get(&self.bytes_behind);
+        let age_us = now_us.saturating_sub(get(&self.last_line_us));
+        StatusReport {
+            lines: get(&self.lines),
+            bytes: get(&self.bytes),
+            quarantined: get(&self.quarantined),
+            lost_bytes: get(&self.lost_bytes),
+            batches: get(&self.batches),
+            rows: get(&self.rows),
+            restarts: get(&self.restarts),
+            bytes_behind,
+            seconds_behind: if bytes_behind > 0 { age_us as f64 / 1e6 } else { 0.0 },
+            last_error: self.last_error.lock().clone(),
+        }
+    }
+
+    pub(crate) fn count(counter: &AtomicU64, more: u64) {
+        counter.fetch_add(more, Ordering::Relaxed);
+    }
+}

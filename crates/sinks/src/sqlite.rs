@@ -1,0 +1,223 @@
+//! SQLite: the database is a file beside us, and a batch is one transaction.
+//!
+//! Times are text such as `2026-11-21T09:48:00Z`, which SQLite's date functions read and which
+//! sort as they should.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{Batch, Cell, Checkpoint, Role, Rows, Sink, SinkError, Table};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, TransactionBehavior, params};
+
+use crate::sql::{CHECKPOINTS, Dialect};
+
+const ENGINE: &str = "sqlite";
+/// How long another process may hold the database.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+const DIALECT: Dialect = Dialect {
+    quote: '"',
+    types: ["TEXT", "INTEGER", "REAL", "TEXT"],
+    incoming: ("excluded.", ""),
+    on_conflict: " ON CONFLICT ({keys}) DO UPDATE SET ",
+    least_greatest: ("MIN", "MAX"),
+};
+
+/// Delivers into a SQLite file.
+#[derive(Debug)]
+pub struct SqliteSink {
+    path: PathBuf,
+    connection: Option<Connection>,
+}
+
+impl SqliteSink {
+    /// A sink for the database `path`, which is created when it is first used.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), connection: None }
+    }
+
+    fn connected(&mut self) -> Result<&mut Connection, SinkError> {
+        if self.connection.is_none() {
+            self.connection = Some(self.connect().map_err(|error| self.failed(&error))?);
+        }
+        Ok(self.connection.as_mut().expect("it was just made"))
+    }
+
+    fn connect(&self) -> rusqlite::Result<Connection> {
+        if let Some(dir) = self.path.parent() {
+            // Where this fails, opening says why.
+            let _ = std::fs::create_dir_all(dir);
+        }
+        let connection = Connection::open(&self.path)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        // A commit is durable when it returns: the log may be gone by then.
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.execute_batch(&format!(
+            "CREATE TABLE IF NOT EXISTS {CHECKPOINTS} (node TEXT NOT NULL, source TEXT NOT NULL, \
+             sequence INTEGER NOT NULL, position TEXT NOT NULL, PRIMARY KEY (node, source))"
+        ))?;
+        Ok(connection)
+    }
+
+    /// What an error means to the caller. A connection that failed is not used again.
+    fn failed(&self, error: &rusqlite::Error) -> SinkError {
+        let (engine, place) = (ENGINE, self.path.display().to_string());
+        let cause = error.to_string();
+        match error {
+            rusqlite::Error::SqliteFailure(failure, _)
+                if matches!(failure.extended_code & 0xff, 1 | 18 | 19 | 20 | 25 | 26) =>
+            {
+                // Error, too big, constraint, mismatch, range, not a database.
+                SinkError::Refused { engine, place, cause }
+            }
+            _ => SinkError::Unreachable { engine, place, cause },
+        }
+    }
+
+    fn attempt<T>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Trouble>,
+    ) -> Result<T, SinkError> {
+        match work(self.connected()?) {
+            Ok(done) => Ok(done),
+            Err(Trouble::Fenced(error)) => Err(error),
+            Err(Trouble::Engine(error)) => {
+                self.connection = None;
+                Err(self.failed(&error))
+            }
+        }
+    }
+}
+
+/// Why a piece of work was not done.
+enum Trouble {
+    Fenced(SinkError),
+    Engine(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl Sink for SqliteSink {
+    fn prepare(&mut self, tables: &[Arc<Table>]) -> Result<(), SinkError> {
+        self.attempt(|connection| {
+            for table in tables {
+                connection.execute_batch(&DIALECT.create(table))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn checkpoints(&mut self, source: &str) -> Result<Vec<Checkpoint>, SinkError> {
+        self.attempt(|connection| {
+            let text = format!(
+                "SELECT node, source, sequence, position FROM {CHECKPOINTS} WHERE source = ?"
+            );
+            let mut statement = connection.prepare_cached(&text)?;
+            let rows = statement.query_map([source], |row| {
+                Ok(Checkpoint {
+                    node: row.get(0)?,
+                    source: row.get(1)?,
+                    sequence: row.get::<_, i64>(2)?.unsigned_abs(),
+                    position: row.get(3)?,
+                })
+            })?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    fn deliver(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        self.attempt(|connection| {
+            // Immediate: the write lock is taken before the checkpoint is compared.
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            move_checkpoint(&transaction, &batch.checkpoint)?;
+            for rows in &batch.rows {
+                merge(&transaction, rows)?;
+            }
+            Ok(transaction.commit()?)
+        })
+    }
+}
+
+fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Result<(), Trouble> {
+    let expected = new.sequence - 1;
+    let held = transaction
+        .prepare_cached(&format!(
+            "SELECT sequence FROM {CHECKPOINTS} WHERE node = ? AND source = ?"
+        ))?
+        .query_row(params![new.node, new.source], |row| row.get::<_, i64>(0))
+        .optional()?
+        .unwrap_or(0)
+        .unsigned_abs();
+    if held != expected {
+        let source_name = new.source.clone();
+        return Err(Trouble::Fenced(SinkError::Fenced { source_name, held, expected }));
+    }
+    let text = format!(
+        "INSERT INTO {CHECKPOINTS} (node, source, sequence, position) VALUES (?, ?, ?, ?) \
+         ON CONFLICT (node, source) DO UPDATE SET sequence = excluded.sequence, \
+         position = excluded.position"
+    );
+    let sequence = new.sequence as i64;
+    transaction.prepare_cached(&text)?.execute(params![
+        new.node,
+        new.source,
+        sequence,
+        new.position
+    ])?;
+    Ok(())
+}
+
+fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
+    let text = DIALECT.merge(&rows.table, |_| "?".to_owned());
+    let mut statement = transaction.prepare_cached(&text)?;
+    for index in 0..rows.len() {
+        let cells = rows.row(index).zip(&rows.table.columns);
+        let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
+        for (at, (cell, _)) in stored.enumerate() {
+            statement.raw_bind_parameter(at + 1, Bound(cell))?;
+        }
+        statement.raw_execute()?;
+    }
+    Ok(())
+}
+
+/// A cell as SQLite takes it.
+struct Bound<'a>(Cell<'a>);
+
+impl ToSql for Bound<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self.0 {
+            Cell::Absent => ToSqlOutput::Borrowed(ValueRef::Null),
+            Cell::Integer(number) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),
+            Cell::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(number)),
+            Cell::Time(us) => ToSqlOutput::from(time_text(us)),
+            Cell::Text(text) => match std::str::from_utf8(text) {
+                Ok(_) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
+                Err(_) => ToSqlOutput::from(String::from_utf8_lossy(text).into_owned()),
+            },
+        })
+    }
+}
+
+/// `2026-11-21T09:48:00Z`, with a fraction only where there is one.
+fn time_text(us: i64) -> String {
+    let us = us.unsigned_abs();
+    let mut text = Vec::new();
+    exchange::write_rfc3339(us, &mut text);
+    if us.is_multiple_of(1_000_000) {
+        text.truncate(19);
+        text.push(b'Z');
+    }
+    String::from_utf8(text).expect("a timestamp is ASCII")
+}
+
+#[cfg(test)]
+mod tests;
