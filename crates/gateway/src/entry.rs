@@ -53,7 +53,7 @@ impl Entry {
             etag: text(header::ETAG),
             last_modified: text(header::LAST_MODIFIED),
             dated: whole.headers.contains_key(header::DATE),
-            fields: render(&whole.headers).into(),
+            fields: render(&whole.headers).into_boxed_slice().into(),
             body: whole.body,
             born: now.checked_sub(lifetime.age).unwrap_or(now),
             fresh: lifetime.fresh,

@@ -17,7 +17,7 @@ mod reply;
 mod server;
 
 pub use client::{Call, Client, Reply};
-pub use counting::{CountingAllocator, allocated};
+pub use counting::{CountingAllocator, allocated, held};
 pub use gate::Gate;
 pub use message::Headers;
 pub use origin::{Origin, OriginRequest};

@@ -14,8 +14,8 @@ use crate::tags::{TAG_BYTES, Tags};
 const ARC_BYTES: usize = 2 * size_of::<usize>();
 /// What `Bytes` allocates to be shared.
 const SHARED_BYTES: usize = 32;
-/// A place in a B-tree with nodes that are two thirds full, and its part of their heads.
-const INDEX_BYTES: usize = (size_of::<(SharedKey, Tags)>() + 4) * 3 / 2;
+/// A place in a B-tree whose nodes are a little more than half full, and its part of their heads.
+const INDEX_BYTES: usize = (size_of::<(SharedKey, Tags)>() + 4) * 7 / 4;
 
 /// Bytes that a slot and its key cost.
 pub fn of(key: &[u8], slot: &Slot) -> u64 {

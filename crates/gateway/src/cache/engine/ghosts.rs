@@ -1,41 +1,43 @@
 //! Hashes of what left the small queue: who comes back while remembered has proved itself.
 //!
-//! Invariant: a hash is remembered once, from its last leaving on; the oldest is forgotten first.
-//! One that was forgotten by name keeps its place in the order until its turn comes.
+//! Invariant: the oldest is forgotten first. One that was forgotten by name keeps its place in the
+//! order until its turn comes.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::VecDeque;
+
+use hashbrown::HashTable;
 
 use super::table_bytes;
 
-/// Bytes that a hash costs, with what lies idle on average.
-pub const BYTES_EACH: usize = table_bytes(size_of::<(u64, u64)>()) + size_of::<u64>() * 3 / 2;
+/// Bytes that a hash costs, with what lies idle.
+pub const BYTES_EACH: usize = table_bytes(size_of::<u32>()) + size_of::<u64>() * 3 / 2;
 
 /// The memory.
 #[derive(Debug, Default)]
 pub struct Ghosts {
-    /// The turn at which each left, by hash.
-    left: HashMap<u64, u64, BuildHasherDefault<Passed>>,
     /// The hashes in their turns.
     order: VecDeque<u64>,
-    /// The turn of the first in the order.
-    first: u64,
+    /// The turns by hash, but for those that were forgotten by name.
+    turns: HashTable<u32>,
+    /// The turn of the first in the order; turns begin anew behind the last number.
+    first: u32,
 }
-
-/// Passes a hash through.
-#[derive(Debug, Clone, Copy, Default)]
-struct Passed(u64);
 
 impl Ghosts {
     /// Remembers a hash.
     pub fn remember(&mut self, hash: u64) {
-        self.left.insert(hash, self.first + self.order.len() as u64);
+        let turn = self.first.wrapping_add(self.order.len() as u32);
         self.order.push_back(hash);
+        let (order, first) = (&self.order, self.first);
+        let hash_of = |turn: &u32| order[turn.wrapping_sub(first) as usize];
+        self.turns.insert_unique(hash, turn, hash_of);
     }
 
     /// Forgets a hash; returns whether it was remembered.
     pub fn forget(&mut self, hash: u64) -> bool {
-        self.left.remove(&hash).is_some()
+        let is_it = |turn: &u32| self.order[turn.wrapping_sub(self.first) as usize] == hash;
+        let found = self.turns.find_entry(hash, is_it);
+        found.map(|found| found.remove()).is_ok()
     }
 
     /// Forgets the oldest until no more than `max` are in the order.
@@ -43,10 +45,10 @@ impl Ghosts {
         while self.order.len() > max
             && let Some(hash) = self.order.pop_front()
         {
-            if self.left.get(&hash) == Some(&self.first) {
-                self.left.remove(&hash);
+            if let Ok(found) = self.turns.find_entry(hash, |turn| *turn == self.first) {
+                found.remove();
             }
-            self.first += 1;
+            self.first = self.first.wrapping_add(1);
         }
     }
 
@@ -54,15 +56,5 @@ impl Ghosts {
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.order.len()
-    }
-}
-
-impl Hasher for Passed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {}
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
     }
 }
