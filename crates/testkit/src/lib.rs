@@ -15,6 +15,7 @@ mod origin;
 mod port;
 mod reply;
 mod server;
+mod small_disk;
 
 pub use client::{Call, Client, Reply};
 pub use counting::{CountingAllocator, allocated, held};
@@ -24,6 +25,7 @@ pub use origin::{Origin, OriginRequest};
 pub use port::free_port;
 pub use reply::OriginReply;
 pub use server::{Absent, Server, notice, require, skip};
+pub use small_disk::SmallDisk;
 pub use tempfile::TempDir;
 
 use std::time::Duration;

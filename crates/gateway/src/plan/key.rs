@@ -2,7 +2,8 @@
 
 use http::header::HeaderName;
 
-use super::{Check, Personalise};
+use super::Personalise;
+use super::check::Check;
 use crate::config::{KeyConfig, SegmentConfig};
 use crate::key::{Cookies, Fields, NamePattern, Rules, Segment, Source};
 use crate::user::UserSource;

@@ -1,13 +1,12 @@
 //! Claims about the second tier: what a restart brings back, what it must not, and that no fault of
 //! the disk is a client's.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use stdx::Random;
-use testkit::{Client, Origin, OriginReply, Reply, TempDir, skip};
+use testkit::{Client, Origin, OriginReply, Reply, SmallDisk, TempDir};
 
 use super::{Served, cache_status, eventually, route_to, serve};
 use crate::purge::Wanted;
@@ -362,30 +361,6 @@ fn damaged(mut bytes: Vec<u8>, round: usize, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// A mounted file system of two megabytes; unmounted when dropped.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// `None`, with the reason printed, where this user may not mount.
-    fn mount(at: &Path) -> Option<Self> {
-        let mut mount = Command::new("mount");
-        let mount = mount.args(["-t", "tmpfs", "-o", "size=2m", "tmpfs"]).arg(at);
-        let output = mount.output().unwrap();
-        if output.status.success() {
-            return Some(Self(at.to_owned()));
-        }
-        let reason = String::from_utf8_lossy(&output.stderr);
-        skip(&format!("a full disk needs the right to mount a small one: {}", reason.trim()));
-        None
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_full_disk_costs_no_request_and_is_told() {
     let origin = Origin::start(|request| {
@@ -393,7 +368,7 @@ fn a_full_disk_costs_no_request_and_is_told() {
         OriginReply::ok(body).header("Cache-Control", "max-age=60")
     });
     let dir = TempDir::new().unwrap();
-    let Some(_disk) = SmallDisk::mount(dir.path()) else { return };
+    let Some(_disk) = SmallDisk::mount(dir.path(), 2).unwrap() else { return };
     let served = start(&origin, dir.path());
     let mut number = 0;
     eventually("the alarm", || {
