@@ -118,10 +118,10 @@ impl Admin {
             (None, _) => {}
         }
         if !head.peer().ip().to_canonical().is_loopback() {
-            return Err((403, "the admin endpoint without a token answers loopback only"));
+            return Err((403, "without a token (`listen.admin_token`) loopback only is answered"));
         }
         if !is_loopback_name(head.host()) {
-            return Err((403, "the Host is not a loopback name"));
+            return Err((403, "the `Host` is no loopback name: ask as 127.0.0.1 or localhost"));
         }
         let site = head.get("sec-fetch-site").unwrap_or(b"none");
         let foreign = !matches!(site, b"none" | b"same-origin");
@@ -149,8 +149,9 @@ impl Admin {
             return Err((404, format!("no such page; there are {}", paths.join(" "))));
         }
         let method = if head.method() == "HEAD" { "GET" } else { head.method() };
+        let path = head.path();
         let Some(door) = here.find(|door| door.method == method) else {
-            return Err((405, format!("`{}` does not take {method}", head.path())));
+            return Err((405, format!("`{path}` takes {}, not {method}", self.methods(path))));
         };
         let body = body.whole(ACTION_BYTES_MAX).await;
         let body = body.map_err(|error| (error.status(), error.to_string()))?;

@@ -4,6 +4,8 @@
 //! the key that was at fault, until what is left fits; sections declare every key optional and
 //! check what is required in a second stage (`Config` as written → `Plan` as meant).
 
+mod wording;
+
 use std::fmt;
 
 use serde::de::DeserializeOwned;
@@ -62,10 +64,7 @@ impl<'t> Document<'t> {
             .collect();
         for (at, key) in unknown {
             let line = self.line_at(at);
-            let message = match nearest(&key, known) {
-                Some(near) => format!("unknown section; did you mean `{near}`?"),
-                None => format!("unknown section; there are {}", known.join(", ")),
-            };
+            let message = wording::unknown("section", &key, known);
             self.push(line, key, message);
         }
     }
@@ -121,7 +120,7 @@ impl<'t> Document<'t> {
             let line = self.line_at(span.start);
             let removed = remove_at(&mut value, span.start);
             let full = removed.as_ref().map_or(key.to_owned(), |inner| format!("{key}{inner}"));
-            self.push(line, full, tidy_message(error.message()));
+            self.push(line, full, wording::plain(error.message()));
             if removed.is_none() {
                 return T::default();
             }
@@ -195,10 +194,6 @@ fn remove_at(value: &mut Spanned<DeValue<'_>>, at: usize) -> Option<String> {
         }
         _ => None,
     }
-}
-
-fn tidy_message(message: &str) -> String {
-    message.replace("unknown field", "unknown key").replace("expected one of", "there are")
 }
 
 /// The known name that differs least, when it differs by a slip of the hand only.

@@ -3,6 +3,8 @@
 //! Every key is optional here, so that all errors of a file can be reported at once. The doc
 //! comments are the reference manual (`tidegate config reference`).
 
+mod either;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -127,8 +129,8 @@ pub struct RouteConfig {
 }
 
 /// Which answers are encoded, and how.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(untagged)]
 pub enum CompressConfig {
     /// `on` or `off`.
     Switch(String),
@@ -151,8 +153,8 @@ pub struct CompressRules {
 }
 
 /// Where a route leads.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(untagged)]
 pub enum ToConfig {
     /// One target.
     One(String),

@@ -229,7 +229,8 @@ pub struct Sections {
 impl Plan {
     /// Checks the sections; `models` are the names that routes may lead to.
     pub fn check(sections: Sections, models: &[&str], document: &mut Document<'_>) -> Self {
-        let mut check = Check { document, at: String::new() };
+        let mut check =
+            Check { document, at: String::new(), has_disk: sections.cache.disk.is_some() };
         let mut upstreams: Vec<Arc<Upstream>> = Vec::new();
         for (index, config) in sections.upstreams.into_iter().enumerate() {
             check.at = format!("upstream[{index}]");
@@ -248,9 +249,6 @@ impl Plan {
         check.at = "cache".to_owned();
         let cache_bytes_max = check.size("bytes", sections.cache.bytes, 256_000_000);
         let disk = sections.cache.disk.map(|disk| check.disk(disk));
-        if disk.is_none() && routes.iter().any(Route::is_on_disk) {
-            check.wrong("disk", "a route stores on disk; say where, such as `disk = {}`");
-        }
         let limits = sections.limits;
         Self {
             disk,

@@ -59,3 +59,51 @@ fn syntax_errors_have_a_line() {
     let problems = Document::parse("a = 1\nb = = 2\n").into_problems();
     assert!(problems.iter().any(|p| p.line == 2), "{problems:?}");
 }
+
+/// The messages about `[table]` with these lines.
+fn messages_of<T: serde::de::DeserializeOwned + Default>(lines: &str) -> Vec<String> {
+    let text = format!("[table]\n{lines}");
+    let mut document = Document::parse(&text);
+    let _: T = document.section("table");
+    document.into_problems().into_iter().map(|problem| problem.message).collect()
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_told_in_an_operators_words() {
+    #[derive(Debug, Default, Deserialize)]
+    #[serde(default)]
+    struct Kinds {
+        count: Option<usize>,
+        window: Option<u32>,
+        share: Option<f64>,
+        text: Option<String>,
+        switch: Option<bool>,
+        list: Option<Vec<String>>,
+        table: Option<Inner>,
+    }
+    for (line, message) in [
+        ("count = \"many\"", "found the text \"many\", expected a whole number"),
+        ("count = 1.5", "found the number `1.5`, expected a whole number"),
+        ("count = -4", "found the number `-4`, expected a whole number of 0 or more"),
+        (
+            "window = 99999999999",
+            "found the number `99999999999`, expected a whole number from 0 to 4294967295",
+        ),
+        ("share = \"x\"", "found the text \"x\", expected a number"),
+        ("text = 60", "found the number `60`, expected text in quotes"),
+        ("text = true", "found `true`, expected text in quotes"),
+        ("switch = \"yes\"", "found the text \"yes\", expected true or false"),
+        ("list = \"a\"", "found the text \"a\", expected a list such as `[ … ]`"),
+        ("table = 5", "found the number `5`, expected a table such as `{ … }`"),
+        ("text = {}", "found a table, expected text in quotes"),
+    ] {
+        assert_eq!(messages_of::<Kinds>(line), [message], "{line}");
+    }
+}
+
+#[test]
+fn an_unknown_key_is_told_with_the_nearest_or_all_that_there_are() {
+    assert_eq!(messages_of::<Route>("pth = 1"), ["unknown key; did you mean `path`?"]);
+    assert_eq!(messages_of::<Route>("colour = 1"), ["unknown key; there are path, cache, list"]);
+    assert_eq!(messages_of::<Inner>("colour = 1"), ["unknown key; there are ttl, stale"]);
+}

@@ -40,6 +40,8 @@ pub(super) struct Check<'d, 't> {
     pub(super) document: &'d mut Document<'t>,
     /// The table that is being checked, such as `route[2]`.
     pub(super) at: String,
+    /// Whether there is a cache on disk that routes may store in.
+    pub(super) has_disk: bool,
 }
 
 impl Check<'_, '_> {
@@ -49,19 +51,20 @@ impl Check<'_, '_> {
     }
 
     pub(super) fn upstream(&mut self, config: UpstreamConfig) -> Upstream {
-        let name = self.required("name", config.name);
+        let name = self.required("name", config.name).unwrap_or_default();
         let health = config.health.map(|health| self.health(health));
+        let addresses = config.servers.unwrap_or_default();
+        if addresses.is_empty() {
+            self.wrong("servers", "name at least one server, such as [\"127.0.0.1:9000\"]");
+        }
         let mut servers = Vec::new();
-        for address in config.servers.unwrap_or_default() {
+        for address in addresses {
             match address.to_socket_addrs().ok().and_then(|mut found| found.next()) {
                 Some(address) => {
                     servers.push(Server { address, health: Health::new(health.as_ref()) });
                 }
                 None => self.wrong("servers", format!("`{address}` is no HOST:PORT that resolves")),
             }
-        }
-        if servers.is_empty() {
-            self.wrong("servers", "name at least one server, such as [\"127.0.0.1:9000\"]");
         }
         let balances =
             [("least-loaded", Balance::LeastLoaded), ("consistent-hash", Balance::ConsistentHash)];
@@ -112,14 +115,16 @@ impl Check<'_, '_> {
     ) -> Option<Route> {
         let room = disk::room(&config);
         let path = self.required("path", config.path);
-        let pattern = Pattern::parse(&path).map_err(|why| self.wrong("path", why)).ok();
+        let pattern = path
+            .as_ref()
+            .and_then(|path| Pattern::parse(path).map_err(|why| self.wrong("path", why)).ok());
         let collect = self.collect(config.collect, config.reply);
         let here = matches!(collect, Some(Collect::Empty | Collect::Gif));
         let targets = self.targets(config.to, here, upstreams, models);
         let when = config.when.and_then(|text| {
             Filter::parse(&text).map_err(|error| self.wrong("when", error.to_string())).ok()
         });
-        let name: Arc<str> = config.name.unwrap_or(path).into();
+        let name: Arc<str> = config.name.or(path).unwrap_or_default().into();
         let personalise = config.personalise.map(|config| self.personalise(config, &name));
         let coalesces =
             [("on", Coalesce::On), ("off", Coalesce::Off), ("strict", Coalesce::Strict)];
@@ -269,6 +274,11 @@ impl Check<'_, '_> {
     }
 
     fn cache(&mut self, config: CacheConfig, room: u64) -> CachePlan {
+        let on_disk = config.disk.unwrap_or(false);
+        if on_disk && !self.has_disk {
+            let why = "there is no cache on disk; add `disk = { dir = \"data/cache\" }` to [cache]";
+            self.wrong("cache.disk", why);
+        }
         let guesses = [("on", true), ("off", false)];
         let heuristic = config.heuristic;
         let heuristic = heuristic.and_then(|text| self.one_of("cache.heuristic", &text, &guesses));
@@ -301,7 +311,7 @@ impl Check<'_, '_> {
                 STORED_BODY_BYTES_MAX,
             ),
             forward_tags: config.forward_tags.unwrap_or(false),
-            disk: config.disk.unwrap_or(false).then_some(room),
+            disk: on_disk.then_some(room),
         }
     }
 
@@ -405,11 +415,11 @@ impl Check<'_, '_> {
         self.one_of("record", &text, &modes).unwrap_or_default()
     }
 
-    fn required(&mut self, key: &str, value: Option<String>) -> String {
-        value.unwrap_or_else(|| {
+    fn required(&mut self, key: &str, value: Option<String>) -> Option<String> {
+        if value.is_none() {
             self.wrong("", format!("`{key}` is missing"));
-            String::new()
-        })
+        }
+        value
     }
 
     fn choice<T: Copy + Default>(

@@ -49,6 +49,13 @@ impl Wanted {
             }
             areas.push(Area::Tag(tag.as_str().into()));
         }
+        if self.all && !areas.is_empty() {
+            return Err(
+                "`all` stands beside a `url`, `prefix` or `tag`; name one or the other, and \
+                        write `%26` for an `&` in a URL"
+                    .to_owned(),
+            );
+        }
         if self.all {
             areas.push(Area::Prefix(None, "/".into()));
         }

@@ -112,3 +112,68 @@ fn the_last_target_takes_what_the_others_leave() {
     let ends: Vec<u32> = plan.routes[0].targets.iter().map(|(end, _)| *end).collect();
     assert_eq!(ends, [333_000, 1_000_000]);
 }
+
+/// What is said of a route to everything with this line.
+fn said_of(line: &str) -> Vec<String> {
+    let (_, problems) = check(&format!(
+        "[[upstream]]\nname = \"a\"\nservers = [\"127.0.0.1:1\"]\n\
+         [[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:a\"\n{line}\n"
+    ));
+    problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_missing_path_is_reported_once() {
+    let (_, problems) = check("[[route]]\nto = \"model:news\"\n");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].message, "`path` is missing");
+}
+
+#[test]
+fn a_server_that_does_not_resolve_is_reported_once() {
+    let (_, problems) = check("[[upstream]]\nname = \"a\"\nservers = [\"nowhere\"]\n");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+}
+
+#[test]
+fn a_route_on_disk_without_a_disk_is_told_where_to_name_one() {
+    let said = said_of("cache = { disk = true }");
+    assert_eq!(
+        said,
+        ["line 7: `route[0].cache.disk`: there is no cache on disk; \
+          add `disk = { dir = \"data/cache\" }` to [cache]"]
+    );
+    assert!(said_of("cache = { disk = true }\n[cache]\ndisk = {}").is_empty());
+}
+
+#[test]
+fn what_is_wrong_inside_rules_for_encoding_is_told_with_its_key() {
+    let said = said_of("compress = { encodings = [\"deflate\"], level = 9, min_bytes = 5 }");
+    assert_eq!(
+        said,
+        [
+            "line 7: `route[0].compress.level`: unknown key; there are types, min_bytes, encodings",
+            "line 7: `route[0].compress.min_bytes`: found the number `5`, expected text in quotes",
+            "line 7: `route[0].compress.encodings`: `deflate` is none of zstd, br, gzip",
+        ]
+    );
+    let said = said_of("compress = true");
+    assert_eq!(
+        said,
+        ["line 7: `route[0].compress`: found `true`, \
+          expected \"on\", \"off\" or a table such as `{ encodings = [\"gzip\"] }`"]
+    );
+}
+
+#[test]
+fn what_is_wrong_inside_a_list_of_targets_is_told_with_its_key() {
+    let route = |to: &str| {
+        let (_, problems) = check(&format!("[[route]]\npath = \"/\"\nto = {to}\n"));
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let said = route("[{ to = \"model:news\", shre = \"80%\" }, { to = \"models\", share = 5 }]");
+    assert!(said.contains("`route[0].to[0].shre`: unknown key; did you mean `share`?"), "{said}");
+    assert!(said.contains("`route[0].to[1].share`: found the number `5`"), "{said}");
+    let said = route("7");
+    assert!(said.contains("expected text such as \"upstream:NAME\", or a list"), "{said}");
+}

@@ -342,7 +342,7 @@ fn behind_a_purge_nobody_gets_what_was_there_before() {
 }
 
 #[test]
-fn a_wish_that_names_nothing_or_no_url_is_refused() {
+fn a_wish_that_names_nothing_no_url_or_all_beside_one_is_refused() {
     let origin = numbered();
     let served = before(&origin, CACHED);
     served.get("/x");
@@ -355,5 +355,8 @@ fn a_wish_that_names_nothing_or_no_url_is_refused() {
     }
     assert!(served.gateway.purge(&tag("")).is_err());
     assert!(served.gateway.purge(&Wanted::default()).is_err());
+    // `url=/x?a=1&all` has an `&` that was not escaped.
+    let both = served.gateway.purge(&Wanted { all: true, ..url("/y") }).unwrap_err();
+    assert!(both.contains("%26"), "{both}");
     assert_hit(&served.get("/x"));
 }

@@ -1,0 +1,60 @@
+//! Reads the keys that take a text or something larger.
+//!
+//! serde's `untagged` would do, but says of whatever is wrong inside that nothing fits, without the
+//! key at fault.
+
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+use super::{CompressConfig, ToConfig};
+
+impl<'de> Deserialize<'de> for CompressConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(CompressVisitor)
+    }
+}
+
+struct CompressVisitor;
+
+impl<'de> Visitor<'de> for CompressVisitor {
+    type Value = CompressConfig;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"on\", \"off\" or a table such as `{ encodings = [\"gzip\"] }`")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<CompressConfig, E> {
+        Ok(CompressConfig::Switch(text.to_owned()))
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<CompressConfig, M::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(map)).map(CompressConfig::Rules)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ToVisitor)
+    }
+}
+
+struct ToVisitor;
+
+impl<'de> Visitor<'de> for ToVisitor {
+    type Value = ToConfig;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text such as \"upstream:NAME\", or a list of `{ to = …, share = … }`")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<ToConfig, E> {
+        Ok(ToConfig::One(text.to_owned()))
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, seq: S) -> Result<ToConfig, S::Error> {
+        Deserialize::deserialize(SeqAccessDeserializer::new(seq)).map(ToConfig::Shared)
+    }
+}
