@@ -9,11 +9,14 @@ use std::time::{Duration, Instant};
 
 use generation::Stop;
 use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use stdx::Chain;
 
 use crate::error::ProfilesError;
 use crate::file::{FileOptions, text_of};
 use crate::filter::{Filter, Keys};
 use crate::meta::{Checksum, FORMAT, Meta};
+use crate::profile::Profile;
 use crate::schema::{Layout, is_set};
 
 /// Longest time that counting the rows of a foreign file may take before it is put off.
@@ -85,15 +88,21 @@ pub(crate) fn check_floor(
         return Err(ProfilesError::unfit(path, why));
     }
     let Some(last) = last_rows.filter(|last| *last >= SHRINK_ROWS_MIN) else { return Ok(()) };
-    let floor = last as f64 * (1.0 - options.shrink_max);
-    if (rows as f64) < floor {
-        let why = format!(
-            "{rows} rows after {last}; raise `shrink_max` = {} if that many are meant to go",
-            options.shrink_max
-        );
-        return Err(ProfilesError::unfit(path, why));
+    check_shrink(rows, last, options, path)
+}
+
+/// Refuses a file that lost too many of the `last` rows.
+pub(crate) fn check_shrink(
+    rows: u64,
+    last: u64,
+    options: &FileOptions,
+    path: &Path,
+) -> Result<(), ProfilesError> {
+    let shrink_max = options.shrink_max;
+    if rows as f64 >= last as f64 * (1.0 - shrink_max) {
+        return Ok(());
     }
-    Ok(())
+    Err(ProfilesError::Shrunk { path: path.to_owned(), rows, last, shrink_max })
 }
 
 /// What the full check found.
@@ -139,6 +148,45 @@ pub(crate) fn check_full(
     let filter =
         keys.settle().ok_or_else(|| ProfilesError::unfit(path, "it has more than 2^32 rows"))?;
     Ok(Full { rows, profiles, filter })
+}
+
+/// Returns what is wrong with the data of rows that say that there is a profile; none if it is
+/// empty or a JSON object in each.
+pub(crate) fn bad_data(
+    connection: &Connection,
+    layout: &Layout,
+) -> rusqlite::Result<Option<String>> {
+    let Layout { table, key, flag, data, .. } = layout;
+    let mut statement =
+        connection.prepare(&format!("SELECT {key}, {flag}, {data} FROM {table}"))?;
+    let mut found = statement.query([])?;
+    let (mut bad, mut first) = (0_u64, None);
+    while let Some(row) = found.next()? {
+        let Some(fault) = fault_of(row.get_ref(2)?).filter(|_| is_set(row.get_ref_unwrap(1)))
+        else {
+            continue;
+        };
+        bad += 1;
+        if first.is_none() {
+            let mut digits = [0; 20];
+            let key = text_of(row.get_ref(0)?, &mut digits).unwrap_or_default();
+            first = Some(format!("`data` of `{}`: {fault}", String::from_utf8_lossy(key)));
+        }
+    }
+    Ok(first.map(|first| {
+        format!("{first}; {bad} rows are no profiles: users whom a model knows nothing of")
+    }))
+}
+
+/// What keeps a data column from being a profile.
+fn fault_of(data: ValueRef<'_>) -> Option<String> {
+    match data {
+        ValueRef::Null | ValueRef::Text(b"") | ValueRef::Blob(b"") => None,
+        ValueRef::Text(data) | ValueRef::Blob(data) => {
+            Profile::parse(data).err().map(|error| Chain(&error).to_string())
+        }
+        ValueRef::Integer(_) | ValueRef::Real(_) => Some("a number, not a JSON object".to_owned()),
+    }
 }
 
 /// Returns the number of rows, the keys that have a profile, and the checksum (of files of our

@@ -29,6 +29,23 @@ pub enum ProfilesError {
         /// What is wrong, with a hint.
         why: String,
     },
+    /// The file has lost too many rows: whoever builds it must say that they are meant to go.
+    #[error(
+        "refuse `{path}`: {rows} rows after {last}; \
+         raise `shrink_max` = {percent}% if that many are meant to go",
+        path = path.display(),
+        percent = shrink_max * 100.0
+    )]
+    Shrunk {
+        /// The file.
+        path: PathBuf,
+        /// Its rows.
+        rows: u64,
+        /// The rows of the last good one.
+        last: u64,
+        /// The share of these that may be lost.
+        shrink_max: f64,
+    },
     /// The journal cannot be read: its folder or the disk needs care.
     #[error("read the journal `{dir}`", dir = dir.display())]
     Journal {

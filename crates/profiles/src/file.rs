@@ -183,7 +183,8 @@ impl ProfileFile {
     /// Returns the profile of `user`, empty if the file says no more than that there is one;
     /// none if there is none or the file fails to answer.
     pub fn data(&self, user: &[u8]) -> Option<Profile> {
-        let parsed = self.fetch(user, |data| data.map(Profile::parse))?;
+        let some = |data: &&[u8]| !data.is_empty();
+        let parsed = self.fetch(user, |data| data.filter(some).map(Profile::parse))?;
         Some(parsed.unwrap_or_else(|| Ok(Profile::default())).unwrap_or_else(|_| {
             self.bad_data.fetch_add(1, Ordering::Relaxed);
             Profile::default()
@@ -223,6 +224,27 @@ impl ProfileFile {
         self.filter.get_or_init(|| full.filter);
         *checker = None;
         Ok(())
+    }
+
+    /// Checks that models can read what each row holds. The files of our builder need no look:
+    /// their checksum says that they hold what it wrote.
+    ///
+    /// # Errors
+    /// When a profile is neither empty nor a JSON object; the first is named.
+    pub(crate) fn check_data(&self) -> Result<(), ProfilesError> {
+        if self.meta.is_some() {
+            return Ok(());
+        }
+        let bad = self.connections.with(|connection| checks::bad_data(connection, &self.layout));
+        match bad.map_err(ProfilesError::sqlite(&self.path))? {
+            Some(why) => Err(ProfilesError::unfit(&self.path, why)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether our builder wrote it.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.meta.is_some()
     }
 
     /// Returns the number of rows as far as it is known.

@@ -58,7 +58,8 @@ pub struct Inspected {
     pub fault: Option<String>,
 }
 
-/// Runs the quick and the full checks on the file at `path`.
+/// Runs the quick and the full checks on the file at `path`, and looks at the data of every row
+/// that another builder wrote.
 ///
 /// # Errors
 /// The first check that fails; the message says what to do.
@@ -68,6 +69,7 @@ pub fn check(path: &Path) -> Result<Report, ProfilesError> {
     let quick = start.elapsed();
     file.verify(&Stop::default())?;
     let full = start.elapsed() - quick;
+    file.check_data()?;
     let bytes = std::fs::metadata(path).map_err(ProfilesError::io(path))?.len();
     Ok(Report { path: path.to_owned(), bytes, file: file.status(), quick, full })
 }
@@ -90,6 +92,7 @@ pub fn inspect(path: &Path, user: Option<&[u8]>) -> Result<Inspection, ProfilesE
 fn inspect_user(file: &ProfileFile, user: &[u8]) -> Inspected {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let data = file.fetch(user, |data| data.map(<[u8]>::to_vec)).flatten();
+    let data = data.filter(|data| !data.is_empty());
     let parsed = data.as_deref().map(Profile::parse);
     Inspected {
         key: text(user),

@@ -6,7 +6,8 @@
 //! Lines that are no exchanges are counted and passed over; the pipeline is who reports them.
 //!
 //! A build that would be refused when served, for having lost too many rows, does not replace the
-//! file: it would outlive a restart, and the last good one would not.
+//! file: it would outlive a restart, and the last good one would not. Nor does one with fewer rows
+//! replace a file that was made by hand, however small: it cannot be built again.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use exchange::{Fields, Value};
+use generation::Stop;
 use journal::Reader;
 use stdx::RealDisk;
 
@@ -52,10 +54,22 @@ pub fn rebuild_from_journal(
         tracing::warn!(malformed, "lines of the journal are no exchanges");
     }
     let options = plan.file_options(user_key.clone());
+    let rows = builder.rows();
     let existing = ProfileFile::open_of_any_keying(&plan.file, &options, None).ok();
-    let existing = existing.and_then(|file| file.rows());
-    checks::check_floor(builder.rows(), existing, &options, &plan.file)?;
+    checks::check_floor(rows, existing.as_ref().and_then(rows_of), &options, &plan.file)?;
+    let by_hand = existing.filter(|file| !file.is_ours()).as_ref().and_then(rows_of);
+    if let Some(last) = by_hand {
+        checks::check_shrink(rows, last, &options, &plan.file)?;
+    }
     builder.finish(&plan.file)
+}
+
+/// The rows of a file, counted however long that takes; none when it is broken.
+fn rows_of(file: &ProfileFile) -> Option<u64> {
+    if file.rows().is_none() {
+        file.verify(&Stop::default()).ok()?;
+    }
+    file.rows()
 }
 
 /// Counts the reads in the journal as it is at present; returns how many lines are no exchanges.

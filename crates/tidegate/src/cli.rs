@@ -94,7 +94,14 @@ pub enum EventsCommand {
 #[derive(Debug, Subcommand)]
 pub enum ProfilesCommand {
     /// Build the profile file from the journal, as `[profiles]` says, and swap it in.
-    Build(ConfigArgs),
+    Build {
+        /// Which configuration.
+        #[command(flatten)]
+        config: ConfigArgs,
+        /// Replace the file even if more rows are lost than `shrink_max` allows.
+        #[arg(long)]
+        force: bool,
+    },
     /// Show what a profile file holds, of one user or in all.
     Inspect {
         /// The profile file.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use chassis::config::Problem;
+use profiles::ProfilesError;
 use serde_json::{Value, json};
 
 use crate::cli::{AdminArgs, ConfigCommand, ModelCommand, ProfilesCommand, RolloutCommand};
@@ -22,6 +23,7 @@ mod reference;
 
 const NOT_THERE: Hint =
     Hint("`--admin` takes the address of a running server's admin listener (`listen.admin`)");
+const FORCE: Hint = Hint("`--force` replaces the file this once, whatever is lost");
 const NO_TOKEN: Hint =
     Hint("set `TIDEGATE_ADMIN_TOKEN` to the server's token, and ask on the server's own machine");
 
@@ -75,7 +77,13 @@ pub fn config(command: ConfigCommand) -> Result<()> {
 /// `tidegate profiles …`
 pub fn profiles(command: ProfilesCommand) -> Result<()> {
     match command {
-        ProfilesCommand::Build(args) => build_profiles(&load(&args.config)?),
+        ProfilesCommand::Build { config, force } => {
+            let mut plan = load(&config.config)?;
+            if let Some(profiles) = plan.profiles.as_mut().filter(|_| force) {
+                profiles.shrink_max = 1.0;
+            }
+            build_profiles(&plan, &config.config)
+        }
         ProfilesCommand::Inspect { file, user } => {
             let inspection = profiles::inspect(&file, user.as_deref().map(str::as_bytes))?;
             println!("{inspection}");
@@ -158,11 +166,16 @@ fn without_secret(line: &str) -> String {
     line.to_owned()
 }
 
-fn build_profiles(plan: &Plan) -> Result<()> {
-    let profiles = plan.profiles.as_ref().context("the configuration has no [profiles]")?;
-    let journal = plan.journal.as_ref().context("the configuration has no [journal]")?;
+fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
+    let lacks = |section| format!("build profiles by `{}`: it has no [{section}]", file.display());
+    let profiles = plan.profiles.as_ref().with_context(|| lacks("profiles"))?;
+    let journal = plan.journal.as_ref().with_context(|| lacks("journal"))?;
     let key = user_key(journal.user_key.as_deref());
-    let built = profiles::rebuild_from_journal(&journal.options.dir, profiles, &key)?;
+    let built = profiles::rebuild_from_journal(&journal.options.dir, profiles, &key);
+    let built = built.map_err(|error| match error {
+        ProfilesError::Shrunk { .. } => anyhow::Error::new(error).context(FORCE),
+        _ => error.into(),
+    })?;
     println!(
         "{}: {} profiles of {} users, {} bytes",
         profiles.file.display(),
@@ -181,7 +194,7 @@ fn ask_admin(admin: &AdminArgs, method: &str, body: &[u8]) -> Result<()> {
     let text = String::from_utf8_lossy(&reply.body);
     if reply.status != 200 {
         let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
-        let why = parsed["error"].as_str().unwrap_or(&text);
+        let why = parsed["error"].as_str().unwrap_or("not the answer of an admin listener");
         let error = anyhow!("{method} /rollout on `{}`: {}, {why}", admin.admin, reply.status);
         return Err(match reply.status {
             404 | 405 => error.context(NOT_THERE),

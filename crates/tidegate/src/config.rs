@@ -163,7 +163,8 @@ pub struct JournalPlan {
 /// Every problem found, in the order of the lines.
 pub fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        let message = format!("read the configuration `{}`: {error}", path.display());
+        let hint = "`-c FILE` says which to read; `tidegate demo` runs without one";
+        let message = format!("read the configuration `{}`: {error}; {hint}", path.display());
         vec![Problem { line: 0, key: String::new(), message }]
     })?;
     let root = path.parent().filter(|dir| !dir.as_os_str().is_empty());
@@ -247,6 +248,11 @@ fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> 
 fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>) -> JournalPlan {
     let sync = match config.sync.as_deref() {
         Some("always") => Sync::Always,
+        Some(text) if !text.starts_with(|first: char| first.is_ascii_digit()) => {
+            let why = format!("`{text}` is neither `always` nor a length of time such as `1s`");
+            document.wrong("journal.sync", why);
+            Sync::Always
+        }
         _ => Sync::Every(span(document, "journal.sync", config.sync, Duration::from_secs(1))),
     };
     let keep = config.keep.unwrap_or_default();

@@ -97,7 +97,10 @@ impl Live {
             .map(|(name, _)| name)
             .filter(|name| route.is_none_or(|wanted| wanted == *name))
             .collect();
-        anyhow::ensure!(!names.is_empty(), "no route `{}` personalises", route.unwrap_or("*"));
+        match route {
+            Some(route) => anyhow::ensure!(!names.is_empty(), "no route `{route}` personalises"),
+            None => anyhow::ensure!(!names.is_empty(), "no route personalises"),
+        }
         let mut changes = self.changes.lock();
         let mut next = changes.clone();
         for name in names {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
 use gateway::{Compute, Edge, Gateway, Profiles, Record};
 use generation::Watcher;
-use journal::Journal;
+use journal::{Journal, JournalError};
 use metrics::Registry;
 use serving::Ranking;
 
@@ -24,6 +24,9 @@ use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, user_key};
 /// Jobs that may wait for a work thread.
 const WORK_QUEUE_MAX: usize = 1024;
 
+const LOCKED: Hint = Hint(
+    "a `tidegate serve` with this journal is running; end it, or name another `[journal] dir`",
+);
 const TAKEN: Hint = Hint(
     "end what listens there (`ss -ltnp` names it), or choose another address: `[listen]` in the \
      configuration, `--public` and `--admin` of the demo",
@@ -191,10 +194,11 @@ fn bind(address: SocketAddr, cores: usize) -> Result<Vec<Listener>> {
 }
 
 fn open_journal(plan: &crate::config::JournalPlan) -> Result<Journal> {
-    let options = plan.options.clone();
-    let dir = options.dir.display().to_string();
-    let disk = Arc::new(stdx::RealDisk);
-    Journal::open(options, disk).with_context(|| format!("open the journal `{dir}`"))
+    let opened = Journal::open(plan.options.clone(), Arc::new(stdx::RealDisk));
+    opened.map_err(|error| match error {
+        JournalError::Locked { .. } => anyhow::Error::new(error).context(LOCKED),
+        _ => error.into(),
+    })
 }
 
 fn watch(ranking: &Ranking, profiles: Option<&Arc<profiles::Profiles>>) -> Result<Watcher> {

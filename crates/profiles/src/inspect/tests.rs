@@ -49,3 +49,36 @@ fn check_reports_what_it_read() {
     let text = report.to_string();
     assert!(text.contains("rows: 1\nprofiles: 1\n") && text.contains("users: plain\n"), "{text}");
 }
+
+fn by_hand(rows: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profiles.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let table = "CREATE TABLE user_profiles (profile_id text PRIMARY KEY NOT NULL, data);";
+    connection.execute_batch(&format!("{table} INSERT INTO user_profiles VALUES {rows};")).unwrap();
+    connection.close().unwrap();
+    (folder, path)
+}
+
+#[test]
+fn check_names_the_row_whose_data_no_model_can_read() {
+    for (data, why) in [
+        ("'{\"affinity\": '", "`data` of `bob`: read the profile: EOF while parsing"),
+        ("'[1]'", "`data` of `bob`: read the profile: invalid type"),
+        ("7", "`data` of `bob`: a number, not a JSON object"),
+    ] {
+        let (_folder, path) = by_hand(&format!("('ann', '{{}}'), ('bob', {data}), ('eve', 5.5)"));
+        let refused = check(&path).unwrap_err().to_string();
+        assert!(refused.contains(why) && refused.contains("2 rows"), "{refused}");
+    }
+}
+
+#[test]
+fn data_may_be_empty() {
+    let (_folder, path) = by_hand("('ann', ''), ('bob', NULL), ('eve', '{\"reads\": 3}')");
+    assert_eq!(check(&path).unwrap().file.profiles, Some(3));
+    assert_eq!(inspect(&path, Some(b"ann")).unwrap().to_string(), "`ann` has a profile");
+    let file = ProfileFile::open(&path, &FileOptions::default(), None).unwrap();
+    assert_eq!(file.data(b"ann"), Some(Profile::default()));
+    assert_eq!(file.status().bad_data, 0);
+}

@@ -193,3 +193,38 @@ fn items_file_that_is_broken_is_named_with_its_line() {
     fs::remove_file(&items).unwrap();
     assert!(fixture.rebuild().unwrap_err().to_string().contains("items.jsonl"));
 }
+
+/// A fixture whose profile file is another builder's.
+fn by_hand(sql: &str) -> Fixture {
+    let fixture = Fixture::new(Config { items_min: Some(1), ..Config::default() });
+    let connection = rusqlite::Connection::open(&fixture.plan.file).unwrap();
+    connection.execute_batch(sql).unwrap();
+    connection.close().unwrap();
+    fixture
+}
+
+#[test]
+fn a_file_made_by_hand_is_not_replaced_by_a_smaller_one_unless_that_is_meant() {
+    let mut fixture = by_hand(
+        "CREATE TABLE user_profiles (profile_id text PRIMARY KEY, data text);
+         INSERT INTO user_profiles VALUES ('ann', '{}'), ('bob', ''), ('eve', NULL);",
+    );
+    fixture.record([read("zoe", "1")]);
+    let refused = fixture.rebuild().unwrap_err();
+    assert!(matches!(refused, ProfilesError::Shrunk { rows: 1, last: 3, .. }), "{refused}");
+    assert!(refused.to_string().contains("raise `shrink_max` = 50%"), "{refused}");
+    assert!(fixture.profile("ann").is_some());
+    fixture.plan.shrink_max = 1.0;
+    assert_eq!(fixture.rebuild().unwrap().rows, 1);
+    assert!(fixture.profile("zoe").is_some() && fixture.profile("ann").is_none());
+}
+
+#[test]
+fn a_file_made_by_hand_is_replaced_by_one_with_as_many_rows() {
+    let fixture = by_hand(
+        "CREATE TABLE user_profiles (user_id text PRIMARY KEY, has_profile int);
+         INSERT INTO user_profiles VALUES ('ann', 1);",
+    );
+    fixture.record([read("ann", "1")]);
+    assert_eq!(fixture.rebuild().unwrap().rows, 1);
+}

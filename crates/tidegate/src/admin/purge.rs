@@ -35,7 +35,8 @@ fn wanted(visit: &Visit<'_>) -> Result<Wanted, String> {
     let body = std::str::from_utf8(visit.body).map_err(|_| "the body is not UTF-8".to_owned())?;
     let body = body.trim();
     if body.starts_with('{') {
-        let asked: Asked = serde_json::from_str(body).map_err(|error| error.to_string())?;
+        let asked: Asked = serde_json::from_str(body)
+            .map_err(|error| format!("read the body as JSON: {error}"))?;
         wanted.urls.extend(asked.url.into_iter().flat_map(Texts::into_vec));
         wanted.prefixes.extend(asked.prefix.into_iter().flat_map(Texts::into_vec));
         wanted.tags.extend(asked.tag.into_iter().flat_map(Texts::into_vec));
@@ -62,7 +63,7 @@ struct Asked {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`url`, `prefix` and `tag` take a text or a list of texts")]
 enum Texts {
     One(String),
     Many(Vec<String>),

@@ -55,6 +55,7 @@ fn profiles_are_built_of_users_with_enough_distinct_reads() {
     assert!(out.contains("no profile"), "{out}");
     let (code, _, err) = run(&["profiles", "check", file], server.folder.path());
     assert_eq!(code, 0, "{err}");
+    assert_eq!(run(&["profiles", "build", "--force"], server.folder.path()).0, 0);
     until("the generation", || !server.status()["profiles"]["generation"].is_null());
     std::fs::write(server.folder.path().join("bad.db"), b"SQLite format 3\0garbage").unwrap();
     assert_eq!(run(&["profiles", "check", "bad.db"], server.folder.path()).0, 1);

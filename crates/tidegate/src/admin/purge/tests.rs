@@ -40,3 +40,9 @@ fn what_is_not_understood_is_refused() {
         assert!(read("", wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn a_body_of_the_wrong_shape_is_told_what_would_fit() {
+    let why = read("", "{\"url\": 5}").unwrap_err();
+    assert!(why.starts_with("read the body as JSON: `url`, `prefix` and `tag` take"), "{why}");
+}
