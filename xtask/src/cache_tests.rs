@@ -5,20 +5,24 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::setup::execute;
 use crate::tree::root;
 
 const RUNNER: &str = "crates/tidegate/tests/it/cache_tests/run.mjs";
+const NO_SUITE: &str = "it is no checkout of the HTTP cache tests; \
+    `git clone https://github.com/http-tests/cache-tests` makes one";
 const START_MAX: Duration = Duration::from_secs(20);
 
 /// Runs the suite; `mode` is passed on to the runner.
 pub fn run(suite: &str, mode: &[&str]) -> Result<()> {
+    let engine = ["test-engine/cli.mjs", "cli.mjs"].map(|file| Path::new(suite).join(file));
+    ensure!(engine.iter().any(|file| file.is_file()), "run the suite `{suite}`: {NO_SUITE}");
     let mut build = Command::new("cargo");
     execute(build.args(["build", "--quiet", "-p", "tidegate"]).current_dir(root()))?;
     let [origin, public, admin] = free_ports()?;
@@ -78,3 +82,6 @@ fn free_ports() -> Result<[u16; 3]> {
     let (a, b, c) = (bind()?, bind()?, bind()?);
     Ok([a.local_addr()?.port(), b.local_addr()?.port(), c.local_addr()?.port()])
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,10 @@ fn main() -> ExitCode {
     match dispatch(&words) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {
+            match words[..] {
+                [] => {}
+                _ => eprintln!("error: `{}` is not how a command is called\n", words.join(" ")),
+            }
             eprint!("{USAGE}");
             ExitCode::from(2)
         }
@@ -55,6 +59,9 @@ fn main() -> ExitCode {
 /// Returns whether there is such a command.
 fn dispatch(words: &[&str]) -> Result<bool> {
     match words {
+        ["--help" | "-h"] | ["fuzz" | "cache-tests" | "setup" | "tidy" | "ci", "--help" | "-h"] => {
+            print!("{USAGE}");
+        }
         ["tidy"] => tidy::run(false)?,
         ["tidy", "--ratchet"] => tidy::run(true)?,
         ["ci"] => ci::run()?,

@@ -170,11 +170,12 @@ pub(crate) fn bad_data(
         if first.is_none() {
             let mut digits = [0; 20];
             let key = text_of(row.get_ref(0)?, &mut digits).unwrap_or_default();
-            first = Some(format!("`data` of `{}`: {fault}", String::from_utf8_lossy(key)));
+            first = Some((String::from_utf8_lossy(key).into_owned(), fault));
         }
     }
-    Ok(first.map(|first| {
-        format!("{first}; {bad} rows are no profiles: users whom a model knows nothing of")
+    Ok(first.map(|(key, fault)| {
+        let more = if bad > 1 { format!(" and {} more", bad - 1) } else { String::new() };
+        format!("row `{key}`{more}: a model cannot read `data`: {fault}")
     }))
 }
 
@@ -185,7 +186,7 @@ fn fault_of(data: ValueRef<'_>) -> Option<String> {
         ValueRef::Text(data) | ValueRef::Blob(data) => {
             Profile::parse(data).err().map(|error| Chain(&error).to_string())
         }
-        ValueRef::Integer(_) | ValueRef::Real(_) => Some("a number, not a JSON object".to_owned()),
+        ValueRef::Integer(_) | ValueRef::Real(_) => Some("it is a number".to_owned()),
     }
 }
 

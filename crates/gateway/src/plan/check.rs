@@ -134,17 +134,8 @@ impl Check<'_, '_> {
         }
         let hold = self.span("hold", config.hold, 20_000);
         let hold = (coalesce == Coalesce::Strict).then_some(hold);
-        let mut cache = config.cache.map(|cache| self.cache(cache, room));
-        if let Some(cache) = cache.as_mut().filter(|_| personalise.is_some()) {
-            // Where users are known a cookie may be one's own, whatever the origin says.
-            cache.policy.set_cookie = match cache.policy.set_cookie {
-                SetCookie::Store => SetCookie::Refuse,
-                other => other,
-            };
-        }
-        if let Some(hold) = hold {
-            cache.get_or_insert_with(CachePlan::bare).policy.hold = Some(hold);
-        }
+        let cache = config.cache.map(|cache| self.cache(cache, room));
+        let cache = settled(cache, hold, personalise.is_some());
         if cache.is_none() && config.key.is_some() {
             self.wrong("key", "only a route with `cache` has keys");
         }
@@ -484,6 +475,21 @@ impl CachePlan {
             disk: None,
         }
     }
+}
+
+/// How a route stores, by what else it does.
+fn settled(
+    cache: Option<CachePlan>,
+    hold: Option<Duration>,
+    personalises: bool,
+) -> Option<CachePlan> {
+    let mut cache = cache.or_else(|| hold.map(|_| CachePlan::bare()))?;
+    // Where users are known a cookie may be one's own, whatever the origin says.
+    if personalises && cache.policy.set_cookie == SetCookie::Store {
+        cache.policy.set_cookie = SetCookie::Refuse;
+    }
+    cache.policy.hold = hold;
+    Some(cache)
 }
 
 fn methods(
