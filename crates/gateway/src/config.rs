@@ -284,7 +284,7 @@ pub struct CorsConfig {
     pub max_age: Option<String>,
 }
 
-/// Memory for stored answers.
+/// Room for stored answers, in memory and on disk.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreConfig {

@@ -47,7 +47,8 @@ pub struct Config {
     /// A file with fewer rows is refused; default 0.
     pub rows_min: Option<u64>,
     /// A file that lost a larger share of the rows in use is refused, if these were 100 or more;
-    /// default `50%`.
+    /// default `50%`. No build replaces a file that was made by hand by one that is smaller by
+    /// more, however few rows it has, unless `tidegate profiles build --force` says so.
     pub shrink_max: Option<String>,
     /// Longer user ids have no profile; default 100, at most 1000.
     pub id_bytes_max: Option<usize>,

@@ -4,9 +4,21 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
+const BEGIN: &str = "\
+Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every key),
+check it with `tidegate config check` and run it with `tidegate serve`.
+
+Environment: TIDEGATE_LOG filters the log on stderr (info, debug, or by module);
+TIDEGATE_ADMIN_TOKEN is the admin token.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration.";
+
+const SCORE_EXAMPLE: &str = "\
+Example: echo '{\"user\": {\"affinity\": {\"b\": 1}}, \"limit\": 3}' |
+         tidegate model score model.json --items items.jsonl";
+
 /// A personalised, model-ranked API in front of millions of users, from a handful of machines.
 #[derive(Debug, Parser)]
-#[command(name = "tidegate", version, max_term_width = 100)]
+#[command(name = "tidegate", version, max_term_width = 100, after_help = BEGIN)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -16,7 +28,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run the roles that the configuration names.
+    /// Serve what the configuration names: routes, models, the journal, profiles.
     Serve(ConfigArgs),
     /// Run the news example, self-contained, with simulated readers.
     Demo(DemoArgs),
@@ -106,11 +118,11 @@ pub enum ProfilesCommand {
     Inspect {
         /// The profile file.
         file: PathBuf,
-        /// The user whose profile is shown.
+        /// The user whose profile is shown; without it, some of the ids in the file.
         #[arg(long, value_name = "ID")]
         user: Option<String>,
     },
-    /// Check a profile file thoroughly; exit code 1 when it is not fit.
+    /// Check a profile file thoroughly, with what each row says; exit code 1 when it is not fit.
     Check {
         /// The profile file.
         file: PathBuf,
@@ -128,7 +140,9 @@ pub enum ModelCommand {
         #[arg(long, value_name = "FILE")]
         items: Option<PathBuf>,
     },
-    /// Rank items with a model; reads a `rank` request body from stdin.
+    /// Rank items with a model, as `POST /v1/models/NAME/rank` does; reads the request's body, a
+    /// JSON object, from stdin.
+    #[command(after_help = SCORE_EXAMPLE)]
     Score {
         /// The model file.
         file: PathBuf,
@@ -157,7 +171,7 @@ pub enum RolloutCommand {
         /// Share of users with a profile who are let in, such as 5%.
         #[arg(long, value_name = "SHARE")]
         rollout: Option<String>,
-        /// Share of users who never are, such as 1%.
+        /// Share of users who are never let in, for comparison, such as 1%.
         #[arg(long, value_name = "SHARE")]
         hold_out: Option<String>,
         /// The kill switch: `on` gives everybody the generic answer.
@@ -173,7 +187,7 @@ pub enum RolloutCommand {
 /// Which running server.
 #[derive(Debug, Args)]
 pub struct AdminArgs {
-    /// Its admin address.
+    /// The server's admin address (`listen.admin`).
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8081")]
     pub admin: std::net::SocketAddr,
 }

@@ -42,7 +42,7 @@ pub struct Config {
     pub rollup: Vec<RollupConfig>,
     /// Where the counts are delivered.
     pub sink: Vec<SinkConfig>,
-    /// Memory for stored answers.
+    /// Room for stored answers, in memory and on disk.
     pub cache: StoreConfig,
     /// Bounds that protect the machine.
     pub limits: LimitsConfig,

@@ -34,7 +34,19 @@ fn keys(out: &mut String, table: &Value, definitions: &Map<String, Value>, prefi
         let target = resolve(property, definitions);
         let text = description(property, target);
         let _ = writeln!(out, "{}# {prefix}{name} = {}", comment(text), shape(target));
-        keys(out, target, definitions, &format!("{prefix}{name}."));
+        nested(out, target, definitions, &format!("{prefix}{name}"));
+    }
+}
+
+/// The keys of a value: of the table that it is or may be, or of the tables that it lists.
+fn nested(out: &mut String, value: &Value, definitions: &Map<String, Value>, path: &str) {
+    if value["type"] == "array" || value["type"][0] == "array" {
+        let item = resolve(&value["items"], definitions);
+        return keys(out, item, definitions, &format!("{path}[]."));
+    }
+    keys(out, value, definitions, &format!("{path}."));
+    for choice in value["anyOf"].as_array().into_iter().flatten() {
+        nested(out, resolve(choice, definitions), definitions, path);
     }
 }
 

@@ -58,6 +58,10 @@ fn the_reference_names_every_section_with_its_keys() {
         "# personalise.rollout",
         "# cache.ttl",
         "# health.threshold",
+        "# compress.encodings",
+        "# to[].share",
+        "# key.segments[].values",
+        "# candidates[].name",
         "default `1s`",
     ] {
         assert!(out.contains(text), "no {text} in\n{out}");
