@@ -23,5 +23,5 @@ pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};
 pub use items::{Codes, Items, Wanted};
 pub use linear::{Cross, Feature, FeatureName, Linear, Link, Source};
-pub use rank::{Candidates, PROPENSITY, RankRequest, Ranker};
+pub use rank::{CandidateSet, Candidates, PROPENSITY, RankRequest, Ranker};
 pub use top::{Marks, Ranked, Scratch};

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use generation::Source;
-use models::{Codes, Items, Linear, Ranker};
+use models::{CandidateSet, Codes, Items, Linear, Ranker};
 
 use crate::config::{CandidatesPlan, ModelPlan};
 use crate::json::push_text;
@@ -18,8 +18,8 @@ use crate::json::push_text;
 pub struct Loaded {
     pub(crate) ranker: Ranker,
     pub(crate) name: String,
-    /// Rows of each candidate set, in the order of the plan, lowest row first.
-    pub(crate) sets: Vec<(String, Vec<u32>)>,
+    /// Each candidate set, in the order of the plan, lowest row first.
+    pub(crate) sets: Vec<(String, CandidateSet)>,
     /// Rows of each category, by its code.
     pub(crate) categories: Vec<Vec<u32>>,
     /// How each answer of `rank` begins: `{"model":…,"version":…`.
@@ -61,6 +61,7 @@ impl Loaded {
         let categories = categories(&items);
         let ranker = Ranker::new(model, items)
             .map_err(|source| LoadError::Invalid { path: plan.file.clone(), source })?;
+        let sets = sets.into_iter().map(|(name, rows)| (name, ranker.pack(rows))).collect();
         if Sources::at(plan)? != sources {
             return Err(LoadError::Changed { path: plan.file.clone() });
         }

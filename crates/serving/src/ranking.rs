@@ -136,7 +136,7 @@ impl Ranking {
         let Ok(files) = self.model(model) else { return Duration::ZERO };
         let guard = files.peek();
         let Some(loaded) = guard.as_ref() else { return Duration::ZERO };
-        let unlisted = loaded.sets.iter().map(|(_, rows)| rows.len()).max().unwrap_or(0);
+        let unlisted = loaded.sets.iter().map(|(_, set)| set.rows().len()).max().unwrap_or(0);
         let unlisted = unlisted.max(count(default_candidates(files.plan(), loaded), loaded));
         let candidates = unlisted.max(body_bytes / 4);
         let reading = Duration::from_nanos(body_bytes as u64 * BODY_BYTE_PS / 1000);
@@ -171,7 +171,7 @@ pub(crate) fn rank_loaded(
         let asked = body::read(body, loaded, plan, work)?;
         let candidates = match asked.candidates {
             Chosen::Listed => Candidates::Rows(work.listed.rows()),
-            Chosen::Set(index) => Candidates::Rows(&loaded.sets[index].1),
+            Chosen::Set(index) => Candidates::Packed(&loaded.sets[index].1),
             Chosen::Default => default_candidates(plan, loaded),
         };
         let request = RankRequest {
@@ -204,16 +204,13 @@ fn status(files: &ModelFiles) -> ModelStatus {
 
 fn default_candidates<'l>(plan: &ModelPlan, loaded: &'l Loaded) -> Candidates<'l> {
     match plan.candidates_default {
-        Some(index) => Candidates::Rows(&loaded.sets[index].1),
+        Some(index) => Candidates::Packed(&loaded.sets[index].1),
         None => Candidates::All,
     }
 }
 
 fn count(candidates: Candidates<'_>, loaded: &Loaded) -> usize {
-    match candidates {
-        Candidates::All => loaded.ranker.len(),
-        Candidates::Rows(rows) => rows.len(),
-    }
+    candidates.rows().map_or(loaded.ranker.len(), <[u32]>::len)
 }
 
 /// A profile is not the client's doing: what does not fit the model counts as absent.
@@ -237,12 +234,14 @@ fn recommend_from(
     let ranker = &loaded.ranker;
     let candidates = match (category, default_candidates(plan, loaded)) {
         (None, candidates) => candidates,
-        (Some(category), Candidates::All) => Candidates::Rows(rows_in(loaded, category)),
-        (Some(category), Candidates::Rows(rows)) => {
-            let both = rows_in(loaded, category).iter();
-            work.chosen.extend(both.filter(|row| rows.binary_search(row).is_ok()));
-            Candidates::Rows(&work.chosen)
-        }
+        (Some(category), candidates) => match candidates.rows() {
+            None => Candidates::Rows(rows_in(loaded, category)),
+            Some(rows) => {
+                let both = rows_in(loaded, category).iter();
+                work.chosen.extend(both.filter(|row| rows.binary_search(row).is_ok()));
+                Candidates::Rows(&work.chosen)
+            }
+        },
     };
     let rank = |slots: &[f64], scratch: &mut models::Scratch, ranked: &mut Vec<_>| {
         let request = RankRequest {

@@ -254,6 +254,14 @@ fn naming_candidates_differently_changes_no_bit_of_a_score() {
     let candidates = Candidates::Rows(&rows);
     let shuffled = rank(&ranker, &RankRequest { candidates, ..all(&slots, 700) });
     assert_eq!(everything, shuffled);
+    for count in [700, 699, 257, 9, 8, 1] {
+        let set = ranker.pack(rows[..count].to_vec());
+        let listed = Candidates::Rows(&rows[..count]);
+        let listed = rank(&ranker, &RankRequest { candidates: listed, ..all(&slots, 700) });
+        let candidates = Candidates::Packed(&set);
+        let packed = rank(&ranker, &RankRequest { candidates, ..all(&slots, 700) });
+        assert_eq!(listed, packed, "{count} rows");
+    }
 }
 
 #[test]
