@@ -16,6 +16,8 @@ pub enum Kind {
     Real,
     /// Microseconds since the Unix epoch, shown as the engine shows times, in UTC.
     Time,
+    /// Bytes as they are.
+    Blob,
 }
 
 /// What happens to a column when a row meets the row of the same key.
@@ -41,6 +43,10 @@ pub enum Role {
         /// The divisor; 0 makes the mean absent.
         count: usize,
     },
+    /// The values are sketches and are merged by `metrics::merge_sketches`: the sink reads the one
+    /// it holds and writes the merged one, in the transaction of the batch. An engine's upsert
+    /// replaces the column with what is written.
+    Sketch,
     /// Rows never meet: the table has no key.
     Plain,
 }
@@ -66,6 +72,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// Whether a row that meets the one held needs to see it: a column is a sketch.
+    pub fn has_sketches(&self) -> bool {
+        self.columns.iter().any(|column| column.role == Role::Sketch)
+    }
+
     /// The number of key columns, which come first.
     pub fn keys(&self) -> usize {
         self.columns.iter().take_while(|column| column.role == Role::Key).count()
@@ -85,6 +96,8 @@ pub enum Cell<'a> {
     Time(i64),
     /// For `Kind::Text`.
     Text(&'a [u8]),
+    /// For `Kind::Blob`.
+    Blob(&'a [u8]),
 }
 
 /// Rows for one table, each key at most once.
@@ -103,6 +116,7 @@ enum Flat {
     Real(f64),
     Time(i64),
     Text { start: u32, length: u32 },
+    Blob { start: u32, length: u32 },
 }
 
 impl Rows {
@@ -116,18 +130,28 @@ impl Rows {
     /// # Panics
     /// When the text of all rows exceeds 4 GB; windows are bounded far below.
     pub fn push(&mut self, cell: Cell<'_>) {
-        self.cells.push(match cell {
+        let flat = match cell {
             Cell::Absent => Flat::Absent,
             Cell::Integer(number) => Flat::Integer(number),
             Cell::Real(number) => Flat::Real(number),
             Cell::Time(us) => Flat::Time(us),
             Cell::Text(text) => {
-                let start = u32::try_from(self.text.len()).expect("windows are bounded below 4 GB");
-                self.text.extend_from_slice(text);
-                let length = u32::try_from(text.len()).expect("windows are bounded below 4 GB");
+                let (start, length) = self.keep(text);
                 Flat::Text { start, length }
             }
-        });
+            Cell::Blob(bytes) => {
+                let (start, length) = self.keep(bytes);
+                Flat::Blob { start, length }
+            }
+        };
+        self.cells.push(flat);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> (u32, u32) {
+        let start = u32::try_from(self.text.len()).expect("windows are bounded below 4 GB");
+        self.text.extend_from_slice(bytes);
+        let length = u32::try_from(bytes.len()).expect("windows are bounded below 4 GB");
+        (start, length)
     }
 
     /// The number of whole rows.
@@ -150,6 +174,9 @@ impl Rows {
             Flat::Time(us) => Cell::Time(us),
             Flat::Text { start, length } => {
                 Cell::Text(&self.text[start as usize..(start + length) as usize])
+            }
+            Flat::Blob { start, length } => {
+                Cell::Blob(&self.text[start as usize..(start + length) as usize])
             }
         })
     }

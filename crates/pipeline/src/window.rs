@@ -295,6 +295,7 @@ fn decode_part<'k>(part: &Part, bytes: &mut &'k [u8]) -> Cell<'k> {
             *bytes = rest;
             Cell::Text(text)
         }
+        Part::Field(_, Kind::Blob) => unreachable!("no field is a blob"),
     }
 }
 

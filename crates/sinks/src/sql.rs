@@ -9,8 +9,8 @@ pub const CHECKPOINTS: &str = "tidegate_checkpoints";
 pub struct Dialect {
     /// Around names.
     pub quote: char,
-    /// Types of text, whole numbers, real numbers and times.
-    pub types: [&'static str; 4],
+    /// Types of text, whole numbers, real numbers, times and blobs.
+    pub types: [&'static str; 5],
     /// How the row that is inserted is called in the update of the one that is there: before and
     /// after the column's name.
     pub incoming: (&'static str, &'static str),
@@ -86,6 +86,8 @@ impl Dialect {
         let (least, greatest) = self.least_greatest;
         let value = match column.role {
             Role::Key | Role::Mean { .. } | Role::Plain => return None,
+            // Merged with the one held before it is written.
+            Role::Sketch => new,
             Role::Sum => format!("{held} + {new}"),
             Role::Min => format!("COALESCE({least}({held}, {new}), {held}, {new})"),
             Role::Max => format!("COALESCE({greatest}({held}, {new}), {held}, {new})"),
@@ -115,5 +117,5 @@ pub fn stored(table: &Table) -> impl Iterator<Item = &Column> {
 /// The texts that [`Kind`] is written as, in the order of [`Dialect::types`].
 const _: () = {
     assert!(Kind::Text as usize == 0 && Kind::Integer as usize == 1);
-    assert!(Kind::Real as usize == 2 && Kind::Time as usize == 3);
+    assert!(Kind::Real as usize == 2 && Kind::Time as usize == 3 && Kind::Blob as usize == 4);
 };

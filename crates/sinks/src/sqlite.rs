@@ -19,7 +19,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const DIALECT: Dialect = Dialect {
     quote: '"',
-    types: ["TEXT", "INTEGER", "REAL", "TEXT"],
+    types: ["TEXT", "INTEGER", "REAL", "TEXT", "BLOB"],
     incoming: ("excluded.", ""),
     on_conflict: " ON CONFLICT ({keys}) DO UPDATE SET ",
     least_greatest: ("MIN", "MAX"),
@@ -199,6 +199,7 @@ impl ToSql for Bound<'_> {
             Cell::Integer(number) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),
             Cell::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(number)),
             Cell::Time(us) => ToSqlOutput::from(time_text(us)),
+            Cell::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
             Cell::Text(text) => match std::str::from_utf8(text) {
                 Ok(_) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
                 Err(_) => ToSqlOutput::from(String::from_utf8_lossy(text).into_owned()),
