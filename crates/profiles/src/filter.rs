@@ -3,8 +3,9 @@
 //!
 //! Hashes of 64 bits in an open table with linear probing (Knuth, TAOCP 3, 6.4), two thirds full.
 //! A hash's own place and those that follow lie in one cache line or two, so a look-up among
-//! millions waits for memory once: half of what sorted hashes behind an index take. 12 bytes for
-//! each profile.
+//! millions waits for memory once: half of what sorted hashes behind an index take. The table is
+//! mapped in huge pages where the system gives them, or the wait would be for a page table first.
+//! 12 bytes for each profile.
 //! A user without a profile is taken for one with a probability of a few in 2^64; the hash is
 //! seeded per file, so nobody can look for such an id.
 //! A binary fuse filter takes 1.1 bytes and is as fast for users without a profile, but then
@@ -13,6 +14,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::quality::RandomState;
+use memmap2::MmapMut;
 
 /// Marks a free slot; a hash of this value is kept as its neighbour.
 const FREE: u64 = 0;
@@ -20,7 +22,7 @@ const FREE: u64 = 0;
 // Invariant: at least a third of the slots is free, so that every probe ends.
 pub(crate) struct Filter {
     state: RandomState,
-    slots: Box<[u64]>,
+    slots: Slots,
 }
 
 /// The keys of a file in the making.
@@ -42,15 +44,15 @@ impl Keys {
         self.hashes.len()
     }
 
-    /// Returns the keys ready for look-ups; none if there are more than 2^32.
+    /// Returns the keys ready for look-ups; none if there are more than 2^32, or no memory.
     pub fn settle(mut self) -> Option<Filter> {
         u32::try_from(self.hashes.len()).ok()?;
         // In the order of their places, so that filling the table walks through memory once.
         self.hashes.sort_unstable();
-        let mut slots = vec![FREE; self.hashes.len() / 2 * 3 + 4].into_boxed_slice();
+        let mut slots = Slots::free(self.hashes.len() / 2 * 3 + 4)?;
         for hash in self.hashes {
-            let slot = probe(&slots, hash);
-            slots[slot] = hash;
+            let slot = slots.probe(hash);
+            slots.set(slot, hash);
         }
         Some(Filter { state: self.state, slots })
     }
@@ -59,11 +61,11 @@ impl Keys {
 impl Filter {
     pub fn holds(&self, key: &[u8]) -> bool {
         let hash = hash(&self.state, key);
-        self.slots[probe(&self.slots, hash)] == hash
+        self.slots.get(self.slots.probe(hash)) == hash
     }
 
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.slots)
+        self.slots.bytes.len()
     }
 }
 
@@ -71,17 +73,48 @@ fn hash(state: &RandomState, key: &[u8]) -> u64 {
     state.hash_one(key).max(FREE + 1)
 }
 
-/// Returns the slot that holds `hash`, or the free one where it would be.
-fn probe(slots: &[u64], hash: u64) -> usize {
-    // The hash scaled to the table: its leading bits decide (Lemire 2016, "fast range").
-    let mut slot = ((u128::from(hash) * slots.len() as u128) >> 64) as usize;
-    while slots[slot] != hash && slots[slot] != FREE {
-        slot += 1;
-        if slot == slots.len() {
-            slot = 0;
+/// Numbers in memory of their own.
+struct Slots {
+    bytes: MmapMut,
+    len: usize,
+}
+
+impl Slots {
+    fn free(len: usize) -> Option<Self> {
+        // Anonymous memory is zero, which is `FREE`.
+        let bytes = MmapMut::map_anon(len * size_of::<u64>()).ok()?;
+        // Without huge pages it is slower, and nothing else.
+        #[cfg(target_os = "linux")]
+        let _ = bytes.advise(memmap2::Advice::HugePage);
+        Some(Self { bytes, len })
+    }
+
+    fn get(&self, slot: usize) -> u64 {
+        let at = slot * size_of::<u64>();
+        let bytes = self.bytes[at..].first_chunk().expect("a slot lies within the table");
+        u64::from_ne_bytes(*bytes)
+    }
+
+    fn set(&mut self, slot: usize, hash: u64) {
+        let at = slot * size_of::<u64>();
+        self.bytes[at..at + size_of::<u64>()].copy_from_slice(&hash.to_ne_bytes());
+    }
+
+    /// Returns the slot that holds `hash`, or the free one where it would be.
+    fn probe(&self, hash: u64) -> usize {
+        // The hash scaled to the table: its leading bits decide (Lemire 2016, "fast range").
+        let mut slot = ((u128::from(hash) * self.len as u128) >> 64) as usize;
+        loop {
+            let held = self.get(slot);
+            if held == hash || held == FREE {
+                return slot;
+            }
+            slot += 1;
+            if slot == self.len {
+                slot = 0;
+            }
         }
     }
-    slot
 }
 
 #[cfg(test)]
