@@ -8,6 +8,7 @@ use testkit::{Client, Origin, OriginReply, Reply};
 
 use super::{Served, assert_hit, assert_miss, before, decision, eventually, route_to, serve};
 use crate::accept::Coding;
+use crate::purge::Wanted;
 
 pub const ALL: (&str, &str) = ("Accept-Encoding", "gzip, deflate, br, zstd");
 pub const BR: (&str, &str) = ("Accept-Encoding", "br");
@@ -330,6 +331,29 @@ fn bytes_that_do_not_shrink_stay_as_they_are_and_are_tried_once() {
         assert_eq!(reply.header("vary"), Some("Accept-Encoding"));
     }
     assert_eq!(encodings(&served), 1);
+}
+
+#[test]
+fn encoded_bodies_have_other_entries_make_room_and_the_index_keeps_step() {
+    let body = json(4000);
+    let origin = origin(&body);
+    let text = route_to(&[&origin], "", "cache = {}") + "[cache]\nbytes = \"200KB\"\n";
+    let served = serve(&text);
+    let cache = &served.gateway.cache;
+    for n in 0..50 {
+        served.get(&format!("/{n}"));
+    }
+    let plain = cache.entries();
+    for n in 0..50 {
+        served.get_with(&format!("/{n}"), &[GZIP]);
+        assert!(cache.bytes() <= 200_000, "{} after {n}", cache.bytes());
+        assert_eq!(cache.indexed(), cache.entries(), "after {n}");
+    }
+    assert!(cache.entries() < plain, "{} entries after {plain}", cache.entries());
+    let all = Wanted { all: true, ..Wanted::default() };
+    let held = cache.entries();
+    assert_eq!(served.gateway.purge(&all), Ok(held));
+    assert_eq!((cache.entries(), cache.indexed(), cache.bytes()), (0, 0, 0));
 }
 
 #[test]

@@ -287,6 +287,40 @@ fn a_confirmation_on_its_way_does_not_bring_a_purged_answer_back() {
 }
 
 #[test]
+fn who_takes_a_flight_over_across_a_purge_does_not_have_the_purged_answer_confirmed() {
+    let gate = Gate::new();
+    let own = gate.clone();
+    let origin = Origin::start(move |request| {
+        let reply = OriginReply::ok(format!("answer {}", request.nth));
+        let fields = "max-age=60, must-revalidate";
+        let reply = reply.header("ETag", "\"1\"").header("Cache-Control", fields);
+        match (request.nth, request.header("if-none-match")) {
+            // No answer to ask for again: it breaks off behind its head.
+            (1, _) => reply.after(&own).close_mid_body(3),
+            (2.., Some(_)) => OriginReply::status(304).header("Cache-Control", fields),
+            _ => reply,
+        }
+    });
+    let served = before(&origin, CACHED);
+    served.get("/");
+    assert_eq!(served.purge(&soft(url("/"))), 1);
+    let leader = served.ask("/", &[]);
+    origin.wait_for("/", 2);
+    let waiter = served.ask("/", &[]);
+    served.wait_for_waiters(1);
+    assert_eq!(served.purge(&url("/")), 1);
+    gate.open();
+    assert_eq!(leader.join().unwrap().status, 502);
+    assert_eq!(waiter.join().unwrap().text(), "answer 2");
+    let asked = origin.requests();
+    let conditions: Vec<_> = asked.iter().map(|asked| asked.header("if-none-match")).collect();
+    assert_eq!(conditions, [None, Some("\"1\""), None]);
+    let next = served.get("/");
+    assert_hit(&next);
+    assert_eq!(next.text(), "answer 2");
+}
+
+#[test]
 fn the_index_keeps_step_with_evictions() {
     let origin = Origin::start(|request| {
         let tag = format!("even-{}", request.target.ends_with(['0', '2', '4', '6', '8']));
