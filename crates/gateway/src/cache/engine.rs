@@ -3,7 +3,8 @@
 //!
 //! A newcomer waits in a small queue; used twice before its end, it goes to the main queue, else it
 //! leaves, and its hash is remembered. What comes back while remembered goes to the main queue at
-//! once. At the main queue's end an entry that was used since goes around again.
+//! once. At the main queue's end an entry that was used since goes around again. Until a part was
+//! full, what finds the small queue full goes to the main queue: nobody has to leave yet.
 //! Invariants: the weight of all values is at most the budget; a key stands in exactly one queue;
 //! no more hashes are remembered than there are values; the whole key is compared, never its hash
 //! alone. A use takes a shared lock and one store, and allocates nothing. What had to make room is
@@ -56,6 +57,8 @@ struct Shard<V> {
     queues: [Queue; 2],
     ghosts: Ghosts,
     weight_max: u64,
+    /// Whether anything had to make room yet.
+    was_full: bool,
 }
 
 #[derive(Debug)]
@@ -154,8 +157,8 @@ impl<V: Clone> Engine<V> {
             return evicted;
         }
         shard.make_room(weight, &mut evicted);
-        let is_back = shard.ghosts.forget(hash);
-        shard.add(hash, (key, value), weight, if is_back { Place::Main } else { Place::Small });
+        let place = shard.place_of_new(hash);
+        shard.add(hash, (key, value), weight, place);
         evicted
     }
 
@@ -207,6 +210,7 @@ impl<V> Shard<V> {
             queues: [empty; 2],
             ghosts: Ghosts::default(),
             weight_max,
+            was_full: false,
         }
     }
 
@@ -230,6 +234,7 @@ impl<V> Shard<V> {
     fn make_room(&mut self, weight: u64, evicted: &mut Evicted<V>) {
         let mut spared = 0;
         while self.weight() + weight > self.weight_max && self.len() > 0 {
+            self.was_full = true;
             let place = self.next_to_judge();
             let at = self.queues[place as usize].last;
             if spared < SPARED_MAX && self.spare(at) {
@@ -248,11 +253,23 @@ impl<V> Shard<V> {
     /// The queue whose last is judged next; it is not empty.
     fn next_to_judge(&self) -> Place {
         let [small, main] = &self.queues;
-        let is_turn = small.weight * 100 >= self.weight_max * SMALL_PERCENT;
-        match small.len > 0 && (is_turn || main.len == 0) {
+        match small.len > 0 && (self.is_small_full() || main.len == 0) {
             true => Place::Small,
             false => Place::Main,
         }
+    }
+
+    /// The queue for a value that is not held.
+    fn place_of_new(&mut self, hash: u64) -> Place {
+        let is_back = self.ghosts.forget(hash);
+        match is_back || (!self.was_full && self.is_small_full()) {
+            true => Place::Main,
+            false => Place::Small,
+        }
+    }
+
+    fn is_small_full(&self) -> bool {
+        self.queues[Place::Small as usize].weight * 100 >= self.weight_max * SMALL_PERCENT
     }
 
     /// Lets what was used enough stay, at the front of the main queue.

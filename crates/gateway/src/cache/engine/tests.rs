@@ -123,9 +123,9 @@ fn a_value_that_grows_in_its_place_has_others_make_room() {
     assert_eq!((evicted.len(), engine.len(), engine.weight()), (39, 61, 100));
     assert_eq!(engine.get(hash(99), &bytes(99)), Some(1));
     // It may be its own turn to leave.
-    let evicted = engine.insert(hash(39), bytes(39), 1, 50);
-    assert!(evicted.iter().any(|(_, key, _)| *key == bytes(39)));
-    assert_eq!((engine.holds(39), engine.weight()), (false, 99));
+    let evicted = engine.insert(hash(48), bytes(48), 1, 50);
+    assert!(evicted.iter().any(|(_, key, _)| *key == bytes(48)));
+    assert_eq!((engine.holds(48), engine.weight()), (false, 99));
 }
 
 #[test]
@@ -142,20 +142,30 @@ fn a_scan_does_not_flush_what_proved_itself() {
 fn one_use_is_no_proof_and_a_look_is_no_use() {
     let engine = engine(100);
     (0..100).for_each(|key| drop(engine.add(key)));
-    (0..50).for_each(|key| assert!(engine.uses(key)));
-    (0..50).for_each(|key| assert!(engine.holds(key) && engine.holds(key)));
+    // The first ten are in the small queue.
+    (0..5).for_each(|key| assert!(engine.uses(key)));
+    (0..10).for_each(|key| assert!(engine.holds(key) && engine.holds(key)));
     (1000..1100).for_each(|key| drop(engine.add(key)));
-    assert_eq!((0..100).filter(|key| engine.holds(*key)).count(), 0);
+    assert_eq!((0..10).filter(|key| engine.holds(*key)).count(), 0);
+}
+
+#[test]
+fn what_comes_before_the_first_has_to_leave_fills_the_main_queue() {
+    let engine = engine(100);
+    (0..100).for_each(|key| drop(engine.add(key)));
+    (100..200).for_each(|key| drop(engine.add(key)));
+    assert_eq!((10..100).filter(|key| engine.holds(*key)).count(), 90);
+    assert_eq!((190..200).filter(|key| engine.holds(*key)).count(), 10);
 }
 
 #[test]
 fn what_comes_back_while_remembered_outlives_newcomers_and_what_does_not_leaves_with_them() {
     let engine = engine(100);
     (0..150).for_each(|key| drop(engine.add(key)));
-    assert!(!engine.holds(49));
-    engine.add(49);
+    assert!(!engine.holds(139));
+    engine.add(139);
     (1000..1100).for_each(|key| drop(engine.add(key)));
-    assert_eq!((engine.holds(49), engine.holds(149)), (true, false));
+    assert_eq!((engine.holds(139), engine.holds(149)), (true, false));
     assert!(engine.ghosts() <= 100, "{}", engine.ghosts());
     // Of the first of them, as many have left since as there are values.
     engine.add(0);
