@@ -93,6 +93,8 @@ const MODES: [Mode; 17] = [
 pub enum Route {
     /// Caches and coalesces by the origin's word.
     On,
+    /// Caches on disk too.
+    Disk,
     /// Caches, but never waits on another request.
     Off,
     /// One answer for all, kept for a second.
@@ -107,8 +109,9 @@ pub enum Route {
 
 impl Route {
     /// Every route with its path's first segment.
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Self::On, "on"),
+        (Self::Disk, "disk"),
         (Self::Off, "off"),
         (Self::Strict, "strict"),
         (Self::Ttl, "ttl"),

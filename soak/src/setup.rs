@@ -25,12 +25,13 @@ pub struct Gateway {
 }
 
 /// Time limits are short, so that every fault meets one within a second or two; the waiting time
-/// is longer than two leases.
+/// is longer than two leases. Memory is short too, so that entries leave it.
 const CONFIG: &str = r#"
 cores = { edge = 2, work = 1 }
 
 [cache]
-bytes = "24MB"
+bytes = "8MB"
+disk = { dir = "cache", bytes = "256MB" }
 
 [profiles]
 file = "profiles.db"
@@ -39,6 +40,13 @@ file = "profiles.db"
 path = "/on/{*rest}"
 to = "upstream:origin"
 cache = { body_bytes_max = "256kB" }
+lease = "3s"
+wait = "7s"
+
+[[route]]
+path = "/disk/{*rest}"
+to = "upstream:origin"
+cache = { body_bytes_max = "256kB", disk = true }
 lease = "3s"
 wait = "7s"
 
