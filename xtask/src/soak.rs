@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::setup::execute;
 use crate::tree::root;
@@ -21,11 +21,14 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     build.args(["build", "--quiet", "--package", "tidegate", "--bin", "tidegate"]);
     execute(build.args(profile).current_dir(root()))?;
     let folder = if release { "release" } else { "debug" };
-    let binary = format!("target/{folder}/tidegate");
+    // Not `target`: who runs cargo may keep its folder elsewhere, and this program lies in it.
+    let own = std::env::current_exe().context("find this program")?;
+    let built = own.ancestors().nth(2).context("find the folder of what cargo builds")?;
+    let binary = built.join(folder).join("tidegate");
     let mut soak = Command::new("cargo");
     soak.args(["run", "--quiet", "--package", "soak", "--"]);
     soak.args(arguments.iter().filter(|argument| **argument != "--release"));
-    execute(soak.args(["--binary", &binary]).current_dir(root()))
+    execute(soak.arg("--binary").arg(binary).current_dir(root()))
 }
 
 /// The short run that belongs to every check.

@@ -143,7 +143,10 @@ impl Shared {
 fn open(shared: &Shared) -> Result<Opened, Fault> {
     let dir = &shared.plan.dir;
     let failed = |error| Fault::Disk(dir.clone(), error);
-    shared.disk.create_dir_all(dir).map_err(failed)?;
+    shared.disk.create_dir_all(dir).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => failed(io::ErrorKind::NotADirectory.into()),
+        _ => failed(error),
+    })?;
     let lock = shared.disk.lock(&dir.join("lock")).map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => Fault::Locked(dir.clone()),
         _ => failed(error),

@@ -280,6 +280,8 @@ fn a_folder_that_cannot_be_used_costs_no_request() {
     let (origin, dir) = (counting(), TempDir::new().unwrap());
     let taken = dir.path().join("file");
     std::fs::write(&taken, "x").unwrap();
+    let named = start(&origin, &taken);
+    assert!(fault(&named).unwrap().ends_with("file`: not a directory"), "{:?}", fault(&named));
     let served = start(&origin, &taken.join("cache"));
     assert_from(&get(&served, "/a"), "tidegate; fwd=uri-miss; stored");
     assert_from(&get(&served, "/a"), "tidegate; hit");
