@@ -6,6 +6,7 @@
 mod ask;
 mod client;
 mod dice;
+mod events;
 mod fact;
 mod fault;
 mod gateway;
@@ -49,15 +50,40 @@ enum What {
         #[arg(long, default_value_t = 12)]
         faults: u64,
     },
+    /// The record process: exactly once, from a log file into a database.
+    Events {
+        /// The program to test.
+        #[arg(long, default_value = "target/debug/tidegate")]
+        binary: PathBuf,
+        /// How often it is killed at random moments.
+        #[arg(long, default_value_t = 1000)]
+        kills: u64,
+        /// Of all chance; default: the clock.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Where it delivers.
+        #[arg(long, value_enum, default_value = "sqlite")]
+        sink: events::Engine,
+        /// Kill at every call of every kind, and spoil every byte: takes an hour.
+        #[arg(long)]
+        thorough: bool,
+    },
 }
 
 fn main() -> ExitCode {
-    let What::Gateway { binary, minutes, seed, clients, faults } = Cli::parse().what;
     let clock = || SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
-    let time = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 86_400.0));
-    let seed = seed.unwrap_or_else(clock);
-    let options = gateway::Options { binary, time, seed, clients, faults_percent: faults };
-    match gateway::run(&options) {
+    let done = match Cli::parse().what {
+        What::Gateway { binary, minutes, seed, clients, faults } => {
+            let time = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 86_400.0));
+            let seed = seed.unwrap_or_else(clock);
+            gateway::run(&gateway::Options { binary, time, seed, clients, faults_percent: faults })
+        }
+        What::Events { binary, kills, seed, sink: engine, thorough } => {
+            let seed = seed.unwrap_or_else(clock);
+            events::run(&events::Options { binary, kills, seed, engine, thorough })
+        }
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

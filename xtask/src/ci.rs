@@ -29,7 +29,10 @@ pub fn run() -> Result<()> {
     suite.cargo("deny", &["deny", "--log-level", "error", "check", "bans", "licenses", "sources"]);
     suite.step("advisories", "cargo deny check advisories", |_| check_advisories());
     suite.cargo("test", &["test", "--workspace", "--no-fail-fast"]);
-    suite.step("soak", "cargo xtask soak gateway --minutes 0.25 --seed 1", |_| soak::short());
+    let gateway = "cargo xtask soak gateway --minutes 0.25 --seed 1";
+    suite.step("soak gateway", gateway, |_| soak::short_gateway());
+    let events = "cargo xtask soak events --kills 200 --seed 1";
+    suite.step("soak events", events, |_| soak::short_events());
     for folder in PYTHON_TESTS {
         if root().join(folder).join("tests").is_dir() {
             suite.python(folder);

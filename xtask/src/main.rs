@@ -32,6 +32,8 @@ usage: cargo xtask COMMAND
                           run one fuzz target or all in turn, guided by coverage
     soak gateway [--minutes N] [--seed S] [--release]
                           random faults on both sides of the real binary
+    soak events [--kills N] [--seed S] [--sink E] [--thorough] [--release]
+                          kills, failing calls and spoilt files around `events run`
     cache-tests --suite DIR [--only ID]
                           run any checkout of the HTTP cache tests, or one test of it
 ";

@@ -12,8 +12,11 @@ const SHORT_MINUTES: &str = "0.25";
 /// The seed of `make test`: a failure there is met again by the same command.
 const SHORT_SEED: &str = "1";
 
-/// Soaks what `arguments` name: `gateway`, then options of `soak`; with `--release`, the release
-/// binary.
+/// How often the record process is killed at random in `make test`.
+const SHORT_KILLS: &str = "200";
+
+/// Soaks what `arguments` name: `gateway` or `events`, then options of `soak`; with `--release`,
+/// the release binary.
 pub fn run(arguments: &[&str]) -> Result<()> {
     let release = arguments.contains(&"--release");
     let profile: &[&str] = if release { &["--release"] } else { &[] };
@@ -31,7 +34,12 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     execute(soak.arg("--binary").arg(binary).current_dir(root()))
 }
 
-/// The short run that belongs to every check.
-pub fn short() -> Result<()> {
+/// The short run of the gateway that belongs to every check.
+pub fn short_gateway() -> Result<()> {
     run(&["gateway", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED])
+}
+
+/// The short run of the record process that belongs to every check.
+pub fn short_events() -> Result<()> {
+    run(&["events", "--kills", SHORT_KILLS, "--seed", SHORT_SEED])
 }

@@ -1,0 +1,150 @@
+//! SIGKILL at random moments while the log grows and rotates, with one process or two.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use testkit::PATIENCE;
+
+use super::Options;
+use super::oracle;
+use super::world::{Process, World};
+use crate::dice::Dice;
+
+mod writer;
+
+use writer::Writer;
+
+/// Kills before everything starts anew in another folder.
+const KILLS_PER_WORLD: u64 = 50;
+/// The share of the worlds that two processes deliver, one in this many.
+const PAIRS: u64 = 4;
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Tally {
+    kills: u64,
+    /// Kills of a process that had delivered something.
+    at_work: u64,
+    lines: u64,
+    rotations: u64,
+    worlds: u64,
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kills, at_work, lines, rotations, worlds } = self;
+        write!(
+            f,
+            "  {kills} kills at random ({at_work} after deliveries, {worlds} logs, {rotations} \
+             rotations): {lines} lines, 0 lost, 0 doubled"
+        )
+    }
+}
+
+/// Kills as often as asked.
+///
+/// # Errors
+/// The first thing found wrong.
+pub fn run(options: &Options) -> Result<Tally> {
+    let mut tally = Tally::default();
+    while tally.kills < options.kills {
+        let kills = KILLS_PER_WORLD.min(options.kills - tally.kills);
+        let number = tally.worlds;
+        one_world(options, number, kills, &mut tally)
+            .with_context(|| format!("log {number} of seed {}", options.seed))?;
+        tally.worlds += 1;
+    }
+    Ok(tally)
+}
+
+fn one_world(options: &Options, number: u64, kills: u64, tally: &mut Tally) -> Result<()> {
+    let world = World::new(&options.binary, options.engine)?;
+    let dice = Dice::new(options.seed, number);
+    let processes = if number % PAIRS == PAIRS - 1 { 2 } else { 1 };
+    let shared = Shared::default();
+    std::thread::scope(|scope| {
+        let writer = Writer::new(&world, &shared, Dice::new(options.seed, !number));
+        let writer = scope.spawn(move || writer.run());
+        let killed = Killer { world: &world, shared: &shared, dice, span_ms: 60, held: 0 }
+            .run(kills, processes, tally);
+        shared.ends.store(true, Ordering::Relaxed);
+        let rotations = writer.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??;
+        tally.rotations += rotations;
+        killed
+    })?;
+    let written = shared.written.load(Ordering::Acquire);
+    last_start(&world, written)?;
+    world.settle(written)?;
+    tally.lines += written;
+    Ok(())
+}
+
+/// Whoever starts last delivers everything, and ends in order.
+fn last_start(world: &World, written: u64) -> Result<()> {
+    let process = world.start(&[], false)?;
+    let until = Instant::now() + PATIENCE;
+    while oracle::prefix(&world.sink, world.folder(), written)? < written {
+        ensure!(Instant::now() < until, "the rest is not delivered: {}", process.said());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    process.end()
+}
+
+/// What writer and killer know of each other.
+#[derive(Debug, Default)]
+struct Shared {
+    /// Ids whose line is whole in the log, or about to be.
+    written: AtomicU64,
+    /// Ids that the sink was seen to hold.
+    held: AtomicU64,
+    ends: AtomicBool,
+}
+
+struct Killer<'w> {
+    world: &'w World,
+    shared: &'w Shared,
+    dice: Dice,
+    /// The longest time to live; adapted so that most processes get to work.
+    span_ms: u64,
+    held: u64,
+}
+
+impl Killer<'_> {
+    fn run(mut self, kills: u64, processes: usize, tally: &mut Tally) -> Result<()> {
+        let mut running: Vec<Process> = Vec::new();
+        for _ in 0..kills {
+            while running.len() < processes {
+                running.push(self.world.start(&[], false)?);
+            }
+            let life = Duration::from_micros(self.dice.below(self.span_ms * 1000));
+            std::thread::sleep(life);
+            let victim = self.dice.below(running.len() as u64) as usize;
+            running.swap_remove(victim).kill()?;
+            tally.kills += 1;
+            if self.check(running.is_empty())? {
+                tally.at_work += 1;
+                self.span_ms = (self.span_ms * 15 / 16).max(20);
+            } else {
+                self.span_ms = (self.span_ms * 5 / 4).min(2000);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the sink; true when it holds more than before.
+    fn check(&mut self, is_still: bool) -> Result<bool> {
+        // A file that another process writes cannot be copied in one moment.
+        if !is_still {
+            return Ok(true);
+        }
+        let written = self.shared.written.load(Ordering::Acquire);
+        let held = oracle::prefix(&self.world.sink, self.world.folder(), written)?;
+        ensure!(held >= self.held, "{held} ids are held after {} were", self.held);
+        let is_more = held > self.held;
+        self.held = held;
+        self.shared.held.store(held, Ordering::Release);
+        Ok(is_more)
+    }
+}

@@ -1,0 +1,220 @@
+//! A folder with a log that grows, a configuration, and processes that deliver it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use testkit::{PATIENCE, TempDir};
+
+use super::lines;
+use super::oracle;
+use super::sink::{Engine, Sink};
+
+const GLANCE: Duration = Duration::from_millis(2);
+const CONFIG: &str = r#"
+node = "soak"
+
+[[source]]
+name = "web"
+files = ["log/access.log"]
+
+[[rollup]]
+name = "by_id"
+by = ["query.id"]
+sum = ["bytes_out"]
+
+[[rollup]]
+name = "by_second"
+by = ["path", "second"]
+sum = ["bytes_out"]
+min = ["bytes_out"]
+max = ["bytes_out"]
+last = ["query.id"]
+"#;
+
+/// Everything of one run.
+#[derive(Debug)]
+pub struct World {
+    /// Where rows go.
+    pub sink: Sink,
+    binary: PathBuf,
+    folder: TempDir,
+}
+
+impl World {
+    /// A folder with a configuration and an empty log.
+    ///
+    /// # Errors
+    /// When the disk says no.
+    pub fn new(binary: &Path, engine: Engine) -> Result<Self> {
+        let folder = TempDir::new()?;
+        let sink = Sink::new(engine);
+        let config = format!(
+            "{CONFIG}\n[[sink]]\nname = \"main\"\nurl = \"{}\"\nflush = \"10ms\"\n",
+            sink.url()
+        );
+        fs::write(folder.path().join("tidegate.toml"), config)?;
+        fs::create_dir(folder.path().join("log"))?;
+        let binary = fs::canonicalize(binary)
+            .with_context(|| format!("finding the binary `{}`", binary.display()))?;
+        let world = Self { sink, binary, folder };
+        File::create(world.log())?;
+        Ok(world)
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The log that grows.
+    pub fn log(&self) -> PathBuf {
+        self.folder().join("log/access.log")
+    }
+
+    /// Appends the lines of these ids.
+    ///
+    /// # Errors
+    /// When the disk says no.
+    pub fn append(&self, ids: std::ops::Range<u64>) -> Result<()> {
+        let text: String = ids.map(lines::line).collect();
+        Ok(OpenOptions::new().append(true).open(self.log())?.write_all(text.as_bytes())?)
+    }
+
+    /// Appends a line that is none.
+    ///
+    /// # Errors
+    /// When the disk says no.
+    pub fn append_garbage(&self) -> Result<()> {
+        let mut file = OpenOptions::new().append(true).open(self.log())?;
+        Ok(file.write_all(lines::garbage(0).as_bytes())?)
+    }
+
+    /// A copy of everything, for a trial that spoils it.
+    ///
+    /// # Errors
+    /// When the disk says no.
+    pub fn copy(&self, engine: Engine) -> Result<Self> {
+        let world = Self::new(&self.binary, engine)?;
+        copy_all(self.folder(), world.folder())?;
+        Ok(world)
+    }
+
+    /// `tidegate events run`, behind `before` when that is not empty.
+    pub fn command(&self, before: &[&str], once: bool) -> Command {
+        let mut command = match before.split_first() {
+            None => Command::new(&self.binary),
+            Some((program, rest)) => {
+                let mut command = Command::new(program);
+                command.args(rest).arg(&self.binary);
+                command
+            }
+        };
+        command.args(["events", "run"]).args(once.then_some("--once"));
+        command.arg("-c").arg(self.folder().join("tidegate.toml"));
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    /// Starts it; what it says goes to a file.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(&self, before: &[&str], once: bool) -> Result<Process> {
+        let said = self.folder().join("said");
+        let file = OpenOptions::new().create(true).append(true).open(&said)?;
+        let child = self.command(before, once).stderr(file).spawn().context("starting")?;
+        Ok(Process { child, said })
+    }
+
+    /// Delivers what is there, and checks that exactly the first `written` ids are held.
+    ///
+    /// # Errors
+    /// When it does not end well, or the sink holds anything else.
+    pub fn settle(&self, written: u64) -> Result<()> {
+        let mut process = self.start(&[], true)?;
+        let status = process.wait(PATIENCE)?;
+        ensure!(status.success(), "a clean run ended by {status}: {}", process.said());
+        oracle::exact(&self.sink, self.folder(), written)
+    }
+}
+
+/// A process; killed when dropped.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    said: PathBuf,
+}
+
+impl Process {
+    /// Kills it with SIGKILL and waits for its end.
+    ///
+    /// # Errors
+    /// When it had ended by itself.
+    pub fn kill(mut self) -> Result<()> {
+        if let Some(status) = self.child.try_wait()? {
+            bail!("it had ended by {status}: {}", self.said());
+        }
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Tells it to end and waits.
+    ///
+    /// # Errors
+    /// When it does not end, or not well.
+    pub fn end(mut self) -> Result<()> {
+        let id = self.child.id().to_string();
+        Command::new("kill").args(["-s", "TERM", &id]).status()?;
+        let status = self.wait(PATIENCE)?;
+        ensure!(status.success(), "told to end, it ended by {status}: {}", self.said());
+        Ok(())
+    }
+
+    /// Waits until it has ended.
+    ///
+    /// # Errors
+    /// When it runs on after `limit`.
+    pub fn wait(&mut self, limit: Duration) -> Result<ExitStatus> {
+        let until = Instant::now() + limit;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            ensure!(Instant::now() < until, "it still runs: {}", self.said());
+            std::thread::sleep(GLANCE);
+        }
+    }
+
+    /// The end of what was said in its folder.
+    pub fn said(&self) -> String {
+        let text = fs::read(&self.said).unwrap_or_default();
+        String::from_utf8_lossy(&text[text.len().saturating_sub(2000)..]).into_owned()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) -> Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir_all(&target)?;
+            copy_all(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
