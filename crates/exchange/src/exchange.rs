@@ -162,7 +162,7 @@ impl<'a> ExchangeRef<'a> {
             FieldName::UserAgent => self.user_agent.map(Value::from),
             FieldName::Referer => self.referer.map(Value::from),
             // Only the headers named above are ever recorded.
-            FieldName::Header(_) => None,
+            FieldName::Header(_) | FieldName::Variable(_) | FieldName::Defined(_) => None,
             FieldName::Route => self.route.map(Value::from),
             FieldName::Decision => Some(Value::from(self.decision.name())),
             FieldName::Cache => Some(Value::from(self.cache.name())),

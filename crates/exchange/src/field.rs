@@ -11,6 +11,9 @@
 //! | `client_ip` `user` `route` `decision` `cache` `upstream` | text |
 //! | `phase.NAME` `total` | microseconds; a phase under 1 µs is absent |
 //! | `model` `model_version` `propensity` | of the impression |
+//! | `var.NAME` | what a log line calls NAME and is none of the above |
+//!
+//! A configuration may define more, under plain names; see [`DefinedField`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -121,6 +124,30 @@ pub enum FieldName {
     ModelVersion,
     /// `propensity`
     Propensity,
+    /// `var.NAME`: a variable of a log format, a label or a key that is none of the above
+    Variable(Box<str>),
+    /// A field that the configuration defines
+    Defined(DefinedField),
+}
+
+/// A field that the configuration defines over others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DefinedField {
+    /// Its name, one that no other field has.
+    pub name: Box<str>,
+    /// The type of its values.
+    pub kind: DefinedKind,
+}
+
+/// The type of the values of a defined field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DefinedKind {
+    /// Bytes.
+    Text,
+    /// A whole number; one below 0 is given as the text of its digits.
+    Integer,
+    /// A finite real number.
+    Real,
 }
 
 /// No field has this name.
@@ -150,6 +177,7 @@ impl FromStr for FieldName {
         match name.split_once('.') {
             Some(("query", rest)) if !rest.is_empty() => Ok(Self::QueryValue(rest.into())),
             Some(("header", rest)) if !rest.is_empty() => Ok(header(rest)),
+            Some(("var", rest)) if !rest.is_empty() => Ok(Self::Variable(rest.into())),
             Some(("phase", rest)) => {
                 Phase::from_name(rest).map(Self::Phase).ok_or_else(|| unknown(name))
             }
@@ -163,6 +191,8 @@ impl fmt::Display for FieldName {
         match self {
             Self::QueryValue(name) => write!(f, "query.{name}"),
             Self::Header(name) => write!(f, "header.{name}"),
+            Self::Variable(name) => write!(f, "var.{name}"),
+            Self::Defined(field) => f.write_str(&field.name),
             Self::UserAgent => f.write_str("header.user-agent"),
             Self::Referer => f.write_str("header.referer"),
             Self::Phase(phase) => write!(f, "phase.{}", phase.name()),

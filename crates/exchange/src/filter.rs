@@ -30,7 +30,7 @@ use std::borrow::Cow;
 
 use regex::bytes::Regex;
 
-use crate::field::{FieldName, Fields, Value};
+use crate::field::{FieldName, Fields, UnknownField, Value};
 
 /// A parsed filter.
 #[derive(Debug, Clone)]
@@ -38,6 +38,9 @@ pub struct Filter {
     root: Node,
     text: Box<str>,
 }
+
+/// Finds the field of a name.
+pub type Resolve<'r> = dyn Fn(&str) -> Result<FieldName, UnknownField> + 'r;
 
 /// A text that is no filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +58,15 @@ impl Filter {
     /// # Errors
     /// The first place that the grammar, a field name, a type or a regular expression rules out.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
-        Ok(Self { root: parser::parse(text)?, text: text.into() })
+        Self::parse_with(text, &|name| name.parse())
+    }
+
+    /// Parses a filter over fields that `resolve` knows, which may be more than the usual ones.
+    ///
+    /// # Errors
+    /// As of [`Filter::parse`].
+    pub fn parse_with(text: &str, resolve: &Resolve<'_>) -> Result<Self, FilterError> {
+        Ok(Self { root: parser::parse(text, resolve)?, text: text.into() })
     }
 
     /// Returns whether `fields` satisfy the filter.

@@ -18,14 +18,17 @@ mod query;
 mod text;
 mod time;
 
-pub use combined::decode as decode_combined;
+pub use combined::{
+    decode as decode_combined, parse_time as parse_log_time, unescaped as unescape_log,
+};
 pub use exchange::{Exchange, ExchangeRef, Impression, ImpressionRef};
-pub use field::{FieldName, Fields, UnknownField, Value};
-pub use filter::{Filter, FilterError};
+pub use field::{DefinedField, DefinedKind, FieldName, Fields, UnknownField, Value};
+pub use filter::{Filter, FilterError, Resolve};
 pub use ip::truncate_ip;
 pub use line::{DecodeCause, DecodeError, decode, encode, encode_brief};
 pub use ltsv::decode as decode_ltsv;
 pub use outcome::{CacheResult, Decision};
 pub use phase::Phase;
-pub use query::query_value;
-pub use time::{unix_seconds, write as write_rfc3339};
+pub use query::{decoded as decode_query, query_value};
+pub use text::read as unescape_json;
+pub use time::{parse as parse_rfc3339, unix_seconds, write as write_rfc3339};

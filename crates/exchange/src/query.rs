@@ -31,7 +31,8 @@ fn is_name(raw: &[u8], name: &str) -> bool {
     raw.len() >= name.len() && *decoded(raw) == *name.as_bytes()
 }
 
-fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
+/// Undoes percent escapes and `+`.
+pub fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
     if memchr2(b'%', b'+', raw).is_none() {
         return Cow::Borrowed(raw);
     }

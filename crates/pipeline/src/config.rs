@@ -2,6 +2,8 @@
 //!
 //! Every key is optional here; [`crate::plan`] checks what is required and what fits together.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -15,8 +17,40 @@ pub struct SourceConfig {
     /// Files, such as `["/var/log/nginx/access.log*"]`; `*`, `?` and `[…]` stand for what they
     /// stand for in a shell.
     pub files: Vec<String>,
-    /// `combined` (default), `common`, `ltsv`, or `tidegate`.
+    /// `combined` (default), `common`, `ltsv`, `json`, `tidegate`, or a `log_format` of nginx such
+    /// as `'$remote_addr [$time_local] "$request" $status $request_time'`; variables that are no
+    /// field of ours are `var.NAME`.
     pub format: Option<String>,
+    /// How nginx escapes in that `log_format`: `default`, `json` or `none`.
+    pub escape: Option<String>,
+    /// With `format = "json"`: which key holds a field, such as `{ path = "url", time = "when" }`.
+    /// Our own names and those of nginx's variables are known; other keys are `var.KEY`.
+    pub keys: BTreeMap<String, String>,
+}
+
+/// A field over others: what a line must hold, and what is taken out of it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FieldConfig {
+    /// Its name, by which `by`, `sum`, `where` and other fields know it: letters, digits and
+    /// underscores.
+    pub name: Option<String>,
+    /// Names of the sources whose lines have it; default: all.
+    pub source: Vec<String>,
+    /// The field that holds it, such as `query.item` or `path`.
+    pub from: Option<String>,
+    /// A regular expression that the text must match somewhere; its first group, if it has one,
+    /// is the value, and otherwise the match.
+    #[serde(rename = "match")]
+    pub pattern: Option<String>,
+    /// `text` (default), `integer` or `real`; text that is no such number is no value.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// A line without a value goes to quarantine; default `false`.
+    pub required: bool,
+    /// A filter for the lines that have this field, such as `path == "/play"`; default: all.
+    #[serde(rename = "where")]
+    pub filter: Option<String>,
 }
 
 /// What is counted, and by what.

@@ -1,43 +1,288 @@
-//! From the bytes of a line to the fields of an exchange.
+//! From the bytes of lines to events: one scanner per format, all with the same outcome.
+//!
+//! Lines are taken in regions that fit the nearest cache: first the structural bytes of a whole
+//! region are found, then its lines are cut at them. Invariant: every line is seen once, as an
+//! event or as refused, and no input makes a scanner panic. Refuses: to repair a line.
 
-use std::str::FromStr;
+mod combined;
+mod define;
+mod event;
+mod json;
+mod ltsv;
+mod marks;
+mod meaning;
+mod template;
+mod times;
 
-use exchange::{DecodeError, Exchange};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use exchange::{DecodeCause, DecodeError, FieldName};
+
+pub use define::FieldRule;
+pub use event::Event;
+pub use template::Template;
+
+use crate::error::LineError;
+use define::define;
+use event::{Escape, Layout, Slot};
+use json::Keys;
+use meaning::Meaning;
+use times::Times;
+
+/// Bytes whose structure is looked up at once.
+const REGION: usize = 32 << 10;
+/// Own keys that stand for the whole request target in lines that are not ours.
+const TARGETS: [(&str, Meaning); 2] = [("path", Meaning::Target), ("version", Meaning::Protocol)];
+/// Variables of nginx that lines of JSON are likely to have as keys.
+const VARIABLES: [&str; 20] = [
+    "time_local",
+    "time_iso8601",
+    "msec",
+    "remote_addr",
+    "remote_user",
+    "request",
+    "request_method",
+    "request_uri",
+    "uri",
+    "args",
+    "query_string",
+    "server_protocol",
+    "body_bytes_sent",
+    "bytes_sent",
+    "request_length",
+    "request_time",
+    "http_user_agent",
+    "http_referer",
+    "server_name",
+    "upstream_cache_status",
+];
 
 /// How lines are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Format {
-    /// nginx's and Apache's `combined`, and `common`.
+    /// nginx's, Apache's and varnishncsa's `combined`.
     Combined,
+    /// `common`: `combined` without referer and user agent, which may follow.
+    Common,
     /// Labelled tab-separated values.
     Ltsv,
     /// The journal's own JSON lines.
     Tidegate,
+    /// JSON lines of others: fields of ours by the keys that hold them, besides the usual ones.
+    Json(BTreeMap<String, String>),
+    /// A `log_format` of nginx.
+    Template(Arc<Template>),
 }
 
 impl Format {
-    /// Reads one line.
+    /// Reads the keys `format`, `escape` and `keys` of a source.
     ///
     /// # Errors
-    /// The first place that is not as the format wants it.
-    pub fn decode<'l>(&self, line: &'l [u8]) -> Result<Exchange<'l>, DecodeError> {
-        match self {
-            Self::Combined => exchange::decode_combined(line),
-            Self::Ltsv => exchange::decode_ltsv(line),
-            Self::Tidegate => exchange::decode(line),
+    /// The key and what is wrong with it.
+    pub fn parse(
+        name: &str,
+        escape: Option<&str>,
+        keys: &BTreeMap<String, String>,
+    ) -> Result<Self, (&'static str, String)> {
+        let is_template = name.contains('$');
+        let escape = match escape {
+            None | Some("default") => Escape::Log,
+            Some("json") => Escape::Json,
+            Some("none") => Escape::None,
+            Some(other) => {
+                return Err(("escape", format!("`{other}` is none of default, json, none")));
+            }
+        };
+        if escape != Escape::Log && !is_template {
+            return Err(("escape", "goes with a `log_format` of nginx".to_owned()));
         }
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
+        if !keys.is_empty() && name != "json" {
+            return Err(("keys", "go with `format = \"json\"`".to_owned()));
+        }
+        for field in keys.keys() {
+            field.parse::<FieldName>().map_err(|error| ("keys", error.to_string()))?;
+        }
         match name {
-            "combined" | "common" => Ok(Self::Combined),
+            "combined" => Ok(Self::Combined),
+            "common" => Ok(Self::Common),
             "ltsv" => Ok(Self::Ltsv),
             "tidegate" => Ok(Self::Tidegate),
-            other => Err(format!("`{other}` is none of combined, common, ltsv, tidegate")),
+            "json" => Ok(Self::Json(keys.clone())),
+            template if is_template => Template::compile(template, escape)
+                .map(|template| Self::Template(Arc::new(template)))
+                .map_err(|cause| ("format", cause)),
+            other => Err((
+                "format",
+                format!(
+                    "`{other}` is none of combined, common, ltsv, json, tidegate, nor a \
+                     `log_format` of nginx with its $variables"
+                ),
+            )),
         }
     }
 }
+
+/// Reads lines of one format, with the fields defined over them.
+#[derive(Debug)]
+pub struct Decoder {
+    scanner: Scanner,
+    layout: Arc<Layout>,
+    rules: Arc<[FieldRule]>,
+    times: Times,
+    marks: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Scanner {
+    Combined { is_common: bool },
+    Ltsv,
+    Json(Keys),
+    Template(Arc<Template>),
+}
+
+impl Decoder {
+    /// A decoder for `format`, with `rules` over its fields.
+    pub fn new(format: &Format, rules: Arc<[FieldRule]>) -> Self {
+        let mut layout = Layout { escape: Escape::Log, is_journal: false, extra: Vec::new() };
+        let scanner = match format {
+            Format::Combined => Scanner::Combined { is_common: false },
+            Format::Common => Scanner::Combined { is_common: true },
+            Format::Ltsv => Scanner::Ltsv,
+            Format::Tidegate => {
+                layout.escape = Escape::Json;
+                layout.is_journal = true;
+                let own = meaning::JOURNAL.iter().filter(|(name, _)| !name.ends_with("stamp"));
+                Scanner::Json(Keys::new(own.map(key).collect(), false))
+            }
+            Format::Json(keys) => {
+                layout.escape = Escape::Json;
+                Scanner::Json(json_keys(keys, &mut layout.extra))
+            }
+            Format::Template(template) => {
+                layout.escape = template.escape;
+                layout.extra = template.extra.clone();
+                Scanner::Template(Arc::clone(template))
+            }
+        };
+        let layout = Arc::new(layout);
+        Self { scanner, layout, rules, times: Times::default(), marks: Vec::new() }
+    }
+
+    /// Reads every line of `bytes` that ends with a line feed; `seen` gets where it starts, the
+    /// line, and what became of it.
+    pub fn each<'l>(
+        &mut self,
+        bytes: &'l [u8],
+        mut seen: impl FnMut(usize, &'l [u8], Result<&Event<'l>, LineError>),
+    ) {
+        let mut event = Event::new(Arc::clone(&self.layout));
+        let mut start = 0;
+        while let Some(length) = region(&bytes[start..]) {
+            let end = start + length;
+            self.region(&bytes[start..end], &mut event, |at, event, outcome| {
+                seen(start + at, event.line(), outcome.map(|()| &*event));
+            });
+            start = end;
+        }
+    }
+
+    #[inline]
+    fn region<'l>(
+        &mut self,
+        region: &'l [u8],
+        event: &mut Event<'l>,
+        mut seen: impl FnMut(usize, &mut Event<'l>, Result<(), LineError>),
+    ) {
+        let Self { scanner, rules, times, marks, layout } = self;
+        let is_journal = layout.is_journal;
+        let seen = |at, event: &mut Event<'l>, outcome: Result<(), DecodeError>| {
+            let outcome = match outcome {
+                Ok(()) if is_journal => whole_record(event).map_err(LineError::Decode),
+                outcome => outcome.map_err(LineError::Decode),
+            };
+            let outcome = match outcome {
+                Ok(()) if !rules.is_empty() => define(rules, event),
+                outcome => outcome,
+            };
+            seen(at, event, outcome);
+        };
+        marks.clear();
+        match scanner {
+            Scanner::Combined { is_common } => {
+                marks::find(region, combined::SET, marks);
+                combined::each(region, marks, (times, *is_common), event, seen);
+            }
+            Scanner::Json(keys) => {
+                marks::find(region, json::SET, marks);
+                json::each(region, marks, (times, keys), event, seen);
+            }
+            Scanner::Ltsv => {
+                lines(region, event, |line, event| ltsv::read(line, times, event), seen);
+            }
+            Scanner::Template(template) => {
+                lines(region, event, |line, event| template.read(line, times, event), seen);
+            }
+        }
+    }
+}
+
+/// Reads the lines of a region one by one.
+fn lines<'l>(
+    region: &'l [u8],
+    event: &mut Event<'l>,
+    mut read: impl FnMut(&'l [u8], &mut Event<'l>) -> Result<(), DecodeError>,
+    mut seen: impl FnMut(usize, &mut Event<'l>, Result<(), DecodeError>),
+) {
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', region) {
+        let line = &region[start..end];
+        event.begin(line, memchr::memchr(b'\\', line).is_some());
+        let outcome = read(line, event);
+        seen(start, event, outcome);
+        start = end + 1;
+    }
+}
+
+/// The length of the next region: whole lines, one at least.
+fn region(bytes: &[u8]) -> Option<usize> {
+    let near = &bytes[..bytes.len().min(REGION)];
+    let last = memchr::memrchr(b'\n', near).or_else(|| {
+        let far = &bytes[near.len()..];
+        memchr::memchr(b'\n', far).map(|end| near.len() + end)
+    });
+    last.map(|last| last + 1)
+}
+
+fn whole_record(event: &Event<'_>) -> Result<(), DecodeError> {
+    let required = [(Slot::Method, "method"), (Slot::Path, "path"), (Slot::Status, "status")];
+    match required.into_iter().find(|(slot, _)| !event.has(*slot)) {
+        None => Ok(()),
+        Some((_, name)) => {
+            let offset = event.line().len();
+            Err(DecodeError { offset, cause: DecodeCause::Missing(name) })
+        }
+    }
+}
+
+fn json_keys(keys: &BTreeMap<String, String>, extra: &mut Vec<FieldName>) -> Keys {
+    let configured = keys.iter().filter_map(|(field, name)| {
+        let field: FieldName = field.parse().ok()?;
+        Some((name.as_bytes().into(), meaning::of_field(&field, extra)))
+    });
+    let mut all: Vec<_> = configured.collect();
+    all.extend(TARGETS.iter().chain(&meaning::JOURNAL).map(key));
+    all.extend(
+        VARIABLES
+            .iter()
+            .filter_map(|name| Some((name.as_bytes().into(), meaning::known_variable(name)?))),
+    );
+    Keys::new(all, true)
+}
+
+fn key((name, meaning): &(&str, Meaning)) -> (Box<[u8]>, Meaning) {
+    (name.as_bytes().into(), *meaning)
+}
+
+#[cfg(test)]
+mod tests;

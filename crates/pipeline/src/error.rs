@@ -41,6 +41,22 @@ pub enum SinkError {
     },
 }
 
+/// A line is no event.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// It is not as its format wants it.
+    #[error("{}: {}", .0, .0.cause)]
+    Decode(exchange::DecodeError),
+    /// It lacks a field that the configuration requires.
+    #[error("field `{name}` {problem}")]
+    Field {
+        /// The field.
+        name: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+}
+
 /// A source could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {

@@ -13,6 +13,7 @@ pub mod config;
 mod decode;
 mod delivery;
 mod error;
+mod fields;
 mod plan;
 mod rollup;
 mod run;
@@ -23,8 +24,8 @@ mod supervise;
 mod window;
 
 pub use batch::{Batch, Cell, Checkpoint, Column, Kind, Role, Rows, Table};
-pub use decode::Format;
-pub use error::{RunError, SinkError, SourceError};
+pub use decode::{Decoder, Event, FieldRule, Format, Template};
+pub use error::{LineError, RunError, SinkError, SourceError};
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use rollup::Rollup;
 pub use run::{Pipeline, Stop};

@@ -8,8 +8,9 @@ use exchange::{FieldName, Filter};
 use stdx::Span;
 
 use crate::batch::{Kind, Role, Table};
-use crate::config::{RollupConfig, SinkConfig, SourceConfig};
-use crate::decode::Format;
+use crate::config::{FieldConfig, RollupConfig, SinkConfig, SourceConfig};
+use crate::decode::{FieldRule, Format};
+use crate::fields::{self, resolve};
 use crate::rollup::{self, Columns, Measure, Part, Rollup, column_name};
 
 /// The name of the source that is the process's own journal.
@@ -55,10 +56,22 @@ pub struct Plan {
     pub node: String,
     /// Where lines come from.
     pub sources: Vec<SourcePlan>,
+    /// Fields defined over those of the lines.
+    pub fields: Vec<FieldRule>,
     /// What is counted.
     pub rollups: Vec<RollupPlan>,
     /// Where rows go.
     pub sinks: Vec<SinkPlan>,
+}
+
+impl Plan {
+    /// The fields that lines of a source have beside their own.
+    pub fn fields_of(&self, source: &str) -> Arc<[FieldRule]> {
+        let is_of = |rule: &&FieldRule| {
+            rule.sources.is_empty() || rule.sources.iter().any(|name| name == source)
+        };
+        self.fields.iter().filter(is_of).cloned().collect()
+    }
 }
 
 /// The sections as written.
@@ -66,6 +79,8 @@ pub struct Plan {
 pub struct Sections {
     /// `[[source]]`
     pub sources: Vec<SourceConfig>,
+    /// `[[field]]`
+    pub fields: Vec<FieldConfig>,
     /// `[[rollup]]`
     pub rollups: Vec<RollupConfig>,
     /// `[[sink]]`
@@ -89,11 +104,16 @@ pub fn plan(
         let key = format!("source[{at}]");
         source(config, root, &key, &mut plan, wrong);
     }
+    for (at, config) in sections.fields.iter().enumerate() {
+        let sources = plan.sources.iter().map(|source| source.name.as_str()).collect();
+        fields::check(config, at, sources, &mut plan.fields, wrong);
+    }
     for (at, config) in sections.sinks.iter().enumerate() {
         sink(config, &format!("sink[{at}]"), &mut plan, wrong);
     }
     for (at, config) in sections.rollups.iter().enumerate() {
-        Check { key: format!("rollup[{at}]"), wrong }.rollup(config, &mut plan);
+        let key = format!("rollup[{at}]");
+        Check { key, fields: plan.fields.clone(), wrong }.rollup(config, &mut plan);
     }
     if !plan.rollups.is_empty() && plan.sources.is_empty() {
         wrong("rollup", "there is nothing to count: add `[journal]` or a `[[source]]`".into());
@@ -117,9 +137,10 @@ fn source(
     if config.files.is_empty() {
         wrong(&format!("{key}.files"), "name files, such as `[\"access.log\"]`".into());
     }
-    let format = config.format.as_deref().unwrap_or("combined").parse();
-    let format = format.unwrap_or_else(|cause| {
-        wrong(&format!("{key}.format"), cause);
+    let format = config.format.as_deref().unwrap_or("combined");
+    let format = Format::parse(format, config.escape.as_deref(), &config.keys);
+    let format = format.unwrap_or_else(|(part, cause)| {
+        wrong(&format!("{key}.{part}"), cause);
         Format::Combined
     });
     let files = config.files.iter().map(|file| root.join(file)).collect();
@@ -148,6 +169,7 @@ fn sink(config: &SinkConfig, key: &str, plan: &mut Plan, wrong: &mut dyn FnMut(&
 /// Checks one rollup.
 struct Check<'w> {
     key: String,
+    fields: Vec<FieldRule>,
     wrong: &'w mut dyn FnMut(&str, String),
 }
 
@@ -166,7 +188,8 @@ impl Check<'_> {
         }
         let sink = self.sink(config, plan);
         let filter = config.filter.as_deref().and_then(|text| {
-            Filter::parse(text).map_err(|error| self.wrong("where", error.to_string())).ok()
+            let filter = Filter::parse_with(text, &|name| resolve(name, &plan.fields));
+            filter.map_err(|error| self.wrong("where", error.to_string())).ok()
         });
         let mut columns = Columns::default();
         self.key(config, &mut columns);
@@ -258,9 +281,7 @@ impl Check<'_> {
     }
 
     fn field(&mut self, key: &str, name: &str) -> Option<FieldName> {
-        name.parse()
-            .map_err(|error: exchange::UnknownField| self.wrong(key, error.to_string()))
-            .ok()
+        resolve(name, &self.fields).map_err(|error| self.wrong(key, error.to_string())).ok()
     }
 
     fn wrong(&mut self, key: &str, message: String) {
@@ -268,7 +289,7 @@ impl Check<'_> {
     }
 }
 
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))

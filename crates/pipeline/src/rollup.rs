@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use exchange::{FieldName, Filter};
+use exchange::{DefinedKind, FieldName, Filter};
 
 use crate::batch::{Column, Kind, Role, Table};
 
@@ -103,6 +103,11 @@ pub(crate) fn kind_of(field: &FieldName) -> Kind {
         | FieldName::Phase(_)
         | FieldName::Total => Kind::Integer,
         FieldName::Propensity => Kind::Real,
+        FieldName::Defined(field) => match field.kind {
+            DefinedKind::Text => Kind::Text,
+            DefinedKind::Integer => Kind::Integer,
+            DefinedKind::Real => Kind::Real,
+        },
         _ => Kind::Text,
     }
 }

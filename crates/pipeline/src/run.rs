@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::batch::{Batch, Checkpoint};
-use crate::decode::Format;
+use crate::decode::{Decoder, FieldRule, Format};
 use crate::delivery::{Delivery, Done};
 use crate::error::RunError;
 use crate::rollup::Rollup;
@@ -46,6 +46,8 @@ pub struct Pipeline {
     pub source: Box<dyn Source>,
     /// How they are read.
     pub format: Format,
+    /// Fields defined over theirs.
+    pub fields: Arc<[FieldRule]>,
     /// What is counted.
     pub rollups: Vec<Arc<Rollup>>,
     /// Where it goes.
@@ -77,7 +79,7 @@ impl Pipeline {
             node: self.node,
             source_name: self.source_name,
             source: self.source,
-            format: self.format,
+            decoder: Decoder::new(&self.format, self.fields),
             windows: self.rollups.into_iter().map(Window::new).collect(),
             lines_in_window: 0,
             delivery: delivery.map_err(crate::error::SourceError::disk(
@@ -98,7 +100,7 @@ struct Life {
     node: String,
     source_name: String,
     source: Box<dyn Source>,
-    format: Format,
+    decoder: Decoder,
     windows: Vec<Window>,
     lines_in_window: u64,
     delivery: Delivery,
@@ -146,7 +148,7 @@ impl Life {
                 Ok(true)
             }
             Step::Lines(piece) => {
-                let lines = count(&mut self.windows, &self.format, piece, &self.status);
+                let lines = count(&mut self.windows, &mut self.decoder, piece, &self.status);
                 self.lines_in_window += lines;
                 Status::count(&self.status.lines, lines);
                 Status::count(&self.status.bytes, piece.bytes.len() as u64);
@@ -211,17 +213,16 @@ impl Life {
 }
 
 /// Counts the lines of a piece; returns how many there are.
-fn count(windows: &mut [Window], format: &Format, piece: Piece<'_>, status: &Status) -> u64 {
+fn count(windows: &mut [Window], decoder: &mut Decoder, piece: Piece<'_>, status: &Status) -> u64 {
     let mut lines = 0;
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', piece.bytes) {
-        let line = &piece.bytes[start..end];
+    let mut last_us = None;
+    decoder.each(piece.bytes, |start, _, outcome| {
         lines += 1;
-        match format.decode(line) {
+        match outcome {
             Ok(event) => {
-                let time_us = i64::try_from(event.time_us).unwrap_or(i64::MAX);
-                status.last_line_us.store(event.time_us, Ordering::Relaxed);
-                windows.iter_mut().for_each(|window| window.add(&event, time_us));
+                last_us = Some(event.time_us());
+                let time_us = i64::try_from(event.time_us()).unwrap_or(i64::MAX);
+                windows.iter_mut().for_each(|window| window.add(event, time_us));
             }
             Err(error) => {
                 Status::count(&status.quarantined, 1);
@@ -229,7 +230,9 @@ fn count(windows: &mut [Window], format: &Format, piece: Piece<'_>, status: &Sta
                 tracing::warn!(file = piece.file, offset, %error, "a line cannot be read");
             }
         }
-        start = end + 1;
+    });
+    if let Some(last_us) = last_us {
+        status.last_line_us.store(last_us, Ordering::Relaxed);
     }
     lines
 }

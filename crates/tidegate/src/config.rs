@@ -9,7 +9,7 @@ use std::time::Duration;
 use chassis::config::{Document, Problem};
 use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use journal::{Keep, OnFull, Sync};
-use pipeline::config::{RollupConfig, SinkConfig, SourceConfig};
+use pipeline::config::{FieldConfig, RollupConfig, SinkConfig, SourceConfig};
 use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,6 +38,8 @@ pub struct Config {
     pub profiles: Option<ProfilesConfig>,
     /// Log files that are read as a queue.
     pub source: Vec<SourceConfig>,
+    /// Fields over those of their lines.
+    pub field: Vec<FieldConfig>,
     /// What is counted of their lines.
     pub rollup: Vec<RollupConfig>,
     /// Where the counts are delivered.
@@ -51,9 +53,9 @@ pub struct Config {
 }
 
 /// Names of the sections, for the check of unknown ones.
-pub const SECTIONS: [&str; 13] = [
-    "node", "cores", "listen", "journal", "upstream", "model", "profiles", "source", "rollup",
-    "sink", "cache", "limits", "route",
+pub const SECTIONS: [&str; 14] = [
+    "node", "cores", "listen", "journal", "upstream", "model", "profiles", "source", "field",
+    "rollup", "sink", "cache", "limits", "route",
 ];
 
 /// Threads, such as `cores = { edge = 1, work = 1 }`.
@@ -229,6 +231,7 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
 fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> pipeline::Plan {
     let sections = pipeline::Sections {
         sources: document.sections("source"),
+        fields: document.sections("field"),
         rollups: document.sections("rollup"),
         sinks: document.sections("sink"),
     };

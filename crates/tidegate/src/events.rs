@@ -110,6 +110,7 @@ impl Line {
             source_name: self.source.name.clone(),
             source: self.open_source(),
             format: self.source.format.clone(),
+            fields: self.plan.events.fields_of(&self.source.name),
             rollups: self.rollups.clone(),
             sink: sinks::open(&self.sink.url, root).expect("the address was checked"),
             flush: self.sink.flush,

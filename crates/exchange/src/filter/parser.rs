@@ -4,7 +4,7 @@ use regex::bytes::RegexBuilder;
 use stdx::{ByteSize, Span};
 
 use super::lexer::{Token, split};
-use super::{FilterError, Literal, Node, Relation};
+use super::{FilterError, Literal, Node, Relation, Resolve};
 use crate::field::FieldName;
 use crate::line::parse_time;
 use crate::outcome::{CacheResult, Decision};
@@ -13,14 +13,14 @@ const BYTES_MAX: usize = 4096;
 const DEPTH_MAX: usize = 64;
 const PATTERN_BYTES_MAX: usize = 256 << 10;
 
-pub fn parse(text: &str) -> Result<Node, FilterError> {
+pub fn parse(text: &str, resolve: &Resolve<'_>) -> Result<Node, FilterError> {
     let column = |offset: usize| text[..offset].chars().count() + 1;
     let located = |(offset, message)| FilterError { column: column(offset), message };
     if text.len() > BYTES_MAX {
         return Err(located((0, format!("the filter is longer than {BYTES_MAX} bytes"))));
     }
     let tokens = split(text).map_err(located)?;
-    let mut parser = Parser { tokens, at: 0, depth: 0 };
+    let mut parser = Parser { tokens, at: 0, depth: 0, resolve };
     parser.whole().map_err(located)
 }
 
@@ -30,6 +30,7 @@ struct Parser<'a> {
     tokens: Vec<(usize, Token<'a>)>,
     at: usize,
     depth: usize,
+    resolve: &'a Resolve<'a>,
 }
 
 impl<'a> Parser<'a> {
@@ -86,8 +87,7 @@ impl<'a> Parser<'a> {
             Token::Word(name) => *name,
             _ => return Err(self.unexpected("a field name, `not` or `(`")),
         };
-        let name: FieldName =
-            name.parse().map_err(|error: crate::UnknownField| (offset, error.to_string()))?;
+        let name = (self.resolve)(name).map_err(|error| (offset, error.to_string()))?;
         self.at += 1;
         if self.take_word("in") {
             return self.list(name);

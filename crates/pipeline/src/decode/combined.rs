@@ -1,0 +1,187 @@
+//! The `combined` and `common` formats of nginx and Apache, and varnishncsa's.
+//!
+//! `ADDRESS IDENTITY USER [TIME] "REQUEST" STATUS BYTES "REFERER" "USER AGENT"` (nginx.org,
+//! ngx_http_log_module); `common` may end after the bytes. More may follow, after a space.
+//!
+//! A line whose structural bytes lie as they mostly do is cut at them without a further search;
+//! any other is read from left to right. Invariant: both ways find the same fields. Refused are
+//! torn lines, and two lines in one: a second time group, a quote that is not closed, text where
+//! the grammar has none, an address glued to another.
+
+use exchange::{DecodeCause, DecodeError};
+
+use super::event::{Event, Slot, Span, whole};
+use super::marks;
+use super::times::{LOG_TIME, Times};
+
+/// What gives a line its structure.
+pub const SET: marks::Set = [b'"', b'[', b'\\', b'\n'];
+
+/// Reads the lines of a region, of which `marks` are the structural bytes.
+pub fn each<'l>(
+    region: &'l [u8],
+    marks: &[u32],
+    (times, is_common): (&mut Times, bool),
+    event: &mut Event<'l>,
+    mut seen: impl FnMut(usize, &mut Event<'l>, Result<(), DecodeError>),
+) {
+    let mut start = 0;
+    let mut marks = marks;
+    loop {
+        if let Some(first) = marks.first_chunk()
+            && let Some(end) = cut(&region[start..], start, first, times, event)
+        {
+            seen(start, event, Ok(()));
+            start += end + 1;
+            marks = &marks[first.len()..];
+            continue;
+        }
+        let Some(line) = marks::next_line(region, start, &mut marks) else { return };
+        event.begin(line, memchr::memchr(b'\\', line).is_some());
+        let outcome = read(line, is_common, times, event);
+        seen(start, event, outcome);
+        start += line.len() + 1;
+    }
+}
+
+/// Cuts the first line of `rest` at its structural bytes, and returns its length; nothing when
+/// they do not lie as usual.
+#[inline]
+fn cut<'l>(
+    rest: &'l [u8],
+    start: usize,
+    marks: &[u32; 8],
+    times: &mut Times,
+    event: &mut Event<'l>,
+) -> Option<usize> {
+    let [bracket, q0, q1, q2, q3, q4, q5, end] = marks.map(|mark| mark as usize - start);
+    let line = rest.get(..end)?;
+    let is_usual = line.get(bracket) == Some(&b'[')
+        && rest[end] == b'\n'
+        && q5 + 1 == end
+        && [q0, q1, q2, q3, q4, q5].iter().all(|quote| line[*quote] == b'"')
+        && q0 == bracket + LOG_TIME + 3
+        && q4 == q3 + 2
+        && line[q3 + 1] == b' '
+        && line[bracket..q0].ends_with(b"] ");
+    if !is_usual {
+        return None;
+    }
+    let client = client(line, bracket)?;
+    let time = times.log(line[bracket + 1..].first_chunk()?)?;
+    let numbers = numbers(&line[q1 + 1..q2])?;
+    event.begin(line, false);
+    event.set_time(time);
+    event.set_present(Slot::ClientIp, Span::new(0, client.0));
+    if let Some(user) = client.1 {
+        event.set_present(Slot::User, user);
+    }
+    event.set_request(Span::new(q0 + 1, q1));
+    event.set(Slot::Status, Span::new(q1 + 2, q1 + 5));
+    event.set(Slot::BytesOut, Span::new(q1 + 6, q1 + 6 + numbers));
+    event.set_present(Slot::Referer, Span::new(q2 + 1, q3));
+    event.set_present(Slot::UserAgent, Span::new(q4 + 1, q5));
+    Some(end)
+}
+
+/// Takes ` 200 1234 ` apart; returns the length of the second number.
+#[inline]
+fn numbers(text: &[u8]) -> Option<usize> {
+    let [b' ', a, b, c, b' ', bytes @ .., b' '] = text else { return None };
+    ([a, b, c].iter().all(|digit| digit.is_ascii_digit()) && is_size(bytes)).then_some(bytes.len())
+}
+
+#[inline]
+fn is_size(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && (bytes == b"-" || bytes.iter().all(u8::is_ascii_digit))
+}
+
+/// Reads address, identity and user before the bracket: the length of the address, and the user
+/// unless it is the usual `-`.
+#[inline]
+fn client(line: &[u8], bracket: usize) -> Option<(usize, Option<Span>)> {
+    let text = line[..bracket].strip_suffix(b" ")?;
+    let first = memchr::memchr(b' ', text).filter(|first| (1..16).contains(first));
+    match first {
+        Some(first) if text[first..] == *b" - -" => Some((first, None)),
+        _ => unusual_client(text),
+    }
+}
+
+#[cold]
+fn unusual_client(text: &[u8]) -> Option<(usize, Option<Span>)> {
+    let first = memchr::memchr(b' ', text).filter(|first| *first > 0)?;
+    let second = first + 1 + memchr::memchr(b' ', &text[first + 1..])?;
+    let user = &text[second + 1..];
+    // A user's name may hold spaces; it ends like another beginning of a line only when it is one.
+    let is_glued = user.ends_with(b" -") || memchr::memmem::find(user, b" - ").is_some();
+    let address = &text[..first];
+    let is_numeric = address.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
+    let is_sound = !is_numeric || address.len() <= 15;
+    (second > first + 1 && is_sound && !is_glued)
+        .then(|| (first, Some(Span::new(second + 1, text.len()))))
+}
+
+/// Reads any line.
+fn read<'l>(
+    line: &'l [u8],
+    is_common: bool,
+    times: &mut Times,
+    event: &mut Event<'l>,
+) -> Result<(), DecodeError> {
+    let expected = |offset, what| match offset >= line.len() {
+        true => DecodeError { offset: line.len(), cause: DecodeCause::Torn },
+        false => DecodeError { offset, cause: DecodeCause::Expected(what) },
+    };
+    let bracket = memchr::memmem::find(line, b" [").map(|space| space + 1);
+    let bracket = bracket.ok_or_else(|| expected(line.len(), ""))?;
+    let (address, user) =
+        client(line, bracket).ok_or_else(|| expected(0, "an address, an identity and a user"))?;
+    event.set_present(Slot::ClientIp, Span::new(0, address));
+    if let Some(user) = user {
+        event.set_present(Slot::User, user);
+    }
+    let after = line[bracket + 1..].split_first_chunk().filter(|(_, rest)| rest.starts_with(b"] "));
+    let time = after.and_then(|(time, _)| times.log(time)).ok_or_else(|| {
+        expected(bracket + 1, "a time like 21/Nov/2026:03:54:12 +0000 in brackets")
+    })?;
+    event.set_time(time);
+    let mut at = bracket + 1 + LOG_TIME + 2;
+    let quoted = |at: &mut usize, what| {
+        let inside = marks::quoted(line, *at).ok_or_else(|| match line.get(*at) {
+            Some(b'"') => expected(line.len(), what),
+            _ => expected(*at, what),
+        })?;
+        *at = inside.1 + 1;
+        Ok(Span::new(inside.0, inside.1))
+    };
+    event.set_request(quoted(&mut at, "the request in quotes")?);
+    let status = line.get(at..at + 5).filter(|text| matches!(text, [b' ', .., b' ']));
+    let status = status.and_then(|text| whole(&text[1..4]));
+    status.ok_or_else(|| expected(at, "a status of three digits"))?;
+    event.set(Slot::Status, Span::new(at + 1, at + 4));
+    at += 5;
+    let length = memchr::memchr(b' ', &line[at..]).unwrap_or(line.len() - at);
+    if !is_size(&line[at..at + length]) {
+        return Err(expected(at, "the number of bytes"));
+    }
+    event.set(Slot::BytesOut, Span::new(at, at + length));
+    at += length;
+    if !is_common || line[at..].starts_with(b" \"") {
+        for (slot, what) in [(Slot::Referer, "the referer"), (Slot::UserAgent, "the user agent")] {
+            if line.get(at) != Some(&b' ') {
+                return Err(expected(at, what));
+            }
+            at += 1;
+            event.set_present(slot, quoted(&mut at, what)?);
+        }
+    }
+    match &line[at..] {
+        [] => Ok(()),
+        [b' ', more @ ..] if !marks::has_time_group(more) => Ok(()),
+        _ => Err(expected(at, "the end of the line, not the start of another one")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

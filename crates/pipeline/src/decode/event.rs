@@ -1,0 +1,454 @@
+//! One log line as an event: where its fields lie in the line, and what they mean.
+//!
+//! Invariant: nothing is copied or unescaped until it is asked for, and then only when the line
+//! holds an escape. A field that the line does not have is absent, never empty: `-` and the empty
+//! text mean absent in every format but our own journal's.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use exchange::{FieldName, Fields, Phase, Value, decode_query, query_value};
+
+use super::define::Defined;
+use super::json;
+
+/// A part of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    start: u32,
+    end: u32,
+}
+
+const ABSENT: Span = Span { start: u32::MAX, end: 0 };
+
+impl Span {
+    /// From and to, in bytes from the start of the line.
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start: start as u32, end: end as u32 }
+    }
+
+    /// The place of its first byte.
+    pub fn start(self) -> usize {
+        self.start as usize
+    }
+
+    /// The part of `line` that it means.
+    #[inline]
+    pub fn of<'l>(self, line: &'l [u8]) -> Option<&'l [u8]> {
+        line.get(self.start as usize..self.end as usize)
+    }
+}
+
+/// The fields that every format knows, but for the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Slot {
+    Id,
+    Method,
+    Scheme,
+    Host,
+    Path,
+    Query,
+    Version,
+    Status,
+    BytesIn,
+    BytesOut,
+    ClientIp,
+    User,
+    UserAgent,
+    Referer,
+    Route,
+    Decision,
+    Cache,
+    Upstream,
+    RankedBy,
+    Total,
+    Phases,
+    Impression,
+}
+
+const SLOTS: usize = Slot::Impression as usize + 1;
+
+/// How text is escaped in a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Escape {
+    /// Not at all.
+    None,
+    /// `\xXX`, `\"` and `\\`, as nginx and Apache do.
+    Log,
+    /// As JSON does.
+    Json,
+}
+
+/// What is the same for all lines of a format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// How text is escaped.
+    pub escape: Escape,
+    /// The line is our own: what a record leaves out has its default.
+    pub is_journal: bool,
+    /// Fields beyond the slots, by the order of their spans.
+    pub extra: Vec<FieldName>,
+}
+
+/// One line, decoded. It borrows the line.
+#[derive(Debug)]
+pub struct Event<'l> {
+    line: &'l [u8],
+    time_us: u64,
+    /// Whether a backslash stands in the line.
+    escaped: bool,
+    /// Whether the total is written in seconds, such as `0.042`, not in microseconds.
+    total_in_seconds: bool,
+    slots: [Span; SLOTS],
+    extra: Vec<Span>,
+    /// Names and values that no field is known for.
+    others: Vec<(Span, Span)>,
+    layout: Arc<Layout>,
+    pub(super) defined: Vec<Defined<'l>>,
+}
+
+impl<'l> Event<'l> {
+    pub(super) fn new(layout: Arc<Layout>) -> Self {
+        Self {
+            line: b"",
+            time_us: 0,
+            escaped: false,
+            total_in_seconds: false,
+            slots: [ABSENT; SLOTS],
+            extra: vec![ABSENT; layout.extra.len()],
+            others: Vec::new(),
+            layout,
+            defined: Vec::new(),
+        }
+    }
+
+    /// The time of the event in microseconds since the Unix epoch.
+    pub fn time_us(&self) -> u64 {
+        self.time_us
+    }
+
+    /// The whole line without its line feed.
+    pub fn line(&self) -> &'l [u8] {
+        self.line
+    }
+
+    /// Begins with the next line.
+    #[inline]
+    pub(super) fn begin(&mut self, line: &'l [u8], escaped: bool) {
+        self.line = line;
+        self.escaped = escaped;
+        self.total_in_seconds = false;
+        self.slots = [ABSENT; SLOTS];
+        self.extra.fill(ABSENT);
+        self.others.clear();
+    }
+
+    /// Says what was not known at the beginning: where the line ends, and whether it is escaped.
+    #[inline]
+    pub(super) fn end(&mut self, line: &'l [u8], escaped: bool) {
+        self.line = line;
+        self.escaped = escaped;
+    }
+
+    pub(super) fn set_time(&mut self, time_us: u64) {
+        self.time_us = time_us;
+    }
+
+    pub(super) fn set_total_seconds(&mut self, span: Span) {
+        self.total_in_seconds = true;
+        self.set_present(Slot::Total, span);
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, slot: Slot, span: Span) {
+        self.slots[slot as usize] = span;
+    }
+
+    /// Sets a field unless its text means that it is absent.
+    #[inline]
+    pub(super) fn set_present(&mut self, slot: Slot, span: Span) {
+        if self.is_present(span) {
+            self.set(slot, span);
+        }
+    }
+
+    pub(super) fn set_extra(&mut self, at: usize, span: Span) {
+        if self.is_present(span) {
+            self.extra[at] = span;
+        }
+    }
+
+    pub(super) fn push_other(&mut self, name: Span, value: Span) {
+        if self.is_present(value) {
+            self.others.push((name, value));
+        }
+    }
+
+    pub(super) fn has(&self, slot: Slot) -> bool {
+        self.slots[slot as usize] != ABSENT
+    }
+
+    /// Sets method, path, query and version from a request line; one that is none is the path.
+    #[inline]
+    pub(super) fn set_request(&mut self, span: Span) {
+        let (start, end) = (span.start as usize, span.end as usize);
+        let text = &self.line[start..end];
+        let method = match text.first_chunk() {
+            Some(b"GET ") => Some(3),
+            _ => memchr::memchr(b' ', text),
+        };
+        let Some(method) = method else {
+            return self.set_target(span);
+        };
+        if method > 0 {
+            self.set(Slot::Method, Span::new(start, start + method));
+        }
+        let rest = &text[method + 1..];
+        let version = match rest.last_chunk::<9>() {
+            Some([b' ', b'H', b'T', b'T', b'P', b'/', ..]) => Some(rest.len() - 9),
+            _ => memchr::memmem::rfind(rest, b" HTTP/"),
+        };
+        let target = start + method + 1;
+        let Some(version) = version else {
+            return self.set_target(Span::new(target, end));
+        };
+        self.set(Slot::Version, Span::new(target + version + 6, end));
+        self.set_target(Span::new(target, target + version));
+    }
+
+    /// Sets the version from `HTTP/1.1` or `1.1`.
+    pub(super) fn set_protocol(&mut self, span: Span) {
+        let is_prefixed = span.of(self.line).is_some_and(|text| text.starts_with(b"HTTP/"));
+        let start = span.start() + if is_prefixed { 5 } else { 0 };
+        self.set_present(Slot::Version, Span::new(start, span.end as usize));
+    }
+
+    /// Sets path and query, and scheme and host where the target has them (RFC 9112, 3.2.2).
+    #[inline]
+    pub(super) fn set_target(&mut self, span: Span) {
+        let (mut start, end) = (span.start as usize, span.end as usize);
+        if self.line.get(start) != Some(&b'/') {
+            start = self.set_authority(start, end);
+        }
+        match memchr::memchr(b'?', &self.line[start..end]) {
+            None => self.set(Slot::Path, Span::new(start, end)),
+            Some(mark) => {
+                self.set(Slot::Path, Span::new(start, start + mark));
+                self.set(Slot::Query, Span::new(start + mark + 1, end));
+            }
+        }
+    }
+
+    /// Returns where the path starts.
+    fn set_authority(&mut self, start: usize, end: usize) -> usize {
+        let text = &self.line[start..end];
+        let scheme = if text.starts_with(b"http://") {
+            4
+        } else if text.starts_with(b"https://") {
+            5
+        } else {
+            return start;
+        };
+        let host = start + scheme + 3;
+        let Some(length) = memchr::memchr(b'/', &self.line[host..end]) else { return start };
+        self.set(Slot::Scheme, Span::new(start, start + scheme));
+        self.set_present(Slot::Host, Span::new(host, host + length));
+        host + length
+    }
+
+    #[inline]
+    fn is_present(&self, span: Span) -> bool {
+        let text = span.of(self.line).unwrap_or_default();
+        self.layout.is_journal || !(text.is_empty() || text == b"-")
+    }
+
+    #[inline]
+    fn raw(&self, slot: Slot) -> Option<&'l [u8]> {
+        self.slots[slot as usize].of(self.line)
+    }
+
+    #[inline]
+    fn text(&self, slot: Slot) -> Option<Cow<'l, [u8]>> {
+        Some(self.unescaped(self.raw(slot)?))
+    }
+
+    #[inline]
+    fn unescaped(&self, raw: &'l [u8]) -> Cow<'l, [u8]> {
+        if self.escaped { unescape(raw, self.layout.escape) } else { Cow::Borrowed(raw) }
+    }
+
+    /// A text of our own journal that has a default when it is left out.
+    fn named(&self, slot: Slot, default: &'static str) -> Option<Value<'l>> {
+        match self.text(slot) {
+            Some(text) if self.layout.is_journal => Some(Value::Text(text)),
+            Some(text) if slot == Slot::Cache => Some(Value::from(cache_result(&text))),
+            Some(text) => Some(Value::Text(text)),
+            None if self.layout.is_journal => Some(Value::from(default)),
+            None => None,
+        }
+    }
+
+    fn number(&self, slot: Slot) -> Option<Value<'l>> {
+        match self.raw(slot) {
+            Some(digits) => Some(Value::Integer(whole(digits).unwrap_or(0))),
+            None => self.layout.is_journal.then_some(Value::Integer(0)),
+        }
+    }
+
+    fn total(&self) -> Option<Value<'l>> {
+        match self.raw(Slot::Total) {
+            Some(text) if self.total_in_seconds => {
+                super::times::seconds_us(text).map(Value::Integer)
+            }
+            _ => self.number(Slot::Total),
+        }
+    }
+
+    fn query_value(&self, name: &str) -> Option<Value<'l>> {
+        if let Some(at) = self
+            .extra_place(|field| matches!(field, FieldName::QueryValue(known) if **known == *name))
+        {
+            return self.extra[at].of(self.line).map(|raw| match self.unescaped(raw) {
+                Cow::Borrowed(raw) => Value::Text(decode_query(raw)),
+                Cow::Owned(raw) => Value::Text(Cow::Owned(decode_query(&raw).into_owned())),
+            });
+        }
+        match self.text(Slot::Query)? {
+            Cow::Borrowed(query) => query_value(query, name).map(Value::Text),
+            Cow::Owned(query) => {
+                query_value(&query, name).map(|value| Value::Text(Cow::Owned(value.into_owned())))
+            }
+        }
+    }
+
+    fn extra_place(&self, is_it: impl Fn(&FieldName) -> bool) -> Option<usize> {
+        self.layout.extra.iter().position(is_it)
+    }
+
+    fn other(&self, name: &str) -> Option<Value<'l>> {
+        let found = self
+            .others
+            .iter()
+            .find(|(known, _)| known.of(self.line).is_some_and(|known| known == name.as_bytes()));
+        found.and_then(|(_, value)| value.of(self.line)).map(|raw| Value::Text(self.unescaped(raw)))
+    }
+
+    fn extra(&self, name: &FieldName) -> Option<Value<'l>> {
+        match (self.extra_place(|field| field == name), name) {
+            (Some(at), _) => {
+                self.extra[at].of(self.line).map(|raw| Value::Text(self.unescaped(raw)))
+            }
+            (None, FieldName::Header(header)) if !self.others.is_empty() => {
+                self.other(&format!("http_{}", header.replace('-', "_")))
+            }
+            _ => None,
+        }
+    }
+
+    fn phase(&self, phase: Phase) -> Option<Value<'l>> {
+        let found = json::member(self.raw(Slot::Phases)?, phase.name().as_bytes())?;
+        whole(found).filter(|us| *us > 0).map(Value::Integer)
+    }
+
+    fn shown(&self, name: &str) -> Option<Value<'l>> {
+        let impression = self.raw(Slot::Impression)?;
+        match (json::member(impression, name.as_bytes()), name) {
+            (Some(number), "propensity") => real(number).map(Value::Real),
+            (None, "propensity") => Some(Value::Real(f64::NAN)),
+            (text, _) => {
+                let text = text.and_then(json::inside).unwrap_or_default();
+                Some(Value::Text(unescape(text, Escape::Json)))
+            }
+        }
+    }
+}
+
+impl Fields for Event<'_> {
+    #[inline]
+    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+        match name {
+            FieldName::Path => self.text(Slot::Path).map(Value::Text),
+            FieldName::Defined(field) => {
+                self.defined.iter().find(|defined| *defined.field == *field)?.value()
+            }
+            other => self.value(other),
+        }
+    }
+}
+
+impl<'l> Event<'l> {
+    /// The value of a field that is none of the defined ones.
+    pub(super) fn value(&self, field: &FieldName) -> Option<Value<'l>> {
+        let slot = match field {
+            FieldName::Time => return Some(Value::Integer(self.time_us)),
+            FieldName::Status => return self.number(Slot::Status),
+            FieldName::BytesOut => return self.number(Slot::BytesOut),
+            FieldName::BytesIn => return self.number(Slot::BytesIn),
+            FieldName::Total => return self.total(),
+            FieldName::QueryValue(name) => return self.query_value(name),
+            FieldName::Decision => return self.named(Slot::Decision, "generic"),
+            FieldName::Cache => return self.named(Slot::Cache, "none"),
+            FieldName::Variable(name) => return self.extra(field).or_else(|| self.other(name)),
+            FieldName::Phase(phase) => return self.phase(*phase),
+            FieldName::Model => return self.shown("model"),
+            FieldName::ModelVersion => return self.shown("version"),
+            FieldName::Propensity => return self.shown("propensity"),
+            FieldName::Id => Slot::Id,
+            FieldName::Method => Slot::Method,
+            FieldName::Scheme => Slot::Scheme,
+            FieldName::Host => Slot::Host,
+            FieldName::Path => Slot::Path,
+            FieldName::Query => Slot::Query,
+            FieldName::Version => Slot::Version,
+            FieldName::ClientIp => Slot::ClientIp,
+            FieldName::User => Slot::User,
+            FieldName::UserAgent => Slot::UserAgent,
+            FieldName::Referer => Slot::Referer,
+            FieldName::Route => Slot::Route,
+            FieldName::Upstream => Slot::Upstream,
+            FieldName::RankedBy => Slot::RankedBy,
+            FieldName::Header(_) | FieldName::Defined(_) => return self.extra(field),
+        };
+        self.text(slot).map(Value::Text)
+    }
+}
+
+fn unescape(raw: &[u8], escape: Escape) -> Cow<'_, [u8]> {
+    match escape {
+        Escape::None => Cow::Borrowed(raw),
+        Escape::Log => exchange::unescape_log(raw),
+        Escape::Json => exchange::unescape_json(raw).unwrap_or(Cow::Borrowed(raw)),
+    }
+}
+
+/// What our cache would call what nginx's did (nginx.org, `$upstream_cache_status`).
+fn cache_result(text: &[u8]) -> &'static str {
+    match text {
+        b"HIT" | b"hit" => "hit",
+        b"MISS" | b"EXPIRED" | b"REVALIDATED" | b"miss" => "miss",
+        b"STALE" | b"UPDATING" | b"stale" => "stale",
+        b"BYPASS" | b"pass" => "pass",
+        b"collapsed" => "collapsed",
+        _ => "none",
+    }
+}
+
+/// Reads digits; nothing else may stand there.
+#[inline]
+pub fn whole(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 20 {
+        return None;
+    }
+    digits.iter().try_fold(0_u64, |sum, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        sum.checked_mul(10)?.checked_add(u64::from(digit))
+    })
+}
+
+pub(super) fn real(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text).ok()?.parse().ok().filter(|number: &f64| number.is_finite())
+}

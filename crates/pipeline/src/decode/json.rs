@@ -1,0 +1,384 @@
+//! Lines of JSON (RFC 8259): our own journal's, nginx's with `escape=json`, and those of others by
+//! configured keys.
+//!
+//! One object is one line. The fields of most lines stand in one order, so after each key the one
+//! that followed it last time is tried first. Values that are no field are kept by their key.
+//! Objects and arrays inside are skipped, and looked into when a field of theirs is asked for;
+//! recursion never follows the input. Refused: whatever is no object, or more than one.
+
+use exchange::{DecodeCause, DecodeError};
+
+use super::event::{Event, Slot, Span, whole};
+use super::marks;
+use super::meaning::Meaning;
+use super::times::Times;
+
+/// What gives a line its structure.
+pub const SET: marks::Set = [b'"', b'\\', b'\n', b'\n'];
+
+/// The keys of a format, and what they mean.
+#[derive(Debug, Clone, Default)]
+pub struct Keys {
+    keys: Vec<Key>,
+    /// Whether other keys are kept for `var.NAME`.
+    keeps_others: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Key {
+    name: Box<[u8]>,
+    meaning: Meaning,
+    /// The key that followed it last.
+    next: usize,
+}
+
+/// Keys that a line must have.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    time: bool,
+}
+
+impl Keys {
+    /// Keys with their meanings; of two of one name the first counts.
+    pub fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
+        let key = |(name, meaning)| Key { name, meaning, next: 0 };
+        Self { keys: keys.into_iter().map(key).collect(), keeps_others }
+    }
+
+    /// Finds a key, the one that followed `last` the last time first.
+    #[inline]
+    fn find(&mut self, name: &[u8], last: &mut usize) -> Option<Meaning> {
+        let guess = self.keys.get(*last)?.next;
+        if *self.keys[guess].name != *name {
+            let at = self.keys.iter().position(|key| *key.name == *name)?;
+            self.keys[*last].next = at;
+            *last = at;
+        } else {
+            *last = guess;
+        }
+        Some(self.keys[*last].meaning)
+    }
+}
+
+/// Reads the lines of a region, of which `marks` are the structural bytes.
+pub fn each<'l>(
+    region: &'l [u8],
+    marks: &[u32],
+    (times, keys): (&mut Times, &mut Keys),
+    event: &mut Event<'l>,
+    mut seen: impl FnMut(usize, &mut Event<'l>, Result<(), DecodeError>),
+) {
+    let mut start = 0;
+    let mut rest = marks;
+    while start < region.len() {
+        let mut walk = Walk { line: &region[start..], start, at: 0, marks: rest, escaped: false };
+        event.begin(walk.line, false);
+        let outcome = walk.object(keys, times, event);
+        let Some(line) = marks::next_line(region, start, &mut walk.marks) else { return };
+        rest = walk.marks;
+        event.end(line, walk.escaped);
+        let outcome = outcome.map_err(|error| within(error, line.len()));
+        seen(start, event, outcome);
+        start += line.len() + 1;
+    }
+}
+
+/// What is wrong past the end of the line is that it ends.
+fn within(error: DecodeError, length: usize) -> DecodeError {
+    match error.offset >= length && error.cause != DecodeCause::Missing("time") {
+        true => DecodeError { offset: length, cause: DecodeCause::Torn },
+        false => error,
+    }
+}
+
+/// A walk over one object. `line` reaches to the end of the region: its end is found on the way.
+struct Walk<'l, 'm> {
+    line: &'l [u8],
+    start: usize,
+    at: usize,
+    /// Marks not passed yet.
+    marks: &'m [u32],
+    escaped: bool,
+}
+
+impl<'l> Walk<'l, '_> {
+    fn object(
+        &mut self,
+        keys: &mut Keys,
+        times: &mut Times,
+        event: &mut Event<'l>,
+    ) -> Result<(), DecodeError> {
+        let mut seen = Seen::default();
+        let mut last = 0;
+        self.take(b'{', "an object")?;
+        self.white();
+        if self.peek() == b'}' {
+            self.at += 1;
+        } else {
+            loop {
+                self.white();
+                let key = self.text()?;
+                self.take(b':', "a colon")?;
+                self.white();
+                let value = self.value()?;
+                self.field((key, value), (keys, &mut last, &mut seen), times, event)?;
+                self.white();
+                match self.peek() {
+                    b',' => self.at += 1,
+                    b'}' => break self.at += 1,
+                    _ => return Err(self.expected("a comma or the end of the object")),
+                }
+            }
+        }
+        self.white();
+        match (self.peek(), seen.time) {
+            (b'\n', true) => Ok(()),
+            (b'\n', false) => {
+                Err(DecodeError { offset: self.at, cause: DecodeCause::Missing("time") })
+            }
+            _ => Err(self.expected("the end of the line")),
+        }
+    }
+
+    #[inline]
+    fn field(
+        &mut self,
+        (key, value): (Span, Span),
+        (keys, last, seen): (&mut Keys, &mut usize, &mut Seen),
+        times: &mut Times,
+        event: &mut Event<'l>,
+    ) -> Result<(), DecodeError> {
+        let name = key.of(self.line).unwrap_or_default();
+        let text = value.of(self.line).unwrap_or_default();
+        let wrong = |what| {
+            let offset = value.start();
+            Err(DecodeError { offset, cause: DecodeCause::Expected(what) })
+        };
+        if text == b"null" && self.line.get(value.start().wrapping_sub(1)) != Some(&b'"') {
+            return Ok(());
+        }
+        match keys.find(name, last) {
+            None if keys.keeps_others => event.push_other(key, value),
+            None => {}
+            Some(Meaning::Time) => {
+                let Some(time) = times.any(text) else { return wrong("a time") };
+                event.set_time(time);
+                seen.time = true;
+            }
+            Some(meaning @ Meaning::Slot(Slot::Status | Slot::Total | Slot::BytesIn)) => {
+                let is_sound = whole(text).is_some() || text == b"-" || text.is_empty();
+                if !is_sound {
+                    return wrong("a whole number");
+                }
+                meaning.set(event, value);
+            }
+            Some(meaning) => meaning.set(event, value),
+        }
+        Ok(())
+    }
+
+    /// Takes one value: the inside of a text, or everything else as it is written.
+    #[inline]
+    fn value(&mut self) -> Result<Span, DecodeError> {
+        match self.peek() {
+            b'"' => self.text(),
+            b'{' | b'[' => self.nested(),
+            _ => self.scalar(),
+        }
+    }
+
+    /// Takes text in quotes; returns its inside.
+    #[inline]
+    fn text(&mut self) -> Result<Span, DecodeError> {
+        if self.peek() != b'"' {
+            return Err(self.expected("text in quotes"));
+        }
+        let start = self.at + 1;
+        self.pass();
+        let mut escaped = false;
+        loop {
+            let Some((at, byte)) = self.next_mark() else { return Err(self.torn()) };
+            match byte {
+                b'"' => {
+                    self.at = at + 1;
+                    let span = Span::new(start, at);
+                    return if escaped { self.escaped_text(span) } else { Ok(span) };
+                }
+                b'\\' => {
+                    escaped = true;
+                    // What follows is no structure, unless it ends the line.
+                    if self.mark_at(at + 1).is_some_and(|byte| byte != b'\n') {
+                        self.marks = &self.marks[1..];
+                    }
+                }
+                _ => return Err(self.torn()),
+            }
+        }
+    }
+
+    #[cold]
+    fn escaped_text(&mut self, span: Span) -> Result<Span, DecodeError> {
+        self.escaped = true;
+        let inside = span.of(self.line).unwrap_or_default();
+        exchange::unescape_json(inside).map(|_| span).map_err(|place| DecodeError {
+            offset: span.start() + place,
+            cause: DecodeCause::Expected("a JSON escape"),
+        })
+    }
+
+    fn scalar(&mut self) -> Result<Span, DecodeError> {
+        let rest = &self.line[self.at..];
+        let is_end = |byte: &u8| {
+            matches!(byte, b',' | b':' | b'}' | b']' | b'"' | b' ' | b'\t' | b'\n' | b'{' | b'[')
+        };
+        let length = rest.iter().position(is_end).unwrap_or(rest.len());
+        if length == 0 {
+            return Err(self.expected("a value"));
+        }
+        self.at += length;
+        Ok(Span::new(self.at - length, self.at))
+    }
+
+    /// Takes an object or an array as it is written, at most 64 levels deep.
+    fn nested(&mut self) -> Result<Span, DecodeError> {
+        let start = self.at;
+        // A bit a level: 1 for an object.
+        let (mut depth, mut kinds) = (0, 0_u64);
+        loop {
+            match self.peek() {
+                open @ (b'{' | b'[') if depth < 64 => {
+                    self.at += 1;
+                    depth += 1;
+                    kinds = kinds << 1 | u64::from(open == b'{');
+                    self.white();
+                    if !matches!(self.peek(), b'}' | b']') {
+                        self.key_if(kinds)?;
+                        continue;
+                    }
+                }
+                b'"' => drop(self.text()?),
+                _ => drop(self.scalar()?),
+            }
+            loop {
+                self.white();
+                match (self.peek(), kinds & 1) {
+                    (b',', _) => {
+                        self.at += 1;
+                        break self.key_if(kinds)?;
+                    }
+                    (b'}', 1) | (b']', 0) => {
+                        self.at += 1;
+                        depth -= 1;
+                        kinds >>= 1;
+                        if depth == 0 {
+                            return Ok(Span::new(start, self.at));
+                        }
+                    }
+                    _ => return Err(self.expected("a comma or the end of what was opened")),
+                }
+            }
+        }
+    }
+
+    /// Takes the key of a member where the last bit says that an object is open.
+    fn key_if(&mut self, kinds: u64) -> Result<(), DecodeError> {
+        self.white();
+        if kinds & 1 == 1 {
+            self.text()?;
+            self.take(b':', "a colon")?;
+            self.white();
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn next_mark(&mut self) -> Option<(usize, u8)> {
+        let (mark, rest) = self.marks.split_first()?;
+        let at = *mark as usize - self.start;
+        let byte = self.line[at];
+        if byte != b'\n' {
+            self.marks = rest;
+        }
+        Some((at, byte))
+    }
+
+    /// Passes the mark of the byte at hand.
+    #[inline]
+    fn pass(&mut self) {
+        while let Some((mark, rest)) = self.marks.split_first()
+            && *mark as usize - self.start <= self.at
+        {
+            self.marks = rest;
+        }
+    }
+
+    fn mark_at(&self, place: usize) -> Option<u8> {
+        let mark = *self.marks.first()? as usize - self.start;
+        (mark == place).then(|| self.line[mark])
+    }
+
+    #[inline]
+    fn white(&mut self) {
+        while matches!(self.peek(), b' ' | b'\t' | b'\r') {
+            self.at += 1;
+        }
+    }
+
+    /// The byte at hand; a line feed past the end.
+    #[inline]
+    fn peek(&self) -> u8 {
+        self.line.get(self.at).copied().unwrap_or(b'\n')
+    }
+
+    #[inline]
+    fn take(&mut self, byte: u8, what: &'static str) -> Result<(), DecodeError> {
+        self.white();
+        if self.peek() != byte {
+            return Err(self.expected(what));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    #[cold]
+    fn expected(&self, what: &'static str) -> DecodeError {
+        let cause = match self.peek() {
+            b'\n' => DecodeCause::Torn,
+            _ => DecodeCause::Expected(what),
+        };
+        DecodeError { offset: self.at, cause }
+    }
+
+    #[cold]
+    fn torn(&self) -> DecodeError {
+        DecodeError { offset: self.line.len(), cause: DecodeCause::Torn }
+    }
+}
+
+/// Returns the value of a member of an object, as it is written.
+pub fn member<'l>(object: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
+    let mut marks = Vec::new();
+    marks::find(object, SET, &mut marks);
+    let mut walk = Walk { line: object, start: 0, at: 0, marks: &marks, escaped: false };
+    walk.take(b'{', "").ok()?;
+    loop {
+        walk.white();
+        let key = walk.text().ok()?;
+        walk.take(b':', "").ok()?;
+        walk.white();
+        let start = walk.at;
+        walk.value().ok()?;
+        if key.of(object)? == name {
+            return object.get(start..walk.at);
+        }
+        walk.take(b',', "").ok()?;
+    }
+}
+
+/// Returns the inside of a text as it is written, quotes and all.
+pub fn inside(text: &[u8]) -> Option<&[u8]> {
+    text.strip_prefix(b"\"")?.strip_suffix(b"\"")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Labelled tab-separated values (ltsv.org) with the labels recommended there, and any others as
+//! `var.LABEL`.
+//!
+//! A line without `time` or `status`, or without `uri` and `req`, is refused, and so is one with
+//! two times: it is two lines in one.
+
+use exchange::{DecodeCause, DecodeError};
+
+use super::event::{Event, Slot, Span, whole};
+use super::meaning::{Meaning, known_variable};
+use super::times::Times;
+
+/// Reads one line.
+pub fn read(line: &[u8], times: &mut Times, event: &mut Event<'_>) -> Result<(), DecodeError> {
+    let mut has_time = false;
+    let mut at = 0;
+    for part in line.split(|byte| *byte == b'\t') {
+        let start = at;
+        at += part.len() + 1;
+        if part.is_empty() {
+            continue;
+        }
+        let expected = |what| DecodeError { offset: start, cause: DecodeCause::Expected(what) };
+        let colon = memchr::memchr(b':', part).ok_or_else(|| expected("`label:value`"))?;
+        let value = Span::new(start + colon + 1, start + part.len());
+        let text = &part[colon + 1..];
+        match meaning(&part[..colon]) {
+            _ if text.is_empty() || text == b"-" => {}
+            None => event.push_other(Span::new(start, start + colon), value),
+            Some(Meaning::Time) if has_time => return Err(expected("one time, not two")),
+            Some(Meaning::Time) => {
+                event.set_time(times.any(text).ok_or_else(|| expected("a time"))?);
+                has_time = true;
+            }
+            Some(meaning) => {
+                let is_number = matches!(
+                    meaning,
+                    Meaning::Slot(Slot::Status | Slot::BytesOut | Slot::BytesIn | Slot::Total)
+                );
+                if is_number && whole(text).is_none() {
+                    return Err(expected("a whole number"));
+                }
+                meaning.set(event, value);
+            }
+        }
+    }
+    let missing =
+        [("time", has_time), ("status", event.has(Slot::Status)), ("uri", event.has(Slot::Path))];
+    match missing.into_iter().find(|(_, has)| !has) {
+        Some((name, _)) => {
+            Err(DecodeError { offset: line.len(), cause: DecodeCause::Missing(name) })
+        }
+        None => Ok(()),
+    }
+}
+
+fn meaning(label: &[u8]) -> Option<Meaning> {
+    Some(match label {
+        b"time" => Meaning::Time,
+        b"host" => Meaning::Slot(Slot::ClientIp),
+        b"user" => Meaning::Slot(Slot::User),
+        b"req" => Meaning::Request,
+        b"method" => Meaning::Slot(Slot::Method),
+        b"uri" => Meaning::Target,
+        b"protocol" => Meaning::Protocol,
+        b"vhost" => Meaning::Slot(Slot::Host),
+        b"status" => Meaning::Slot(Slot::Status),
+        b"size" => Meaning::Slot(Slot::BytesOut),
+        b"reqsize" => Meaning::Slot(Slot::BytesIn),
+        b"referer" => Meaning::Slot(Slot::Referer),
+        b"ua" => Meaning::Slot(Slot::UserAgent),
+        b"reqtime" => Meaning::TotalSeconds,
+        b"reqtime_microsec" => Meaning::Slot(Slot::Total),
+        b"id" => Meaning::Slot(Slot::Id),
+        other => return known_variable(std::str::from_utf8(other).ok()?),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! Any `log_format` of nginx (nginx.org, ngx_http_log_module), compiled: literals and variables.
+//!
+//! A variable ends where the literal after it begins. Inside quotes an escaped quote does not end
+//! it, for nginx escapes quotes unless told `escape=none`. A time of known length ends there.
+//! Refused: text that differs from a literal, a line that goes on after its end, and a value
+//! outside quotes that holds a time group: it is two lines in one.
+
+use exchange::{DecodeCause, DecodeError, FieldName};
+
+use super::event::{Escape, Event, Slot, Span, whole};
+use super::marks;
+use super::meaning::{Meaning, of_variable};
+use super::times::{LOG_TIME, Times};
+
+/// A compiled format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    parts: Vec<Part>,
+    /// How nginx escapes.
+    pub escape: Escape,
+    /// Fields beyond the slots.
+    pub extra: Vec<FieldName>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    /// What stands before the variable.
+    before: Box<[u8]>,
+    /// The variable; none after the last literal.
+    variable: Option<(Box<str>, Meaning)>,
+}
+
+impl Template {
+    /// Compiles a format.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn compile(format: &str, escape: Escape) -> Result<Self, String> {
+        let mut template = Self { parts: Vec::new(), escape, extra: Vec::new() };
+        let mut rest = format;
+        while let Some((before, after)) = rest.split_once('$') {
+            let (name, tail) = variable(after)
+                .ok_or_else(|| format!("`${}` names no variable", first_word(after)))?;
+            if before.is_empty() && !template.parts.is_empty() {
+                return Err(format!(
+                    "nothing stands between `${name}` and the variable before it: it cannot be \
+                     told where one ends"
+                ));
+            }
+            let meaning = of_variable(name, &mut template.extra);
+            let variable = Some((name.into(), meaning));
+            template.parts.push(Part { before: before.as_bytes().into(), variable });
+            rest = tail;
+        }
+        template.parts.push(Part { before: rest.as_bytes().into(), variable: None });
+        let has_time =
+            template.parts.iter().any(|part| matches!(part.variable, Some((_, Meaning::Time))));
+        match has_time {
+            true => Ok(template),
+            false => {
+                Err("the format has no time: add `$time_local`, `$time_iso8601` or `$msec`"
+                    .to_owned())
+            }
+        }
+    }
+
+    /// Reads one line.
+    pub fn read(
+        &self,
+        line: &[u8],
+        times: &mut Times,
+        event: &mut Event<'_>,
+    ) -> Result<(), DecodeError> {
+        let mut at = 0;
+        for (index, part) in self.parts.iter().enumerate() {
+            if !line[at..].starts_with(&part.before) {
+                return Err(differs(line, at, &part.before));
+            }
+            at += part.before.len();
+            let Some((name, meaning)) = &part.variable else { break };
+            let next = &*self.parts[index + 1].before;
+            let end = self
+                .end(line, at, next, name)
+                .ok_or(DecodeError { offset: line.len(), cause: DecodeCause::Torn })?;
+            self.take(line, (at, end), *meaning, times, event)?;
+            at = end;
+        }
+        match at == line.len() {
+            true => Ok(()),
+            false => {
+                let cause = DecodeCause::Expected("the end of the line");
+                Err(DecodeError { offset: at, cause })
+            }
+        }
+    }
+
+    /// Finds where the variable that starts at `at` ends.
+    fn end(&self, line: &[u8], at: usize, next: &[u8], name: &str) -> Option<usize> {
+        if name == "time_local" && line.len() >= at + LOG_TIME {
+            return Some(at + LOG_TIME);
+        }
+        if next.is_empty() {
+            return Some(line.len());
+        }
+        if next[0] != b'"' || self.escape == Escape::None {
+            return memchr::memmem::find(&line[at..], next).map(|length| at + length);
+        }
+        // The quote before the value may belong to the literal or not; its inside is what counts.
+        let mut end = at;
+        loop {
+            end += memchr::memchr2(b'"', b'\\', line.get(end..)?)?;
+            match line[end] {
+                b'"' => return Some(end),
+                _ => end += 2,
+            }
+        }
+    }
+
+    fn take(
+        &self,
+        line: &[u8],
+        (start, end): (usize, usize),
+        meaning: Meaning,
+        times: &mut Times,
+        event: &mut Event<'_>,
+    ) -> Result<(), DecodeError> {
+        let text = &line[start..end];
+        let expected = |what| DecodeError { offset: start, cause: DecodeCause::Expected(what) };
+        match meaning {
+            Meaning::Time => {
+                event.set_time(times.any(text).ok_or_else(|| expected("a time"))?);
+            }
+            Meaning::Slot(Slot::Status) if whole(text).is_none() => {
+                return Err(expected("a status"));
+            }
+            Meaning::Slot(Slot::BytesOut | Slot::BytesIn) if !is_size(text) => {
+                return Err(expected("a number of bytes"));
+            }
+            meaning => {
+                if line.get(end) != Some(&b'"') && marks::has_time_group(text) {
+                    return Err(expected("one line, not two"));
+                }
+                meaning.set(event, Span::new(start, end));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_size(text: &[u8]) -> bool {
+    text == b"-" || whole(text).is_some()
+}
+
+/// Splits `name` or `{name}` off.
+fn variable(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = match text.strip_prefix('{') {
+        Some(inside) => inside.split_once('}')?,
+        None => text.split_at(first_word(text).len()),
+    };
+    (!name.is_empty() && first_word(name) == name).then_some((name, rest))
+}
+
+fn first_word(text: &str) -> &str {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    &text[..end]
+}
+
+fn differs(line: &[u8], at: usize, literal: &[u8]) -> DecodeError {
+    let same = line[at..].iter().zip(literal).take_while(|(is, wanted)| is == wanted).count();
+    match at + same >= line.len() {
+        true => DecodeError { offset: line.len(), cause: DecodeCause::Torn },
+        false => DecodeError {
+            offset: at + same,
+            cause: DecodeCause::Expected("what the format has here"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

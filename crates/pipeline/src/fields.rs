@@ -1,0 +1,85 @@
+//! Checks `[[field]]`, and finds fields by name: those of every line, and those defined.
+
+use std::sync::Arc;
+
+use exchange::{DefinedField, DefinedKind, FieldName, Filter, UnknownField};
+use regex::bytes::RegexBuilder;
+
+use crate::config::FieldConfig;
+use crate::decode::FieldRule;
+use crate::rollup::{bucket, column_name};
+
+const PATTERN_BYTES_MAX: usize = 256 << 10;
+
+/// Finds a field of this name.
+///
+/// # Errors
+/// When neither lines have it nor a rule defines it.
+pub fn resolve(name: &str, rules: &[FieldRule]) -> Result<FieldName, UnknownField> {
+    match rules.iter().find(|rule| *rule.field.name == *name) {
+        Some(rule) => Ok(FieldName::Defined((*rule.field).clone())),
+        None => name.parse(),
+    }
+}
+
+/// Checks the section number `at`, and adds what it means to `rules`.
+pub fn check(
+    config: &FieldConfig,
+    at: usize,
+    sources: Vec<&str>,
+    rules: &mut Vec<FieldRule>,
+    wrong: &mut dyn FnMut(&str, String),
+) {
+    let mut wrong = |key: &str, why: String| wrong(&format!("field[{at}].{key}"), why);
+    let name = config.name.clone().unwrap_or_default();
+    if name.is_empty() || column_name(&name) != name {
+        wrong("name", "name the field: letters, digits and underscores".into());
+    } else if rules.iter().any(|rule| *rule.field.name == *name) {
+        wrong("name", format!("there is another field `{name}`"));
+    } else if name.parse::<FieldName>().is_ok() || bucket(&name).is_some() {
+        wrong("name", format!("`{name}` has a meaning already"));
+    }
+    for source in config.source.iter().filter(|name| !sources.contains(&name.as_str())) {
+        wrong("source", format!("there is no source `{source}`"));
+    }
+    let Some(from) = &config.from else {
+        return wrong("from", "name the field that holds it, such as `query.item`".into());
+    };
+    let from = match resolve(from, rules) {
+        Ok(from) => from,
+        Err(error) => return wrong("from", error.to_string()),
+    };
+    let kind = match config.kind.as_deref() {
+        None | Some("text") => DefinedKind::Text,
+        Some("integer") => DefinedKind::Integer,
+        Some("real") => DefinedKind::Real,
+        Some(other) => {
+            wrong("type", format!("`{other}` is none of text, integer, real"));
+            DefinedKind::Text
+        }
+    };
+    let pattern = config.pattern.as_deref().and_then(|text| {
+        let pattern = RegexBuilder::new(text).size_limit(PATTERN_BYTES_MAX).build();
+        pattern.map_err(|error| wrong("match", last_line(&error.to_string()))).ok()
+    });
+    let filter = config.filter.as_deref().and_then(|text| {
+        let filter = Filter::parse_with(text, &|name| resolve(name, rules));
+        filter.map_err(|error| wrong("where", error.to_string())).ok()
+    });
+    rules.push(FieldRule {
+        field: Arc::new(DefinedField { name: name.into(), kind }),
+        sources: config.source.clone(),
+        from,
+        pattern,
+        filter,
+        required: config.required,
+    });
+}
+
+/// The engine draws a picture over several lines; its last line says what is wrong.
+fn last_line(error: &str) -> String {
+    error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+#[cfg(test)]
+mod tests;
