@@ -3,12 +3,17 @@
 //! Rows are flat: one vector of cells, one of text. A batch of a hundred thousand rows is a
 //! handful of allocations, and dropping it costs nothing.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Text in a key is cut to this: engines bound what an index may hold.
+pub const KEY_TEXT_BYTES_MAX: usize = 512;
 
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Bytes that are usually UTF-8; what is not is replaced by U+FFFD.
+    /// UTF-8 without NUL, since not every engine takes others; in a key at most
+    /// [`KEY_TEXT_BYTES_MAX`] bytes. What did not fit was made to before it came here.
     Text,
     /// A signed whole number.
     Integer,
@@ -105,12 +110,13 @@ pub enum Cell<'a> {
 pub struct Rows {
     /// Where they go.
     pub table: Arc<Table>,
-    cells: Vec<Flat>,
-    text: Vec<u8>,
+    pub(crate) cells: Vec<Flat>,
+    pub(crate) text: Vec<u8>,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Flat {
+/// A cell whose text lies in [`Rows::text`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Flat {
     Absent,
     Integer(i64),
     Real(f64),
@@ -147,7 +153,7 @@ impl Rows {
         self.cells.push(flat);
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> (u32, u32) {
+    pub(crate) fn keep(&mut self, bytes: &[u8]) -> (u32, u32) {
         let start = u32::try_from(self.text.len()).expect("windows are bounded below 4 GB");
         self.text.extend_from_slice(bytes);
         let length = u32::try_from(bytes.len()).expect("windows are bounded below 4 GB");
@@ -157,6 +163,17 @@ impl Rows {
     /// The number of whole rows.
     pub fn len(&self) -> usize {
         self.cells.len() / self.table.columns.len()
+    }
+
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        self.cells.len() * size_of::<Flat>() + self.text.len()
+    }
+
+    /// Forgets all rows and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.cells.clear();
+        self.text.clear();
     }
 
     /// Whether there is no row.
@@ -203,4 +220,24 @@ pub struct Batch {
     pub checkpoint: Checkpoint,
     /// The rows.
     pub rows: Vec<Rows>,
+}
+
+/// `text` as engines take it: UTF-8 without NUL, at most `bytes_max` bytes; what is cut ends in `…`.
+pub(crate) fn fit(text: &[u8], bytes_max: usize) -> Cow<'_, [u8]> {
+    let valid = match std::str::from_utf8(text) {
+        Ok(valid) if memchr::memchr(0, text).is_none() => Cow::Borrowed(valid),
+        Ok(valid) => Cow::Owned(valid.replace('\0', "\u{fffd}")),
+        Err(_) => Cow::Owned(String::from_utf8_lossy(text).replace('\0', "\u{fffd}")),
+    };
+    if valid.len() <= bytes_max {
+        return match valid {
+            Cow::Borrowed(valid) => Cow::Borrowed(valid.as_bytes()),
+            Cow::Owned(valid) => Cow::Owned(valid.into_bytes()),
+        };
+    }
+    let mut end = bytes_max - '…'.len_utf8();
+    while !valid.is_char_boundary(end) {
+        end -= 1;
+    }
+    Cow::Owned(format!("{}…", &valid[..end]).into_bytes())
 }

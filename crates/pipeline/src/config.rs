@@ -80,6 +80,13 @@ pub struct RollupConfig {
     /// Fields whose value in the latest line is kept, in columns `last_FIELD`; the time of that
     /// line is in `last_FIELD_time`.
     pub last: Vec<String>,
+    /// Fields whose different values are counted, within 1 % or so, and whose counts can be
+    /// merged over keys and machines. They are kept in a table of their own, `NAME_sketches`, in
+    /// columns `unique_FIELD`; `tidegate events query` merges them.
+    pub unique: Vec<String>,
+    /// Fields whose quantiles are kept, within 1 % of the value; in the same table, in columns
+    /// `quantiles_FIELD`.
+    pub quantiles: Vec<String>,
     /// Name of the sink; it may be left out when there is one.
     pub sink: Option<String>,
 }

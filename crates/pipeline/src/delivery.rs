@@ -31,8 +31,8 @@ pub(crate) struct Delivery {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A batch was committed with this position, or cannot be.
-pub(crate) type Done = Result<String, SinkError>;
+/// A batch was committed, or cannot be.
+pub(crate) type Done = Result<Batch, SinkError>;
 
 impl Delivery {
     pub(crate) fn start(
@@ -46,7 +46,7 @@ impl Delivery {
         let mut courier = Courier { sink, tables, status, gives_up: Arc::clone(&gives_up) };
         let thread = std::thread::Builder::new().name("deliver".to_owned()).spawn(move || {
             for batch in to_do {
-                let outcome = courier.carry(&batch).map(|()| batch.checkpoint.position);
+                let outcome = courier.carry(&batch).map(|()| batch);
                 if report.send(outcome).is_err() {
                     break;
                 }

@@ -23,7 +23,7 @@ mod status;
 mod supervise;
 mod window;
 
-pub use batch::{Batch, Cell, Checkpoint, Column, Kind, Role, Rows, Table};
+pub use batch::{Batch, Cell, Checkpoint, Column, KEY_TEXT_BYTES_MAX, Kind, Role, Rows, Table};
 pub use decode::{Decoder, Event, FieldRule, Format, Template};
 pub use error::{LineError, RunError, SinkError, SourceError};
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};

@@ -7,14 +7,17 @@ use std::time::Duration;
 use exchange::{FieldName, Filter};
 use stdx::Span;
 
-use crate::batch::{Kind, Role, Table};
+use crate::batch::{Column, Kind, Role, Table};
 use crate::config::{FieldConfig, RollupConfig, SinkConfig, SourceConfig};
 use crate::decode::{FieldRule, Format};
 use crate::fields::{self, resolve};
-use crate::rollup::{self, Columns, Measure, Part, Rollup, column_name};
+use crate::rollup::{self, Columns, Measure, Part, Rollup, SketchOf, column_name};
 
 /// The name of the source that is the process's own journal.
 pub const JOURNAL: &str = "journal";
+
+/// The column of sketches' tables that holds the machine's name.
+const NODE: &str = "node";
 
 /// A source as meant.
 #[derive(Debug, Clone)]
@@ -178,8 +181,8 @@ impl Check<'_> {
         let name = config.name.clone().unwrap_or_default();
         if name.is_empty() || column_name(&name) != name {
             self.wrong("name", "name the rollup: letters, digits and underscores".into());
-        } else if plan.rollups.iter().any(|other| other.rollup.table.name == name) {
-            self.wrong("name", format!("there is another rollup `{name}`"));
+        } else if tables(plan).any(|other| other == name || other == format!("{name}_sketches")) {
+            self.wrong("name", format!("there is another rollup with a table `{name}`"));
         }
         for source in &config.source {
             if !plan.sources.iter().any(|known| known.name == *source) {
@@ -193,9 +196,12 @@ impl Check<'_> {
         });
         let mut columns = Columns::default();
         self.key(config, &mut columns);
+        let keys = columns.columns.clone();
         self.measures(config, &mut columns);
+        let (sketches, sketch_table) = self.sketches(config, keys, &name);
         let table = Arc::new(Table { name, columns: columns.columns });
-        let rollup = Rollup { filter, key: columns.key, measures: columns.measures, table };
+        let Columns { key, measures, .. } = columns;
+        let rollup = Rollup { filter, key, measures, table, sketches, sketch_table };
         plan.rollups.push(RollupPlan {
             sources: config.source.clone(),
             sink,
@@ -271,9 +277,40 @@ impl Check<'_> {
         }
     }
 
+    fn sketches(
+        &mut self,
+        config: &RollupConfig,
+        mut columns: Vec<Column>,
+        name: &str,
+    ) -> (Vec<SketchOf>, Option<Arc<Table>>) {
+        let mut sketches = Vec::new();
+        columns.push(Column { name: NODE.to_owned(), kind: Kind::Text, role: Role::Key });
+        let unique = config.unique.iter().map(|name| ("unique", name));
+        for (key, name) in unique.chain(config.quantiles.iter().map(|name| ("quantiles", name))) {
+            let column = format!("{key}_{}", column_name(name));
+            let Some(field) = self.field(key, name) else { continue };
+            if columns.iter().any(|other| other.name == column) {
+                self.wrong(key, format!("there are two columns `{column}`"));
+                continue;
+            }
+            columns.push(Column { name: column, kind: Kind::Blob, role: Role::Sketch });
+            sketches.push(match key {
+                "unique" => SketchOf::Unique(field),
+                _ => SketchOf::Quantiles(field),
+            });
+        }
+        let table = Table { name: format!("{name}_sketches"), columns };
+        let table = (!sketches.is_empty()).then(|| Arc::new(table));
+        (sketches, table)
+    }
+
     fn numbers(&mut self, key: &str, names: &[String]) -> Vec<(FieldName, String, Kind)> {
         let fields = names.iter().filter_map(|name| {
             let field = self.field(key, name)?;
+            if field == FieldName::Time && matches!(key, "sum" | "mean") {
+                self.wrong(key, "`time` cannot be added up".into());
+                return None;
+            }
             let kind = rollup::number_of(&field);
             Some((field, column_name(name), kind))
         });
@@ -287,6 +324,12 @@ impl Check<'_> {
     fn wrong(&mut self, key: &str, message: String) {
         (self.wrong)(&format!("{}.{key}", self.key), message);
     }
+}
+
+/// Every table that a rollup so far has.
+fn tables(plan: &Plan) -> impl Iterator<Item = &str> {
+    let tables = plan.rollups.iter().flat_map(|other| other.rollup.tables());
+    tables.map(|table| table.name.as_str())
 }
 
 pub(crate) fn is_name(name: &str) -> bool {

@@ -37,7 +37,16 @@ pub enum Measure {
     Mean,
 }
 
-/// A rollup: one table in one sink.
+/// A sketch that is kept of the lines of a key.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SketchOf {
+    /// The different values of a field.
+    Unique(FieldName),
+    /// The quantiles of a field.
+    Quantiles(FieldName),
+}
+
+/// A rollup: one table in one sink, and one beside it for its sketches.
 #[derive(Debug, Clone)]
 pub struct Rollup {
     /// Lines that it counts; none: all.
@@ -48,6 +57,17 @@ pub struct Rollup {
     pub measures: Vec<Measure>,
     /// The table.
     pub table: Arc<Table>,
+    /// What is kept that no engine can add up.
+    pub sketches: Vec<SketchOf>,
+    /// The table of sketches, when there are any: the key, `node`, and a column for each.
+    pub sketch_table: Option<Arc<Table>>,
+}
+
+impl Rollup {
+    /// The tables it delivers to.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        std::iter::once(&self.table).chain(&self.sketch_table)
+    }
 }
 
 /// The columns of a rollup while its configuration is read.

@@ -69,18 +69,23 @@ impl Pipeline {
     /// When the source cannot be read, or another process delivers it too; nothing is lost, and
     /// a new pipeline goes on from the checkpoint.
     pub fn run(mut self, stop: &Stop) -> Result<(), RunError> {
-        let tables: Vec<_> = self.rollups.iter().map(|rollup| Arc::clone(&rollup.table)).collect();
+        let tables = self.rollups.iter().flat_map(|rollup| rollup.tables());
+        let tables: Vec<_> = tables.map(Arc::clone).collect();
         self.sink.prepare(&tables)?;
         let held = self.sink.checkpoints(&self.source_name)?;
         let held = held.into_iter().find(|held| held.node == self.node);
         self.source.resume(held.as_ref().map(|held| held.position.as_str()))?;
         let delivery = Delivery::start(self.sink, tables, Arc::clone(&self.status));
         let mut life = Life {
-            node: self.node,
             source_name: self.source_name,
             source: self.source,
             decoder: Decoder::new(&self.format, self.fields),
-            windows: self.rollups.into_iter().map(Window::new).collect(),
+            windows: self
+                .rollups
+                .into_iter()
+                .map(|rollup| Window::new(rollup, &self.node))
+                .collect(),
+            node: self.node,
             lines_in_window: 0,
             delivery: delivery.map_err(crate::error::SourceError::disk(
                 "start a thread for",
@@ -180,7 +185,7 @@ impl Life {
             sequence: self.sequence,
             position: self.source.position(),
         };
-        let rows: Vec<_> = self.windows.iter_mut().map(Window::take).collect();
+        let rows: Vec<_> = self.windows.iter_mut().flat_map(Window::take).collect();
         let count: usize = rows.iter().map(crate::batch::Rows::len).sum();
         Status::count(&self.status.rows, count as u64);
         self.delivery.hand_over(Batch { checkpoint, rows });
@@ -200,9 +205,16 @@ impl Life {
     }
 
     fn retire(&mut self, done: Done) -> Result<(), RunError> {
-        let position = done?;
+        let batch = done?;
         Status::count(&self.status.batches, 1);
-        Ok(self.source.committed(&position)?)
+        self.source.committed(&batch.checkpoint.position)?;
+        for rows in batch.rows {
+            let table = Arc::clone(&rows.table);
+            if let Some(window) = self.windows.iter_mut().find(|window| window.fills(&table)) {
+                window.recycle(rows);
+            }
+        }
+        Ok(())
     }
 
     fn finish(&mut self, stop: &Stop) -> Result<(), RunError> {

@@ -1,302 +1,304 @@
-//! The aggregates of one rollup since the last batch: a hash table from key to running values.
+//! The aggregates of one rollup since the last batch: rows under way, found by a hash of their key.
+//!
+//! A row is laid out as it will be delivered from its first line on, so that a window is handed
+//! over by a swap, and the memory of a delivered one is filled again. Beside it there is a table
+//! of hashes, seeded anew in every process: who writes log lines must not choose what collides.
+//! Text is compared as it came; only what finds no row is checked for what engines do not take
+//! and looked up again as it will stand there, so each key has one row.
 //!
 //! Invariant: nothing here was delivered, and everything read since the last batch is here.
 
-use exchange::{FieldName, Fields, Value};
-use foldhash::fast::FixedState;
-use hashbrown::HashTable;
-use std::hash::BuildHasher;
+mod measure;
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
-use crate::batch::{Cell, Kind, Rows};
-use crate::rollup::{Measure, Part, Rollup};
+use exchange::{Fields, Value};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use metrics::{Quantiles, Uniques};
+use smallvec::SmallVec;
+
+use crate::batch::{Cell, Flat, KEY_TEXT_BYTES_MAX, Kind, Rows, Table, fit};
+use crate::rollup::{Part, Rollup, SketchOf};
 
 /// Running values of one rollup.
 #[derive(Debug)]
 pub struct Window {
     rollup: Arc<Rollup>,
-    groups: HashTable<u32>,
-    keys: Vec<KeyRange>,
-    key_bytes: Vec<u8>,
-    values: Vec<Running>,
-    /// Text of `last` measures is kept here; what is overwritten stays until the window ends.
-    texts: Vec<u8>,
-    key: Vec<u8>,
+    node: Box<str>,
+    seed: RandomState,
+    /// The row of each key, by half its hash.
+    index: HashTable<(u32, u32)>,
+    rows: Rows,
+    /// The measures of a row that has seen no line.
+    fresh: Box<[Flat]>,
+    /// Sketches of each row, one after the other.
+    sketches: Vec<Sketch>,
+    sketch_bytes: usize,
+    /// Memory of the window delivered before.
+    spare: Option<Rows>,
     /// Lines that lacked a number that is part of the key.
     without_key: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct KeyRange {
-    hash: u64,
-    start: u32,
-    length: u32,
+#[derive(Debug)]
+enum Sketch {
+    Uniques(Uniques),
+    Quantiles(Quantiles),
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Running {
-    Nothing,
-    Integer(i64),
-    Real(f64),
-    Text { start: u32, length: u32 },
+/// A part of a key as the line has it.
+enum KeyCell<'e> {
+    Number(Flat),
+    Text(Cow<'e, [u8]>),
 }
 
-const HASHER: FixedState = FixedState::with_seed(0x7e1d_e9a7_e000_0001);
+type Key<'e> = SmallVec<[KeyCell<'e>; 4]>;
 
 impl Window {
-    /// An empty window.
-    pub fn new(rollup: Arc<Rollup>) -> Self {
+    /// An empty window; sketches are kept for `node`.
+    pub fn new(rollup: Arc<Rollup>, node: &str) -> Self {
         Self {
-            rollup,
-            groups: HashTable::new(),
-            keys: Vec::new(),
-            key_bytes: Vec::new(),
-            values: Vec::new(),
-            texts: Vec::new(),
-            key: Vec::new(),
+            node: node.into(),
+            seed: RandomState::default(),
+            index: HashTable::new(),
+            rows: Rows::new(Arc::clone(&rollup.table)),
+            fresh: rollup.measures.iter().map(measure::fresh).collect(),
+            sketches: Vec::new(),
+            sketch_bytes: 0,
+            spare: None,
             without_key: 0,
+            rollup,
         }
     }
 
     /// Adds one event at `time_us`, if it passes the filter.
     pub fn add(&mut self, event: &impl Fields, time_us: i64) {
-        let rollup = Arc::clone(&self.rollup);
-        if rollup.filter.as_ref().is_some_and(|filter| !filter.matches(event)) {
+        if self.rollup.filter.as_ref().is_some_and(|filter| !filter.matches(event)) {
             return;
         }
-        if !self.encode_key(&rollup, event, time_us) {
+        let Some(key) = key_of(&self.rollup.key, event, time_us) else {
             self.without_key += 1;
             return;
-        }
-        let first = self.group() * rollup.measures.len();
+        };
+        let row = self.row(key);
+        let first = row * (self.rollup.key.len() + self.fresh.len()) + self.rollup.key.len();
+        let Self { rollup, rows, .. } = self;
         for (at, measure) in rollup.measures.iter().enumerate() {
-            self.update(first + at, measure, event, time_us);
+            measure::update(rows, first + at, measure, event, time_us);
+        }
+        if !self.rollup.sketches.is_empty() {
+            self.sketch(row, event);
         }
     }
 
-    /// Bytes that the window takes.
+    /// Bytes in use; asked for often.
     pub fn bytes(&self) -> usize {
-        self.groups.capacity() * size_of::<u32>()
-            + self.keys.capacity() * size_of::<KeyRange>()
-            + self.key_bytes.capacity()
-            + self.values.capacity() * size_of::<Running>()
-            + self.texts.capacity()
+        // A slot of the index is nine bytes, of which at least 7 in 16 are in use.
+        self.rows.bytes() + self.index.len() * 20 + self.sketch_bytes
     }
 
     /// Takes the rows out; the window is empty after it.
-    pub fn take(&mut self) -> Rows {
-        let mut rows = Rows::new(Arc::clone(&self.rollup.table));
-        let width = self.rollup.measures.len();
-        for (at, key) in self.keys.iter().enumerate() {
-            let mut bytes = &self.key_bytes[key.start as usize..][..key.length as usize];
-            for part in &self.rollup.key {
-                rows.push(decode_part(part, &mut bytes));
-            }
-            let values = &self.values[at * width..(at + 1) * width];
-            for (measure, value) in self.rollup.measures.iter().zip(values) {
-                rows.push(shown(measure, *value, &self.texts));
-            }
-        }
-        self.groups.clear();
-        self.keys.clear();
-        self.key_bytes.clear();
-        self.values.clear();
-        self.texts.clear();
-        rows
+    pub fn take(&mut self) -> impl Iterator<Item = Rows> {
+        let sketched = self.take_sketches();
+        let spare = self.spare.take();
+        let spare = spare.unwrap_or_else(|| Rows::new(Arc::clone(&self.rollup.table)));
+        self.index.clear();
+        std::iter::once(std::mem::replace(&mut self.rows, spare)).chain(sketched)
     }
 
-    fn encode_key(&mut self, rollup: &Rollup, event: &impl Fields, time_us: i64) -> bool {
-        self.key.clear();
-        for part in &rollup.key {
-            match part {
-                Part::Bucket(us) => {
-                    let start = time_us - time_us.rem_euclid(*us);
-                    self.key.extend_from_slice(&start.to_le_bytes());
+    /// Whether `table` is what the window's rows go into.
+    pub fn fills(&self, table: &Arc<Table>) -> bool {
+        Arc::ptr_eq(&self.rollup.table, table)
+    }
+
+    /// Takes the memory of rows back that were delivered.
+    pub fn recycle(&mut self, mut rows: Rows) {
+        rows.clear();
+        self.spare = Some(rows);
+    }
+
+    /// Finds or makes the row of a key.
+    fn row(&mut self, mut key: Key<'_>) -> usize {
+        let mut hash = self.hash(&key);
+        if let Some(row) = self.find(hash, &key) {
+            return row;
+        }
+        if make_fit(&mut key) {
+            hash = self.hash(&key);
+            if let Some(row) = self.find(hash, &key) {
+                return row;
+            }
+        }
+        let row = self.rows.len();
+        for cell in key {
+            let cell = match cell {
+                KeyCell::Number(number) => number,
+                KeyCell::Text(text) => {
+                    let (start, length) = self.rows.keep(&text);
+                    Flat::Text { start, length }
                 }
-                Part::Field(field, Kind::Text) => {
-                    let value = event.field(field);
-                    let shown;
-                    let text: &[u8] = match &value {
-                        None => b"",
-                        Some(Value::Text(text)) => text,
-                        Some(number) => {
-                            shown = number.to_string();
-                            shown.as_bytes()
-                        }
-                    };
-                    self.key.extend_from_slice(&(text.len() as u32).to_le_bytes());
-                    self.key.extend_from_slice(text);
-                }
-                Part::Field(field, kind) => match number(event, field, *kind) {
-                    Some(Running::Integer(number)) => {
-                        self.key.extend_from_slice(&number.to_le_bytes());
-                    }
-                    Some(Running::Real(number)) => {
-                        self.key.extend_from_slice(&number.to_le_bytes());
-                    }
-                    _ => return false,
-                },
-            }
-        }
-        true
-    }
-
-    /// Finds or makes the group of the key under way.
-    fn group(&mut self) -> usize {
-        let hash = HASHER.hash_one(&self.key[..]);
-        let Self { groups, keys, key_bytes, key, .. } = self;
-        let same = |at: &u32| {
-            let range = keys[*at as usize];
-            range.hash == hash
-                && key_bytes[range.start as usize..][..range.length as usize] == key[..]
-        };
-        if let Some(at) = groups.find(hash, same) {
-            return *at as usize;
-        }
-        let at = keys.len();
-        let range = KeyRange { hash, start: key_bytes.len() as u32, length: key.len() as u32 };
-        key_bytes.extend_from_slice(key);
-        keys.push(range);
-        groups.insert_unique(hash, at as u32, |at| keys[*at as usize].hash);
-        self.values.resize(keys.len() * self.rollup.measures.len(), Running::Nothing);
-        at
-    }
-
-    fn update(&mut self, slot: usize, measure: &Measure, event: &impl Fields, time_us: i64) {
-        let old = self.values[slot];
-        let new = match measure {
-            Measure::Count => add(old, Running::Integer(1)),
-            Measure::CountOf(field) => match event.field(field) {
-                Some(_) => add(old, Running::Integer(1)),
-                None => old,
-            },
-            Measure::Sum(field, kind) => match number(event, field, *kind) {
-                Some(number) => add(old, number),
-                None => old,
-            },
-            Measure::Min(field, kind) => {
-                pick(old, number(event, field, *kind), |new, old| new < old)
-            }
-            Measure::Max(field, kind) => {
-                pick(old, number(event, field, *kind), |new, old| new > old)
-            }
-            Measure::LastTime(field) => match event.field(field) {
-                Some(_) => pick(old, Some(Running::Integer(time_us)), |new, old| new > old),
-                None => old,
-            },
-            Measure::Last(field, kind) => self.last(slot, (field, *kind), event, time_us),
-            Measure::Mean => old,
-        };
-        self.values[slot] = new;
-    }
-
-    /// The measure before a `Last` is its `LastTime`, which has seen this event already: the event
-    /// is the latest when that time is its own.
-    fn last(
-        &mut self,
-        slot: usize,
-        (field, kind): (&FieldName, Kind),
-        event: &impl Fields,
-        time_us: i64,
-    ) -> Running {
-        let old = self.values[slot];
-        if !matches!(self.values[slot - 1], Running::Integer(latest) if latest == time_us) {
-            return old;
-        }
-        match kind {
-            Kind::Text => match event.field(field) {
-                Some(Value::Text(text)) => {
-                    let start = self.texts.len() as u32;
-                    self.texts.extend_from_slice(&text);
-                    Running::Text { start, length: text.len() as u32 }
-                }
-                _ => old,
-            },
-            kind => number(event, field, kind).unwrap_or(old),
-        }
-    }
-}
-
-fn number(event: &impl Fields, field: &FieldName, kind: Kind) -> Option<Running> {
-    let value = event.field(field)?;
-    match (value, kind) {
-        (Value::Integer(number), Kind::Real) => Some(Running::Real(number as f64)),
-        (Value::Integer(number), _) => i64::try_from(number).ok().map(Running::Integer),
-        (Value::Real(number), _) => Some(Running::Real(number)),
-        (Value::Text(text), Kind::Integer) => {
-            std::str::from_utf8(&text).ok()?.parse().ok().map(Running::Integer)
-        }
-        (Value::Text(text), _) => {
-            let number: f64 = std::str::from_utf8(&text).ok()?.parse().ok()?;
-            number.is_finite().then_some(Running::Real(number))
-        }
-    }
-}
-
-fn add(old: Running, new: Running) -> Running {
-    match (old, new) {
-        (Running::Integer(old), Running::Integer(new)) => Running::Integer(old.saturating_add(new)),
-        (Running::Real(old), Running::Real(new)) => Running::Real(old + new),
-        (_, new) => new,
-    }
-}
-
-fn pick(old: Running, new: Option<Running>, wins: impl Fn(f64, f64) -> bool) -> Running {
-    match (old, new) {
-        (old, None) => old,
-        (Running::Integer(was), Some(Running::Integer(is))) => {
-            // Equal as real numbers above 2⁵³ does not mean equal.
-            let is_better = match was.cmp(&is) {
-                std::cmp::Ordering::Less => wins(1.0, 0.0),
-                std::cmp::Ordering::Greater => wins(0.0, 1.0),
-                std::cmp::Ordering::Equal => false,
             };
-            if is_better { Running::Integer(is) } else { old }
+            self.rows.cells.push(cell);
         }
-        (Running::Real(was), Some(Running::Real(is))) => {
-            if wins(is, was) {
-                Running::Real(is)
-            } else {
-                old
+        self.rows.cells.extend_from_slice(&self.fresh);
+        self.index.insert_unique(spread(hash), (hash, row as u32), |(hash, _)| spread(*hash));
+        for sketch in &self.rollup.sketches {
+            self.sketch_bytes += size_of::<Sketch>();
+            self.sketches.push(match sketch {
+                SketchOf::Unique(_) => Sketch::Uniques(Uniques::default()),
+                SketchOf::Quantiles(_) => Sketch::Quantiles(Quantiles::default()),
+            });
+        }
+        row
+    }
+
+    fn hash(&self, key: &Key<'_>) -> u32 {
+        let mut hasher = self.seed.build_hasher();
+        for cell in key {
+            match cell {
+                KeyCell::Number(Flat::Integer(number) | Flat::Time(number)) => {
+                    hasher.write_i64(*number);
+                }
+                KeyCell::Number(Flat::Real(number)) => hasher.write_u64(number.to_bits()),
+                KeyCell::Number(_) => unreachable!("a key has numbers and text"),
+                KeyCell::Text(text) => hasher.write(text),
             }
         }
-        (_, Some(new)) => new,
+        (hasher.finish() >> 32) as u32
+    }
+
+    fn find(&self, hash: u32, key: &Key<'_>) -> Option<usize> {
+        let width = self.rollup.key.len() + self.fresh.len();
+        let Rows { cells, text, .. } = &self.rows;
+        let is_same = |(half, row): &(u32, u32)| {
+            *half == hash && {
+                let held = &cells[*row as usize * width..];
+                key.iter().zip(held).all(|(cell, held)| match (cell, held) {
+                    (KeyCell::Text(wanted), Flat::Text { start, length }) => {
+                        wanted.len() == *length as usize
+                            && text[*start as usize..][..*length as usize] == **wanted
+                    }
+                    (KeyCell::Number(wanted), held) => wanted == held,
+                    (KeyCell::Text(_), _) => false,
+                })
+            }
+        };
+        self.index.find(spread(hash), is_same).map(|(_, row)| *row as usize)
+    }
+
+    fn sketch(&mut self, row: usize, event: &impl Fields) {
+        let count = self.rollup.sketches.len();
+        let sketches = &mut self.sketches[row * count..][..count];
+        for (meant, sketch) in self.rollup.sketches.iter().zip(sketches) {
+            let before = sketch.heap_bytes();
+            match (meant, &mut *sketch) {
+                (SketchOf::Unique(field), Sketch::Uniques(uniques)) => {
+                    if let Some(value) = event.field(field) {
+                        uniques.add(&text_of(value));
+                    }
+                }
+                (SketchOf::Quantiles(field), Sketch::Quantiles(quantiles)) => {
+                    if let Some(Flat::Real(value)) = measure::number(event, field, Kind::Real) {
+                        quantiles.add(value);
+                    }
+                }
+                _ => unreachable!("sketches are made as they are meant"),
+            }
+            self.sketch_bytes = self.sketch_bytes + sketch.heap_bytes() - before;
+        }
+    }
+
+    /// The rows of the table of sketches; a sketch that saw no value is absent, and a row without
+    /// any is left out.
+    fn take_sketches(&mut self) -> Option<Rows> {
+        let table = self.rollup.sketch_table.as_ref()?;
+        let mut sketched = Rows::new(Arc::clone(table));
+        let (keys, mut blob) = (self.rollup.key.len(), Vec::new());
+        let rows = self.sketches.chunks_mut(self.rollup.sketches.len());
+        for (row, sketches) in rows.enumerate().filter(|(_, all)| !all.iter().all(Sketch::is_empty))
+        {
+            self.rows.row(row).take(keys).for_each(|cell| sketched.push(cell));
+            sketched.push(Cell::Text(self.node.as_bytes()));
+            for sketch in sketches {
+                blob.clear();
+                match sketch {
+                    sketch if sketch.is_empty() => {}
+                    Sketch::Uniques(uniques) => uniques.encode(&mut blob),
+                    Sketch::Quantiles(quantiles) => quantiles.encode(&mut blob),
+                }
+                sketched.push(if blob.is_empty() { Cell::Absent } else { Cell::Blob(&blob) });
+            }
+        }
+        self.sketches.clear();
+        self.sketch_bytes = 0;
+        Some(sketched)
     }
 }
 
-fn shown<'t>(measure: &Measure, value: Running, texts: &'t [u8]) -> Cell<'t> {
-    match (value, measure) {
-        (Running::Nothing, Measure::Count | Measure::CountOf(_)) => Cell::Integer(0),
-        (Running::Nothing, Measure::Sum(_, Kind::Real)) => Cell::Real(0.0),
-        (Running::Nothing, Measure::Sum(..)) => Cell::Integer(0),
-        (Running::Nothing, _) => Cell::Absent,
-        (Running::Integer(us), Measure::LastTime(_)) => Cell::Time(us),
-        (Running::Integer(number), _) => Cell::Integer(number),
-        (Running::Real(number), _) => Cell::Real(number),
-        (Running::Text { start, length }, _) => {
-            Cell::Text(&texts[start as usize..(start + length) as usize])
+impl Sketch {
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Uniques(uniques) => uniques.heap_bytes(),
+            Self::Quantiles(quantiles) => quantiles.heap_bytes(),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Uniques(uniques) => uniques.is_empty(),
+            Self::Quantiles(quantiles) => quantiles.is_empty(),
         }
     }
 }
 
-fn decode_part<'k>(part: &Part, bytes: &mut &'k [u8]) -> Cell<'k> {
-    let mut eight = || {
-        let (number, rest) = bytes.split_first_chunk().expect("a key holds all its parts");
-        *bytes = rest;
-        i64::from_le_bytes(*number)
-    };
-    match part {
-        Part::Bucket(_) | Part::Field(_, Kind::Time) => Cell::Time(eight()),
-        Part::Field(_, Kind::Integer) => Cell::Integer(eight()),
-        Part::Field(_, Kind::Real) => Cell::Real(f64::from_bits(eight() as u64)),
-        Part::Field(_, Kind::Text) => {
-            let (length, rest) = bytes.split_first_chunk().expect("a key holds all its parts");
-            let (text, rest) = rest.split_at(u32::from_le_bytes(*length) as usize);
-            *bytes = rest;
-            Cell::Text(text)
-        }
-        Part::Field(_, Kind::Blob) => unreachable!("no field is a blob"),
+/// The key of a line; none when a number is missing.
+fn key_of<'e>(parts: &[Part], event: &'e impl Fields, time_us: i64) -> Option<Key<'e>> {
+    let mut key = Key::new();
+    for part in parts {
+        key.push(match part {
+            Part::Bucket(us) => KeyCell::Number(Flat::Time(time_us - time_us.rem_euclid(*us))),
+            Part::Field(field, Kind::Text) => {
+                KeyCell::Text(event.field(field).map_or(Cow::Borrowed(b""), text_of))
+            }
+            // Minus zero is another number by its bits, and the same to an engine.
+            Part::Field(field, kind) => {
+                KeyCell::Number(match measure::number(event, field, *kind)? {
+                    Flat::Real(number) => Flat::Real(number + 0.0),
+                    number => number,
+                })
+            }
+        });
     }
+    Some(key)
+}
+
+fn text_of(value: Value<'_>) -> Cow<'_, [u8]> {
+    match value {
+        Value::Text(text) => text,
+        number => Cow::Owned(number.to_string().into_bytes()),
+    }
+}
+
+/// Makes the text of a key what engines take; false when it was.
+fn make_fit(key: &mut Key<'_>) -> bool {
+    let mut changed = false;
+    for cell in key {
+        if let KeyCell::Text(text) = cell
+            && let Cow::Owned(fitting) = fit(text, KEY_TEXT_BYTES_MAX)
+        {
+            *text = Cow::Owned(fitting);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The hash table wants its bits at both ends of 64.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 #[cfg(test)]

@@ -58,6 +58,19 @@ impl Dialect {
         text
     }
 
+    /// Reads the sketches of the row with a key; `placeholder` writes the n-th parameter, from 0,
+    /// one for each column of the key.
+    pub fn held_sketches(&self, table: &Table, placeholder: impl Fn(usize) -> String) -> String {
+        let sketches = table.columns.iter().filter(|column| column.role == Role::Sketch);
+        let names: Vec<String> = sketches.map(|column| self.quoted(&column.name)).collect();
+        let keys = table.columns[..table.keys()].iter().enumerate();
+        let keys: Vec<String> = keys
+            .map(|(at, column)| format!("{} = {}", self.quoted(&column.name), placeholder(at)))
+            .collect();
+        let table = self.quoted(&table.name);
+        format!("SELECT {} FROM {table} WHERE {}", names.join(", "), keys.join(" AND "))
+    }
+
     fn definition(&self, table: &Table, column: &Column) -> String {
         let name = self.quoted(&column.name);
         let kind = self.types[column.kind as usize];
@@ -87,7 +100,7 @@ impl Dialect {
         let value = match column.role {
             Role::Key | Role::Mean { .. } | Role::Plain => return None,
             // Merged with the one held before it is written.
-            Role::Sketch => new,
+            Role::Sketch => format!("COALESCE({new}, {held})"),
             Role::Sum => format!("{held} + {new}"),
             Role::Min => format!("COALESCE({least}({held}, {new}), {held}, {new})"),
             Role::Max => format!("COALESCE({greatest}({held}, {new}), {held}, {new})"),

@@ -3,6 +3,8 @@
 //! Times are text such as `2026-11-21T09:48:00Z`, which SQLite's date functions read and which
 //! sort as they should.
 
+mod sketches;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,6 +86,11 @@ impl SqliteSink {
         match work(self.connected()?) {
             Ok(done) => Ok(done),
             Err(Trouble::Fenced(error)) => Err(error),
+            Err(Trouble::Sketch { table, cause }) => Err(SinkError::Refused {
+                engine: ENGINE,
+                place: self.path.display().to_string(),
+                cause: format!("table `{table}` holds a {cause}"),
+            }),
             Err(Trouble::Engine(error)) => {
                 self.connection = None;
                 Err(self.failed(&error))
@@ -95,6 +102,7 @@ impl SqliteSink {
 /// Why a piece of work was not done.
 enum Trouble {
     Fenced(SinkError),
+    Sketch { table: String, cause: metrics::SketchError },
     Engine(rusqlite::Error),
 }
 
@@ -176,6 +184,9 @@ fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Result<()
 }
 
 fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
+    if rows.table.has_sketches() {
+        return sketches::merge(transaction, rows);
+    }
     let text = DIALECT.merge(&rows.table, |_| "?".to_owned());
     let mut statement = transaction.prepare_cached(&text)?;
     for index in 0..rows.len() {
@@ -200,10 +211,7 @@ impl ToSql for Bound<'_> {
             Cell::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(number)),
             Cell::Time(us) => ToSqlOutput::from(time_text(us)),
             Cell::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
-            Cell::Text(text) => match std::str::from_utf8(text) {
-                Ok(_) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
-                Err(_) => ToSqlOutput::from(String::from_utf8_lossy(text).into_owned()),
-            },
+            Cell::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
         })
     }
 }

@@ -1,0 +1,136 @@
+//! One measure of one row: how a line changes it.
+
+use exchange::{FieldName, Fields, Value};
+
+use crate::batch::{Flat, Kind, Rows, fit};
+use crate::rollup::Measure;
+
+/// The value of a measure that has seen no line.
+pub(super) fn fresh(measure: &Measure) -> Flat {
+    match measure {
+        Measure::Count | Measure::CountOf(_) => Flat::Integer(0),
+        Measure::Sum(_, Kind::Real) => Flat::Real(0.0),
+        Measure::Sum(..) => Flat::Integer(0),
+        _ => Flat::Absent,
+    }
+}
+
+/// Lets a line change the cell `at`.
+pub(super) fn update(
+    rows: &mut Rows,
+    at: usize,
+    measure: &Measure,
+    event: &impl Fields,
+    time_us: i64,
+) {
+    let cell = &mut rows.cells[at];
+    match measure {
+        Measure::Count => add(cell, Flat::Integer(1)),
+        Measure::CountOf(field) => {
+            if event.field(field).is_some() {
+                add(cell, Flat::Integer(1));
+            }
+        }
+        Measure::Sum(field, kind) => {
+            if let Some(number) = number(event, field, *kind) {
+                add(cell, number);
+            }
+        }
+        Measure::Min(field, kind) => {
+            if let Some(number) = number(event, field, *kind)
+                && is_less(number, *cell)
+            {
+                *cell = number;
+            }
+        }
+        Measure::Max(field, kind) => {
+            if let Some(number) = number(event, field, *kind)
+                && (*cell == Flat::Absent || is_less(*cell, number))
+            {
+                *cell = number;
+            }
+        }
+        Measure::LastTime(field) => {
+            let time = Flat::Time(time_us);
+            if event.field(field).is_some() && (*cell == Flat::Absent || is_less(*cell, time)) {
+                *cell = time;
+            }
+        }
+        Measure::Last(field, kind) => last(rows, at, (field, *kind), event, time_us),
+        Measure::Mean => {}
+    }
+}
+
+/// The number that a field holds, as its column holds numbers; what is none counts as absent.
+pub(super) fn number(event: &impl Fields, field: &FieldName, kind: Kind) -> Option<Flat> {
+    let value = event.field(field)?;
+    if kind == Kind::Real {
+        let number = match value {
+            Value::Integer(number) => number as f64,
+            Value::Real(number) => number,
+            Value::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
+        };
+        return number.is_finite().then_some(Flat::Real(number));
+    }
+    let number = match value {
+        Value::Integer(number) => i64::try_from(number).ok()?,
+        // The range within which a real number is a whole one exactly.
+        Value::Real(number) if number.abs() < 9e15 => number.round() as i64,
+        Value::Real(_) => return None,
+        Value::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
+    };
+    Some(if kind == Kind::Time { Flat::Time(number) } else { Flat::Integer(number) })
+}
+
+/// The cell before a `Last` is its `LastTime`, which has seen this line already: the line is the
+/// latest when that time is its own.
+fn last(
+    rows: &mut Rows,
+    at: usize,
+    (field, kind): (&FieldName, Kind),
+    event: &impl Fields,
+    time_us: i64,
+) {
+    if rows.cells[at - 1] != Flat::Time(time_us) {
+        return;
+    }
+    let Some(value) = event.field(field) else { return };
+    match (kind, value) {
+        (Kind::Text, Value::Text(text)) => write_text(rows, at, &fit(&text, usize::MAX)),
+        (Kind::Text, number) => write_text(rows, at, number.to_string().as_bytes()),
+        (kind, _) => rows.cells[at] = number(event, field, kind).unwrap_or(Flat::Absent),
+    }
+}
+
+/// Text takes the place of the one before where it fits, so that a value that changes with every
+/// line does not fill the window.
+fn write_text(rows: &mut Rows, at: usize, text: &[u8]) {
+    if let Flat::Text { start, length } = rows.cells[at]
+        && text.len() <= length as usize
+    {
+        rows.text[start as usize..][..text.len()].copy_from_slice(text);
+        rows.cells[at] = Flat::Text { start, length: text.len() as u32 };
+        return;
+    }
+    let (start, length) = rows.keep(text);
+    rows.cells[at] = Flat::Text { start, length };
+}
+
+fn add(cell: &mut Flat, more: Flat) {
+    match (cell, more) {
+        (Flat::Integer(sum), Flat::Integer(more)) => *sum = sum.saturating_add(more),
+        (Flat::Real(sum), Flat::Real(more)) => *sum += more,
+        _ => unreachable!("a column adds numbers of its own kind"),
+    }
+}
+
+/// Whether one number is less than another of its kind; every number is less than an absent one.
+fn is_less(one: Flat, other: Flat) -> bool {
+    match (one, other) {
+        (Flat::Integer(one), Flat::Integer(other)) | (Flat::Time(one), Flat::Time(other)) => {
+            one < other
+        }
+        (Flat::Real(one), Flat::Real(other)) => one < other,
+        (_, other) => other == Flat::Absent,
+    }
+}

@@ -1,0 +1,43 @@
+//! Rows of sketches: what is held is read, merged and written back in one transaction.
+
+use metrics::merge_sketches;
+use pipeline::{Cell, Role, Rows};
+use rusqlite::Transaction;
+
+use super::{Bound, DIALECT, Trouble};
+
+/// Merges rows into a table of sketches.
+pub(super) fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
+    let table = &rows.table;
+    let placeholder = |_| "?".to_owned();
+    let mut held = transaction.prepare_cached(&DIALECT.held_sketches(table, placeholder))?;
+    let mut write = transaction.prepare_cached(&DIALECT.merge(table, placeholder))?;
+    let broken = |cause| Trouble::Sketch { table: table.name.clone(), cause };
+    for index in 0..rows.len() {
+        for (at, key) in rows.row(index).take(table.keys()).enumerate() {
+            held.raw_bind_parameter(at + 1, Bound(key))?;
+        }
+        let mut found = held.raw_query();
+        let found = found.next()?;
+        let mut sketch = 0;
+        for (at, (cell, column)) in rows.row(index).zip(&table.columns).enumerate() {
+            let mut there: Option<&[u8]> = None;
+            if column.role == Role::Sketch {
+                there = found.and_then(|row| row.get_ref(sketch).ok()?.as_blob_or_null().ok()?);
+                sketch += 1;
+            }
+            match (cell, there) {
+                (Cell::Blob(new), Some(there)) => {
+                    let merged = merge_sketches(there, new).map_err(broken)?;
+                    write.raw_bind_parameter(at + 1, Bound(Cell::Blob(&merged)))?;
+                }
+                (cell, _) => write.raw_bind_parameter(at + 1, Bound(cell))?,
+            }
+        }
+        write.raw_execute()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
