@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use stdx::Backoff;
+use stdx::{Backoff, DiskFile};
 
 use crate::batch::{Batch, Table};
 use crate::error::SinkError;
@@ -24,12 +24,15 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// A delivery thread with at most one batch in its hands.
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    batches: Option<SyncSender<Batch>>,
+    batches: Option<SyncSender<(Batch, Report)>>,
     done: Receiver<Done>,
     in_flight: bool,
     gives_up: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
+
+/// The quarantine file, if lines of the batch went there: it must be on the disk first.
+pub(crate) type Report = Option<Arc<dyn DiskFile>>;
 
 /// A batch was committed, or cannot be.
 pub(crate) type Done = Result<Batch, SinkError>;
@@ -40,12 +43,15 @@ impl Delivery {
         tables: Vec<Arc<Table>>,
         status: Arc<Status>,
     ) -> std::io::Result<Self> {
-        let (batches, to_do) = sync_channel::<Batch>(1);
+        let (batches, to_do) = sync_channel::<(Batch, Report)>(1);
         let (report, done) = sync_channel(1);
         let gives_up = Arc::new(AtomicBool::new(false));
         let mut courier = Courier { sink, tables, status, gives_up: Arc::clone(&gives_up) };
         let thread = std::thread::Builder::new().name("deliver".to_owned()).spawn(move || {
-            for batch in to_do {
+            for (batch, quarantine) in to_do {
+                if let Some(Err(error)) = quarantine.map(|file| file.sync()) {
+                    tracing::error!(%error, "the quarantine is not on the disk");
+                }
                 let outcome = courier.carry(&batch).map(|()| batch);
                 if report.send(outcome).is_err() {
                     break;
@@ -60,12 +66,12 @@ impl Delivery {
     }
 
     /// Hands over a batch; only when not busy.
-    pub(crate) fn hand_over(&mut self, batch: Batch) {
+    pub(crate) fn hand_over(&mut self, batch: Batch, quarantine: Report) {
         debug_assert!(!self.in_flight, "one batch at a time keeps checkpoints in order");
         self.in_flight = true;
         if let Some(batches) = &self.batches {
             // A thread that died is noticed when its answer is awaited.
-            let _ = batches.send(batch);
+            let _ = batches.send((batch, quarantine));
         }
     }
 

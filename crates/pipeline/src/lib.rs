@@ -15,6 +15,7 @@ mod delivery;
 mod error;
 mod fields;
 mod plan;
+mod quarantine;
 mod rollup;
 mod run;
 mod sink;
@@ -27,6 +28,7 @@ pub use batch::{Batch, Cell, Checkpoint, Column, KEY_TEXT_BYTES_MAX, Kind, Role,
 pub use decode::{Decoder, Event, FieldRule, Format, Template};
 pub use error::{LineError, RunError, SinkError, SourceError};
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
+pub use quarantine::{BYTES_MAX as QUARANTINE_BYTES_MAX, Quarantine};
 pub use rollup::Rollup;
 pub use run::{Pipeline, Stop};
 pub use sink::Sink;

@@ -11,6 +11,7 @@ use crate::batch::{Batch, Checkpoint};
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::delivery::{Delivery, Done};
 use crate::error::RunError;
+use crate::quarantine::Quarantine;
 use crate::rollup::Rollup;
 use crate::sink::Sink;
 use crate::source::{Piece, Source, Step};
@@ -48,6 +49,8 @@ pub struct Pipeline {
     pub format: Format,
     /// Fields defined over theirs.
     pub fields: Arc<[FieldRule]>,
+    /// Where lines go that are no events.
+    pub quarantine: Quarantine,
     /// What is counted.
     pub rollups: Vec<Arc<Rollup>>,
     /// Where it goes.
@@ -75,11 +78,13 @@ impl Pipeline {
         let held = self.sink.checkpoints(&self.source_name)?;
         let held = held.into_iter().find(|held| held.node == self.node);
         self.source.resume(held.as_ref().map(|held| held.position.as_str()))?;
+        self.quarantine.resume(held.as_ref().map_or(0, |held| held.sequence));
         let delivery = Delivery::start(self.sink, tables, Arc::clone(&self.status));
         let mut life = Life {
             source_name: self.source_name,
             source: self.source,
             decoder: Decoder::new(&self.format, self.fields),
+            quarantine: self.quarantine,
             windows: self
                 .rollups
                 .into_iter()
@@ -106,6 +111,7 @@ struct Life {
     source_name: String,
     source: Box<dyn Source>,
     decoder: Decoder,
+    quarantine: Quarantine,
     windows: Vec<Window>,
     lines_in_window: u64,
     delivery: Delivery,
@@ -153,7 +159,8 @@ impl Life {
                 Ok(true)
             }
             Step::Lines(piece) => {
-                let lines = count(&mut self.windows, &mut self.decoder, piece, &self.status);
+                let (windows, quarantine) = (&mut self.windows, &mut self.quarantine);
+                let lines = count(windows, quarantine, &mut self.decoder, piece, &self.status);
                 self.lines_in_window += lines;
                 Status::count(&self.status.lines, lines);
                 Status::count(&self.status.bytes, piece.bytes.len() as u64);
@@ -188,7 +195,7 @@ impl Life {
         let rows: Vec<_> = self.windows.iter_mut().flat_map(Window::take).collect();
         let count: usize = rows.iter().map(crate::batch::Rows::len).sum();
         Status::count(&self.status.rows, count as u64);
-        self.delivery.hand_over(Batch { checkpoint, rows });
+        self.delivery.hand_over(Batch { checkpoint, rows }, self.quarantine.close_batch());
     }
 
     /// Waits for the batch on its way.
@@ -225,10 +232,16 @@ impl Life {
 }
 
 /// Counts the lines of a piece; returns how many there are.
-fn count(windows: &mut [Window], decoder: &mut Decoder, piece: Piece<'_>, status: &Status) -> u64 {
+fn count(
+    windows: &mut [Window],
+    quarantine: &mut Quarantine,
+    decoder: &mut Decoder,
+    piece: Piece<'_>,
+    status: &Status,
+) -> u64 {
     let mut lines = 0;
     let mut last_us = None;
-    decoder.each(piece.bytes, |start, _, outcome| {
+    decoder.each(piece.bytes, |start, line, outcome| {
         lines += 1;
         match outcome {
             Ok(event) => {
@@ -237,9 +250,7 @@ fn count(windows: &mut [Window], decoder: &mut Decoder, piece: Piece<'_>, status
                 windows.iter_mut().for_each(|window| window.add(event, time_us));
             }
             Err(error) => {
-                Status::count(&status.quarantined, 1);
-                let offset = piece.start + start as u64;
-                tracing::warn!(file = piece.file, offset, %error, "a line cannot be read");
+                quarantine.add((piece.file, piece.start + start as u64), &error, line);
             }
         }
     });

@@ -11,6 +11,7 @@ pub struct Status {
     pub(crate) lines: AtomicU64,
     pub(crate) bytes: AtomicU64,
     pub(crate) quarantined: AtomicU64,
+    pub(crate) quarantine_dropped: AtomicU64,
     pub(crate) lost_bytes: AtomicU64,
     pub(crate) batches: AtomicU64,
     pub(crate) rows: AtomicU64,
@@ -30,6 +31,8 @@ pub struct StatusReport {
     pub bytes: u64,
     /// Lines that could not be read as the format wants it.
     pub quarantined: u64,
+    /// Lines among them that are not in the quarantine file, because it is full or not writable.
+    pub quarantine_dropped: u64,
     /// Bytes known to have been there that could not be read any more.
     pub lost_bytes: u64,
     /// Batches committed since the start.
@@ -56,6 +59,7 @@ impl Status {
             lines: get(&self.lines),
             bytes: get(&self.bytes),
             quarantined: get(&self.quarantined),
+            quarantine_dropped: get(&self.quarantine_dropped),
             lost_bytes: get(&self.lost_bytes),
             batches: get(&self.batches),
             rows: get(&self.rows),

@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, bail};
 use pipeline::{
-    FileSource, JOURNAL, JournalSource, Pipeline, Rollup, SinkPlan, Source, SourcePlan, Status,
-    Stop,
+    FileSource, JOURNAL, JournalSource, Pipeline, QUARANTINE_BYTES_MAX, Quarantine, Rollup,
+    SinkPlan, Source, SourcePlan, Status, Stop,
 };
 use stdx::RealDisk;
 
@@ -110,6 +110,7 @@ impl Line {
             source_name: self.source.name.clone(),
             source: self.open_source(),
             format: self.source.format.clone(),
+            quarantine: self.quarantine(),
             fields: self.plan.events.fields_of(&self.source.name),
             rollups: self.rollups.clone(),
             sink: sinks::open(&self.sink.url, root).expect("the address was checked"),
@@ -118,6 +119,12 @@ impl Line {
             until_caught_up: self.once,
             status: Arc::clone(&self.status),
         }
+    }
+
+    fn quarantine(&self) -> Quarantine {
+        let name = format!("{}-{}.ndjson", self.source.name, self.sink.name);
+        let path = self.plan.root.join("data/quarantine").join(name);
+        Quarantine::new(path, Arc::new(RealDisk), QUARANTINE_BYTES_MAX, Arc::clone(&self.status))
     }
 
     fn open_source(&self) -> Box<dyn Source> {

@@ -34,7 +34,7 @@ impl Span {
 
     /// The part of `line` that it means.
     #[inline]
-    pub fn of<'l>(self, line: &'l [u8]) -> Option<&'l [u8]> {
+    pub fn of(self, line: &[u8]) -> Option<&[u8]> {
         line.get(self.start as usize..self.end as usize)
     }
 }

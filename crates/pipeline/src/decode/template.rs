@@ -82,7 +82,7 @@ impl Template {
             let end = self
                 .end(line, at, next, name)
                 .ok_or(DecodeError { offset: line.len(), cause: DecodeCause::Torn })?;
-            self.take(line, (at, end), *meaning, times, event)?;
+            self.take((at, end), *meaning, times, event)?;
             at = end;
         }
         match at == line.len() {
@@ -118,12 +118,12 @@ impl Template {
 
     fn take(
         &self,
-        line: &[u8],
         (start, end): (usize, usize),
         meaning: Meaning,
         times: &mut Times,
         event: &mut Event<'_>,
     ) -> Result<(), DecodeError> {
+        let line = event.line();
         let text = &line[start..end];
         let expected = |what| DecodeError { offset: start, cause: DecodeCause::Expected(what) };
         match meaning {

@@ -286,17 +286,12 @@ fn agrees_with_the_plain_reader_on_damaged_lines_that_both_take() {
             _ => exchange::decode(&line),
         };
         let text = [&line[..], b"\n"].concat();
-        decoder(name).each(&text, |_, _, outcome| match (&plain, outcome) {
-            (Ok(exchange), Ok(event)) => {
-                assert_eq!(event.time_us(), exchange.time_us);
-                assert_eq!(
-                    event.field(&FieldName::Status),
-                    exchange.field(&FieldName::Status),
-                    "{}",
-                    line.escape_ascii()
-                );
-            }
-            _ => {}
+        decoder(name).each(&text, |_, _, outcome| {
+            let (Ok(exchange), Ok(event)) = (&plain, outcome) else { return };
+            let (own, plain) =
+                (event.field(&FieldName::Status), exchange.field(&FieldName::Status));
+            assert_eq!(event.time_us(), exchange.time_us, "{}", line.escape_ascii());
+            assert_eq!(own, plain, "{}", line.escape_ascii());
         });
     }
 }

@@ -1,0 +1,135 @@
+//! The quarantine over a disk in memory: what is in it after failures.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use stdx::{Disk, FaultyDisk, Lasting};
+
+use super::Quarantine;
+use crate::error::LineError;
+use crate::status::Status;
+
+const PATH: &str = "/data/quarantine/web-main.ndjson";
+
+fn reason() -> LineError {
+    LineError::Field { name: "item".into(), problem: "is missing" }
+}
+
+fn quarantine(disk: &FaultyDisk, bytes_max: u64) -> (Quarantine, Arc<Status>) {
+    let status = Arc::new(Status::default());
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    (Quarantine::new(PATH.into(), disk, bytes_max, Arc::clone(&status)), status)
+}
+
+/// Adds a line and hands its batch over.
+fn keep(quarantine: &mut Quarantine, offset: u64, line: &[u8]) {
+    quarantine.add(("access.log", offset), &reason(), line);
+    quarantine.close_batch().unwrap().sync().unwrap();
+}
+
+fn entries(disk: &FaultyDisk) -> Vec<serde_json::Value> {
+    let file = disk.open_read(Path::new(PATH)).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    let read = file.read_at(&mut bytes, 0).unwrap();
+    assert_eq!(read, bytes.len());
+    let lines = String::from_utf8(bytes).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn offsets(disk: &FaultyDisk) -> Vec<u64> {
+    entries(disk).iter().map(|entry| entry["offset"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn an_entry_names_its_line_and_the_reason() {
+    let disk = FaultyDisk::new(1);
+    let (mut quarantine, status) = quarantine(&disk, 1 << 20);
+    quarantine.resume(0);
+    keep(&mut quarantine, 7, b"a \"b\" \\ \0");
+    let entry = &entries(&disk)[0];
+    assert_eq!(entry["file"], "access.log");
+    assert_eq!(entry["line"], "a \"b\" \\ \0");
+    assert_eq!(entry["reason"], "field `item` is missing");
+    assert_eq!(status.quarantined.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_line_of_any_bytes_reads_back_as_it_was() {
+    let disk = FaultyDisk::new(1);
+    let (mut quarantine, _) = quarantine(&disk, 1 << 20);
+    quarantine.resume(0);
+    let line: Vec<u8> = (0..=255).filter(|byte| *byte != b'\n').collect();
+    keep(&mut quarantine, 0, &line);
+    let file = disk.open_read(Path::new(PATH)).unwrap();
+    let mut bytes = vec![0; file.len().unwrap() as usize];
+    file.read_at(&mut bytes, 0).unwrap();
+    let start = memchr::memmem::find(&bytes, b"\"line\":\"").unwrap() + 8;
+    let inside = &bytes[start..bytes.len() - 3];
+    assert_eq!(*exchange::unescape_json(inside).unwrap(), line);
+}
+
+#[test]
+fn a_resume_cuts_what_was_not_committed_and_keeps_the_rest() {
+    let disk = FaultyDisk::new(1);
+    let (mut first, _) = quarantine(&disk, 1 << 20);
+    first.resume(0);
+    for offset in 0..5 {
+        keep(&mut first, offset, b"line");
+    }
+    for committed in [4, 2, 2, 0] {
+        let (mut next, _) = quarantine(&disk, 1 << 20);
+        next.resume(committed);
+        assert_eq!(offsets(&disk), (0..committed).collect::<Vec<_>>());
+    }
+    first.resume(0);
+    keep(&mut first, 9, b"line");
+    assert_eq!(offsets(&disk), [9]);
+}
+
+#[test]
+fn a_crash_before_the_commit_doubles_nothing_and_after_it_loses_nothing() {
+    for seed in 0..50 {
+        let disk = FaultyDisk::new(seed);
+        let (mut first, _) = quarantine(&disk, 1 << 20);
+        first.resume(0);
+        keep(&mut first, 0, b"committed");
+        first.add(("access.log", 1), &reason(), b"under way");
+        let unsynced = first.close_batch().unwrap();
+        let after = disk.crash();
+        drop(unsynced);
+        let (mut again, _) = quarantine(&after, 1 << 20);
+        again.resume(1);
+        assert_eq!(offsets(&after), [0]);
+        keep(&mut again, 1, b"under way");
+        assert_eq!(offsets(&after), [0, 1]);
+    }
+}
+
+#[test]
+fn past_the_bound_lines_are_counted_and_not_kept() {
+    let disk = FaultyDisk::new(1);
+    let (mut quarantine, status) = quarantine(&disk, 400);
+    quarantine.resume(0);
+    for offset in 0..10 {
+        quarantine.add(("access.log", offset), &reason(), &[b'x'; 60]);
+    }
+    quarantine.close_batch();
+    assert_eq!(offsets(&disk), [0, 1]);
+    assert_eq!(status.quarantined.load(Ordering::Relaxed), 10);
+    assert_eq!(status.quarantine_dropped.load(Ordering::Relaxed), 8);
+}
+
+#[test]
+fn a_failing_disk_costs_entries_that_are_counted_and_no_half_entry_stays() {
+    let disk = FaultyDisk::new(1);
+    let (mut quarantine, status) = quarantine(&disk, 1 << 20);
+    quarantine.resume(0);
+    keep(&mut quarantine, 0, b"first");
+    disk.fail_nth(1, Lasting::Once);
+    quarantine.add(("access.log", 1), &reason(), b"second");
+    quarantine.close_batch();
+    keep(&mut quarantine, 2, b"third");
+    let dropped = status.quarantine_dropped.load(Ordering::Relaxed);
+    assert_eq!((dropped, offsets(&disk)), (1, vec![0, 2]));
+}
