@@ -91,6 +91,15 @@ pub struct RollupConfig {
     pub sink: Option<String>,
 }
 
+/// The record process.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EventsConfig {
+    /// Where the process says how it is, as `IP:PORT` on loopback: whoever connects gets one JSON
+    /// document; default: nowhere, `tidegate serve` shows it on its status page all the same.
+    pub status: Option<String>,
+}
+
 /// Where rows are delivered.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

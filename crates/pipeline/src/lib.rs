@@ -9,6 +9,7 @@
 //! Refuses: to know an engine (`sinks` has the drivers), and to block whoever writes the log.
 
 mod batch;
+mod binlog;
 pub mod config;
 mod decode;
 mod delivery;
@@ -25,6 +26,7 @@ mod supervise;
 mod window;
 
 pub use batch::{Batch, Cell, Checkpoint, Column, KEY_TEXT_BYTES_MAX, Kind, Role, Rows, Table};
+pub use binlog::{Binlog, Note};
 pub use decode::{Decoder, Event, FieldRule, Format, Template};
 pub use error::{LineError, RunError, SinkError, SourceError};
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};

@@ -1,5 +1,6 @@
 //! From the sections as written to what is meant, with every error at once.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,6 +66,8 @@ pub struct Plan {
     pub rollups: Vec<RollupPlan>,
     /// Where rows go.
     pub sinks: Vec<SinkPlan>,
+    /// Where the process says how it is.
+    pub status: Option<SocketAddr>,
 }
 
 impl Plan {

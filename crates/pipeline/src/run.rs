@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::batch::{Batch, Checkpoint};
+use crate::binlog::{Binlog, Note};
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::delivery::{Delivery, Done};
 use crate::error::RunError;
@@ -20,6 +21,9 @@ use crate::window::Window;
 
 /// How long a caught-up source is left alone.
 const POLL: Duration = Duration::from_millis(50);
+
+/// How often a process that stands by looks at the checkpoint.
+const STAND_BY_POLL: Duration = Duration::from_millis(250);
 
 /// Tells a pipeline to end.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +67,10 @@ pub struct Pipeline {
     pub until_caught_up: bool,
     /// What is said of it.
     pub status: Arc<Status>,
+    /// Where commits are noted, for people.
+    pub binlog: Arc<Binlog>,
+    /// The sink's name, for the notes.
+    pub sink_name: String,
 }
 
 impl Pipeline {
@@ -101,8 +109,30 @@ impl Pipeline {
             next_flush: Instant::now() + self.flush,
             window_bytes_max: self.window_bytes_max,
             status: self.status,
+            binlog: self.binlog,
+            sink_name: self.sink_name,
         };
         life.run(stop, self.until_caught_up)
+    }
+
+    /// Waits while another process moves the checkpoint: until it has stood still for `quiet`, or
+    /// `stop` is told. A sink that does not answer says nothing about the other process.
+    pub fn stand_by(mut self, quiet: Duration, stop: &Stop) {
+        let mut seen = None;
+        let mut since = Instant::now();
+        while since.elapsed() < quiet && !stop.is_told() {
+            match self.sink.checkpoints(&self.source_name) {
+                Ok(held) => {
+                    let held = held.into_iter().find(|held| held.node == self.node);
+                    let held = held.map(|held| held.sequence);
+                    if seen != Some(held) {
+                        (seen, since) = (Some(held), Instant::now());
+                    }
+                }
+                Err(_) => since = Instant::now(),
+            }
+            std::thread::sleep(STAND_BY_POLL);
+        }
     }
 }
 
@@ -121,6 +151,8 @@ struct Life {
     next_flush: Instant,
     window_bytes_max: usize,
     status: Arc<Status>,
+    binlog: Arc<Binlog>,
+    sink_name: String,
 }
 
 impl Life {
@@ -193,8 +225,6 @@ impl Life {
             position: self.source.position(),
         };
         let rows: Vec<_> = self.windows.iter_mut().flat_map(Window::take).collect();
-        let count: usize = rows.iter().map(crate::batch::Rows::len).sum();
-        Status::count(&self.status.rows, count as u64);
         self.delivery.hand_over(Batch { checkpoint, rows }, self.quarantine.close_batch());
     }
 
@@ -213,8 +243,8 @@ impl Life {
 
     fn retire(&mut self, done: Done) -> Result<(), RunError> {
         let batch = done?;
-        Status::count(&self.status.batches, 1);
         self.source.committed(&batch.checkpoint.position)?;
+        self.note(&batch);
         for rows in batch.rows {
             let table = Arc::clone(&rows.table);
             if let Some(window) = self.windows.iter_mut().find(|window| window.fills(&table)) {
@@ -222,6 +252,17 @@ impl Life {
             }
         }
         Ok(())
+    }
+
+    fn note(&self, batch: &Batch) {
+        let time_us = stdx::unix_micros();
+        let rows = batch.rows.iter().map(crate::batch::Rows::len).sum::<usize>() as u64;
+        Status::count(&self.status.batches, 1);
+        Status::count(&self.status.rows, rows);
+        self.status.committed_us.store(time_us, Ordering::Relaxed);
+        let Checkpoint { node, source, sequence, position } = batch.checkpoint.clone();
+        let sink = self.sink_name.clone();
+        self.binlog.note(&Note { time_us, node, source, sink, sequence, rows, position });
     }
 
     fn finish(&mut self, stop: &Stop) -> Result<(), RunError> {

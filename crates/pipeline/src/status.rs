@@ -1,6 +1,6 @@
 //! What a pipeline says of itself, while it runs.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -20,6 +20,11 @@ pub struct Status {
     /// Time of the last line read, microseconds since the Unix epoch.
     pub(crate) last_line_us: AtomicU64,
     pub(crate) last_error: Mutex<Option<String>>,
+    /// Another process moves the checkpoint: this one waits.
+    pub(crate) stands_by: AtomicBool,
+    pub(crate) fenced: AtomicU64,
+    /// When a batch was last committed, microseconds since the Unix epoch.
+    pub(crate) committed_us: AtomicU64,
 }
 
 /// [`Status`] as one document.
@@ -45,6 +50,12 @@ pub struct StatusReport {
     pub bytes_behind: u64,
     /// Age of the last line read while behind, in seconds; 0 when caught up.
     pub seconds_behind: f64,
+    /// Seconds since a batch was last committed; none since the start: absent.
+    pub committed_s_ago: Option<f64>,
+    /// Another process delivers this source into this sink; this one waits until it stops.
+    pub stands_by: bool,
+    /// How often another process had moved the checkpoint.
+    pub fenced: u64,
     /// The last failure, while it lasts.
     pub last_error: Option<String>,
 }
@@ -66,6 +77,12 @@ impl Status {
             restarts: get(&self.restarts),
             bytes_behind,
             seconds_behind: if bytes_behind > 0 { age_us as f64 / 1e6 } else { 0.0 },
+            committed_s_ago: match get(&self.committed_us) {
+                0 => None,
+                then => Some(now_us.saturating_sub(then) as f64 / 1e6),
+            },
+            stands_by: self.stands_by.load(Ordering::Relaxed),
+            fenced: get(&self.fenced),
             last_error: self.last_error.lock().clone(),
         }
     }

@@ -1,15 +1,17 @@
 //! Starts a pipeline again from the checkpoint whenever it fails, panics included.
 //!
 //! Source 001 stopped instead, for fear of corrupt data; here the transaction makes it safe:
-//! whatever a failed pipeline had in memory was not committed, and is read again.
+//! whatever a failed pipeline had in memory was not committed, and is read again. A pipeline that
+//! was fenced off stands by, and takes over when the other process stops.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use stdx::Backoff;
 
-use crate::error::RunError;
+use crate::error::{RunError, SinkError};
 use crate::run::{Pipeline, Stop};
 use crate::status::Status;
 
@@ -18,6 +20,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A pipeline that ran this long is taken to have been well.
 const WELL_AFTER: Duration = Duration::from_secs(30);
 const GLANCE: Duration = Duration::from_millis(20);
+/// How long the checkpoint must stand still before a process that stands by takes over.
+const QUIET: Duration = Duration::from_secs(3);
 
 /// Runs pipelines that `make` makes, one after the other, until one ends as it should or `stop`
 /// is told; `name` stands in messages.
@@ -29,6 +33,13 @@ pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, 
         let ended = catch_unwind(AssertUnwindSafe(|| make().run(stop)));
         let cause = match ended {
             Ok(Ok(())) => return,
+            Ok(Err(RunError::Sink(fence @ SinkError::Fenced { .. }))) => {
+                stand_by(name, &fence, &make, (status, stop));
+                if stop.is_told() {
+                    return;
+                }
+                continue;
+            }
             Ok(Err(error)) => describe(&error),
             Err(_) => "a stage panicked; its message is above".to_owned(),
         };
@@ -46,6 +57,27 @@ pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, 
             std::thread::sleep(GLANCE);
         }
     }
+}
+
+/// Leaves the source to the other process until that has been quiet for a while. An idle log looks
+/// the same as a dead process: then both deliver, and the first line tells again who does.
+fn stand_by(
+    name: &str,
+    fence: &SinkError,
+    make: impl Fn() -> Pipeline,
+    (status, stop): (&Status, &Stop),
+) {
+    tracing::warn!(pipeline = name, %fence, "standing by while another process delivers");
+    Status::count(&status.fenced, 1);
+    *status.last_error.lock() = Some(fence.to_string());
+    status.stands_by.store(true, Ordering::Relaxed);
+    let pipeline = make();
+    let quiet = QUIET.max(pipeline.flush * 3);
+    if catch_unwind(AssertUnwindSafe(|| pipeline.stand_by(quiet, stop))).is_err() {
+        tracing::error!(pipeline = name, "the sink panicked while it was watched");
+    }
+    status.stands_by.store(false, Ordering::Relaxed);
+    *status.last_error.lock() = None;
 }
 
 fn describe(error: &RunError) -> String {

@@ -99,6 +99,18 @@ pub enum EventsCommand {
         /// End when everything that is there has been delivered.
         #[arg(long)]
         once: bool,
+        /// End with stdin, and write the status to stdout once a second: how `serve` starts it.
+        #[arg(long, hide = true)]
+        supervised: bool,
+    },
+    /// Show how far each source is delivered into each sink, by asking the running process.
+    Status {
+        /// Which configuration.
+        #[command(flatten)]
+        config: ConfigArgs,
+        /// Print the document as it came.
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use chassis::config::{Document, Problem};
 use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use journal::{Keep, OnFull, Sync};
-use pipeline::config::{FieldConfig, RollupConfig, SinkConfig, SourceConfig};
+use pipeline::config::{EventsConfig, FieldConfig, RollupConfig, SinkConfig, SourceConfig};
 use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,6 +36,8 @@ pub struct Config {
     pub model: Vec<ModelConfig>,
     /// User profiles.
     pub profiles: Option<ProfilesConfig>,
+    /// The record process, which delivers rollups.
+    pub events: EventsConfig,
     /// Log files that are read as a queue.
     pub source: Vec<SourceConfig>,
     /// Fields over those of their lines.
@@ -53,9 +55,9 @@ pub struct Config {
 }
 
 /// Names of the sections, for the check of unknown ones.
-pub const SECTIONS: [&str; 14] = [
-    "node", "cores", "listen", "journal", "upstream", "model", "profiles", "source", "field",
-    "rollup", "sink", "cache", "limits", "route",
+pub const SECTIONS: [&str; 15] = [
+    "node", "cores", "listen", "journal", "upstream", "model", "profiles", "events", "source",
+    "field", "rollup", "sink", "cache", "limits", "route",
 ];
 
 /// Threads, such as `cores = { edge = 1, work = 1 }`.
@@ -122,7 +124,9 @@ pub struct KeepConfig {
 
 /// Everything the process is to do.
 pub struct Plan {
-    /// Folder of the configuration file; relative paths start there.
+    /// The configuration file.
+    pub file: PathBuf,
+    /// Its folder; relative paths start there.
     pub root: PathBuf,
     /// Threads that serve connections.
     pub edge_cores: usize,
@@ -170,7 +174,8 @@ pub fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
         vec![Problem { line: 0, key: String::new(), message }]
     })?;
     let root = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-    check(&text, root.unwrap_or(Path::new(".")))
+    let plan = check(&text, root.unwrap_or(Path::new(".")))?;
+    Ok(Plan { file: path.to_owned(), ..plan })
 }
 
 /// Checks the text of a configuration.
@@ -211,6 +216,7 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
     let drain = span(&mut document, "listen.drain", listen.drain, Duration::from_secs(30));
     let plan = Plan {
+        file: PathBuf::new(),
         root: root.to_owned(),
         edge_cores: cores.edge.unwrap_or(machine).max(1),
         work_threads: cores.work.unwrap_or(machine).max(1),
@@ -245,6 +251,13 @@ fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> 
     }
     let node: Option<String> = document.section("node");
     events.node = node.unwrap_or_else(environment::host_name);
+    let EventsConfig { status } = document.section("events");
+    events.status =
+        status.map(|text| address(document, "events.status", Some(text), "127.0.0.1:8082"));
+    if events.status.is_some_and(|address| !address.ip().is_loopback()) {
+        let why = "the status is for this machine: write a loopback address, or ask `serve`";
+        document.wrong("events.status", why);
+    }
     events
 }
 

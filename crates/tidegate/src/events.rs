@@ -1,13 +1,17 @@
 //! `tidegate events …`: the record process. One pipeline for each source on its way to each sink
 //! that wants it, so that a dead sink holds nobody else up.
 
-use std::path::Path;
+mod board;
+mod status;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, bail};
 use pipeline::{
-    FileSource, JOURNAL, JournalSource, Pipeline, QUARANTINE_BYTES_MAX, Quarantine, Rollup,
+    Binlog, FileSource, JOURNAL, JournalSource, Pipeline, QUARANTINE_BYTES_MAX, Quarantine, Rollup,
     SinkPlan, Source, SourcePlan, Status, Stop,
 };
 use stdx::RealDisk;
@@ -16,6 +20,7 @@ use crate::cli::EventsCommand;
 use crate::commands;
 use crate::config::Plan;
 use crate::signals::EndSignals;
+use board::{Board, Shown};
 
 /// Memory for the running values of one pipeline.
 const WINDOW_BYTES_MAX: usize = 32 << 20;
@@ -23,28 +28,41 @@ const WINDOW_BYTES_MAX: usize = 32 << 20;
 /// `tidegate events …`
 pub fn command(command: EventsCommand) -> Result<()> {
     match command {
-        EventsCommand::Run { config, once } => run(&config.config, once),
+        EventsCommand::Run { config, once, supervised } => run(&config.config, once, supervised),
+        EventsCommand::Status { config, json } => status::command(&config.config, json),
     }
 }
 
-fn run(file: &Path, once: bool) -> Result<()> {
+/// Where commits are noted.
+fn binlog_path(plan: &Plan) -> PathBuf {
+    plan.root.join("data/binlog")
+}
+
+fn run(file: &Path, once: bool, supervised: bool) -> Result<()> {
     let plan = Arc::new(commands::load(file)?);
     if plan.events.rollups.is_empty() {
         bail!("`{}` has no [[rollup]]: there is nothing to deliver", file.display());
     }
     let mut signals = EndSignals::install()?;
     let stop = Stop::default();
-    let lines = start(&plan, once, &stop)?;
-    if once {
-        // A signal ends it early.
-        let stop = stop.clone();
+    let lines = lines(&plan, once);
+    let board = Board::new(&plan.events.node, lines.iter().map(Line::shown).collect());
+    board.keep(supervised)?;
+    if let Some(address) = plan.events.status {
+        board.serve(address)?;
+    }
+    let lines =
+        lines.into_iter().map(|line| line.start(stop.clone())).collect::<Result<Vec<_>>>()?;
+    let told = stop.clone();
+    std::thread::spawn(move || {
+        signals.wait();
+        told.now();
+    });
+    if supervised {
         std::thread::spawn(move || {
-            signals.wait();
+            await_end_of_stdin();
             stop.now();
         });
-    } else {
-        signals.wait();
-        stop.now();
     }
     for line in lines {
         if line.join().is_err() {
@@ -54,25 +72,32 @@ fn run(file: &Path, once: bool) -> Result<()> {
     Ok(())
 }
 
-fn start(plan: &Arc<Plan>, once: bool, stop: &Stop) -> Result<Vec<JoinHandle<()>>> {
-    let mut threads = Vec::new();
+/// The edge process holds the other end, and never writes: the end says that it is gone.
+fn await_end_of_stdin() {
+    let mut byte = [0];
+    while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}
+}
+
+fn lines(plan: &Arc<Plan>, once: bool) -> Vec<Line> {
+    let binlog = Arc::new(Binlog::new(&binlog_path(plan)));
+    let mut lines = Vec::new();
     for sink in &plan.events.sinks {
         for source in &plan.events.sources {
             let rollups = rollups(plan, source, sink);
             if !rollups.is_empty() {
-                let line = Line {
+                lines.push(Line {
                     plan: Arc::clone(plan),
                     source: source.clone(),
                     sink: sink.clone(),
                     rollups,
                     once,
                     status: Arc::default(),
-                };
-                threads.push(line.start(stop.clone())?);
+                    binlog: Arc::clone(&binlog),
+                });
             }
         }
     }
-    Ok(threads)
+    lines
 }
 
 fn rollups(plan: &Plan, source: &SourcePlan, sink: &SinkPlan) -> Vec<Arc<Rollup>> {
@@ -91,9 +116,15 @@ struct Line {
     rollups: Vec<Arc<Rollup>>,
     once: bool,
     status: Arc<Status>,
+    binlog: Arc<Binlog>,
 }
 
 impl Line {
+    fn shown(&self) -> Shown {
+        let (source, sink) = (self.source.name.clone(), self.sink.name.clone());
+        Shown { source, sink, status: Arc::clone(&self.status) }
+    }
+
     fn start(self, stop: Stop) -> Result<JoinHandle<()>> {
         let name = format!("{} to {}", self.source.name, self.sink.name);
         let thread = std::thread::Builder::new().name("line".to_owned());
@@ -118,6 +149,8 @@ impl Line {
             window_bytes_max: WINDOW_BYTES_MAX,
             until_caught_up: self.once,
             status: Arc::clone(&self.status),
+            binlog: Arc::clone(&self.binlog),
+            sink_name: self.sink.name.clone(),
         }
     }
 

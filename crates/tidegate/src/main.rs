@@ -16,6 +16,7 @@ mod hint;
 mod learn;
 mod live;
 mod ports;
+mod record;
 mod serve;
 mod signals;
 

@@ -20,6 +20,7 @@ use crate::hint::Hint;
 use crate::learn::Learner;
 use crate::live::Live;
 use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, user_key};
+use crate::record::{RecordProcess, Watch};
 
 /// Jobs that may wait for a work thread.
 const WORK_QUEUE_MAX: usize = 1024;
@@ -44,6 +45,7 @@ pub struct Server {
     cores: Cores,
     watcher: Watcher,
     learner: Option<Learner>,
+    record: Option<RecordProcess>,
 }
 
 /// What the roles share.
@@ -64,6 +66,8 @@ pub struct Parts {
     pub live: Live,
     /// The last build of profiles.
     pub learned: Arc<crate::learn::Learned>,
+    /// The record process, when there is something to deliver.
+    pub record: Option<Arc<Watch>>,
 }
 
 /// Starts everything; returns when the listeners are bound.
@@ -92,6 +96,8 @@ pub fn start(plan: Plan) -> Result<Server> {
     let public = listeners[0].address()?;
     let admin_address = admin[0].address()?;
     let drain_grace = plan.drain;
+    let delivers = !plan.events.rollups.is_empty();
+    let record = delivers.then(|| RecordProcess::start(&plan.file)).transpose()?;
     let parts = Arc::new(Parts {
         drain_grace,
         registry,
@@ -101,6 +107,7 @@ pub fn start(plan: Plan) -> Result<Server> {
         journal,
         live,
         learned,
+        record: record.as_ref().map(RecordProcess::watch),
     });
     let drain = Drain::default();
     let mut admin: Vec<Option<Listener>> = admin.into_iter().map(Some).collect();
@@ -119,7 +126,7 @@ pub fn start(plan: Plan) -> Result<Server> {
         });
     }
     let cores = Cores::start("edge", cores, |number, core| core.run(number))?;
-    Ok(Server { public, admin: admin_address, parts, drain, cores, watcher, learner })
+    Ok(Server { public, admin: admin_address, parts, drain, cores, watcher, learner, record })
 }
 
 impl Server {
@@ -137,6 +144,10 @@ impl Server {
         self.watcher.stop();
         // The last holder's drop writes and syncs what is left of the journal.
         drop(self.parts);
+        // Last, so that it finds what was recorded last.
+        if let Some(record) = self.record {
+            record.stop();
+        }
         anyhow::ensure!(all_ended_well, "an edge thread ended by a panic; its message is above");
         tracing::info!("stopped");
         Ok(())

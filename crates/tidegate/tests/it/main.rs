@@ -7,6 +7,8 @@ mod cli;
 mod configuration;
 mod demo;
 mod disk_cache;
+mod events;
+mod events_served;
 mod full_disk;
 mod learning;
 mod profiles;

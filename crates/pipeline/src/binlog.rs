@@ -1,0 +1,112 @@
+//! What was committed and when, in a file for people: source 001's binlog without its burden.
+//!
+//! Invariant: nothing is ever decided by it; the checkpoint in the sink is the only truth. So it
+//! is bounded, never synced, and may be deleted, cut or spoilt at any time.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+/// Size at which a new file is begun; one old one is kept.
+const BYTES_MAX: u64 = 1 << 20;
+/// What is read of the end of a file to find the last notes.
+const TAIL_BYTES: u64 = 64 << 10;
+
+/// One committed batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When it was known to be committed, microseconds since the Unix epoch.
+    pub time_us: u64,
+    /// The machine that read.
+    pub node: String,
+    /// The source.
+    pub source: String,
+    /// The sink.
+    pub sink: String,
+    /// The number of the batch.
+    pub sequence: u64,
+    /// Its rows.
+    pub rows: u64,
+    /// Where the source went on after it.
+    pub position: String,
+}
+
+/// A file of notes that several pipelines write.
+#[derive(Debug)]
+pub struct Binlog {
+    path: PathBuf,
+    file: Mutex<Option<File>>,
+}
+
+impl Binlog {
+    /// Notes in the file `path`, which is made with the first one.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), file: Mutex::new(None) }
+    }
+
+    /// Appends a note. A disk that does not take it costs the note, and nothing else.
+    pub fn note(&self, note: &Note) {
+        if let Err(error) = self.append(note) {
+            *self.file.lock() = None;
+            tracing::debug!(file = %self.path.display(), %error, "a note was not written");
+        }
+    }
+
+    /// The newest note of each pipeline at the end of the file; lines that are none are skipped.
+    pub fn last(&self) -> Vec<Note> {
+        let mut bytes = tail(&old(&self.path)).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend(tail(&self.path).unwrap_or_default());
+        let mut last: Vec<Note> = Vec::new();
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let Ok(note) = serde_json::from_slice::<Note>(line) else { continue };
+            last.retain(|old| (&old.source, &old.sink) != (&note.source, &note.sink));
+            last.push(note);
+        }
+        last
+    }
+
+    fn append(&self, note: &Note) -> io::Result<()> {
+        let mut line = serde_json::to_vec(note)?;
+        line.push(b'\n');
+        let mut held = self.file.lock();
+        let file = match held.take() {
+            Some(file) => file,
+            None => self.open()?,
+        };
+        if file.metadata()?.len() >= BYTES_MAX {
+            fs::rename(&self.path, old(&self.path))?;
+            return held.insert(self.open()?).write_all(&line);
+        }
+        held.insert(file).write_all(&line)
+    }
+
+    fn open(&self) -> io::Result<File> {
+        if let Some(dir) = self.path.parent() {
+            fs::create_dir_all(dir)?;
+        }
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        // A kill may have torn the last line.
+        file.write_all(b"\n")?;
+        Ok(file)
+    }
+}
+
+fn old(path: &Path) -> PathBuf {
+    path.with_extension("1")
+}
+
+fn tail(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! `tidegate events status`: asks the record process, or the edge process that started it; where
+//! neither answers, shows what was last noted.
+
+use std::io::Read;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use pipeline::{Binlog, Note};
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::commands;
+use crate::config::Plan;
+use crate::environment;
+use crate::hint::Hint;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const NOT_RUNNING: Hint = Hint(
+    "start it with `tidegate serve` or `tidegate events run`; `[events] status` in the \
+     configuration says where the latter answers",
+);
+
+/// Prints the status; as it came when `json`.
+///
+/// # Errors
+/// When nobody answers.
+pub fn command(file: &Path, json: bool) -> Result<()> {
+    let plan = commands::load(file)?;
+    match ask(&plan) {
+        Ok(document) if json => println!("{document:#}"),
+        Ok(document) => print!("{}", text(&document)),
+        Err(error) => {
+            let notes = Binlog::new(&super::binlog_path(&plan)).last();
+            notes.iter().for_each(|note| println!("{}", noted(note)));
+            return Err(error.context(NOT_RUNNING));
+        }
+    }
+    Ok(())
+}
+
+fn ask(plan: &Plan) -> Result<Value> {
+    match plan.events.status.map(ask_port) {
+        Some(Ok(document)) => Ok(document),
+        Some(Err(error)) => ask_edge(plan).map_err(|_| error),
+        None => ask_edge(plan),
+    }
+}
+
+fn ask_port(address: SocketAddr) -> Result<Value> {
+    let stream = TcpStream::connect_timeout(&address, PATIENCE);
+    let mut stream = stream.with_context(|| format!("ask `{address}` for the status"))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).context("read the status")?;
+    serde_json::from_str(&text).context("read the status")
+}
+
+fn ask_edge(plan: &Plan) -> Result<Value> {
+    let mut client = Client::connect(plan.admin)?;
+    let token = plan.admin_token.clone().or_else(environment::admin_token);
+    let fields = token.map(|token| format!("authorization: Bearer {token}\r\n"));
+    let reply = client.send("GET", "/status", &fields.unwrap_or_default(), b"")?;
+    anyhow::ensure!(reply.status == 200, "ask `{}` for the status: {}", plan.admin, reply.status);
+    let mut document: Value = serde_json::from_slice(&reply.body).context("read the status")?;
+    let record = document["record"].take();
+    match &record["said"] {
+        Value::Object(_) => Ok(record["said"].clone()),
+        _ => bail!("the record process behind `{}` has not said anything", plan.admin),
+    }
+}
+
+fn text(document: &Value) -> String {
+    let mut text = format!(
+        "{}: process {}, up {} s\n",
+        document["node"].as_str().unwrap_or_default(),
+        document["pid"],
+        document["uptime_s"]
+    );
+    for pipeline in document["pipelines"].as_array().into_iter().flatten() {
+        text += &one(pipeline);
+    }
+    text
+}
+
+fn one(line: &Value) -> String {
+    let word = |name: &str| line[name].as_str().unwrap_or_default();
+    let last = match line["committed_s_ago"].as_f64() {
+        Some(seconds) => format!("the last {seconds:.1} s ago"),
+        None => "none since the start".to_owned(),
+    };
+    let mut text = format!("{} to {}: {}\n", word("source"), word("sink"), word("state"));
+    let mut row = |name: &str, value: String| text += &format!("  {name:<12} {value}\n");
+    row(
+        "read",
+        format!(
+            "{} lines, {} bytes ({} lines/s, {} bytes/s)",
+            line["lines"], line["bytes"], line["lines_per_second"], line["bytes_per_second"]
+        ),
+    );
+    let seconds = line["seconds_behind"].as_f64().unwrap_or(0.0);
+    row("behind", format!("{} bytes, {seconds:.1} s", line["bytes_behind"]));
+    row("delivered", format!("{} rows in {} batches, {last}", line["rows"], line["batches"]));
+    row("quarantined", format!("{} lines", line["quarantined"]));
+    row("lost", format!("{} bytes", line["lost_bytes"]));
+    row("restarts", format!("{}, fenced {} times", line["restarts"], line["fenced"]));
+    if let Some(error) = line["last_error"].as_str() {
+        row("error", error.to_owned());
+    }
+    text
+}
+
+fn noted(note: &Note) -> String {
+    let mut time = Vec::new();
+    exchange::write_rfc3339(note.time_us, &mut time);
+    format!(
+        "{} to {}: not running; batch {} with {} rows was committed at {}",
+        note.source,
+        note.sink,
+        note.sequence,
+        note.rows,
+        String::from_utf8_lossy(&time)
+    )
+}

@@ -1,0 +1,165 @@
+//! Claims about `tidegate events`: who delivers when two could, and what is said of it.
+
+use std::io::Read;
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use testkit::{Server, TempDir, free_port};
+
+use crate::running::{BINARY, run, until};
+
+const CONFIG: &str = r#"
+node = "n"
+
+[[source]]
+name = "web"
+files = ["access.log"]
+
+[[rollup]]
+name = "by_id"
+by = ["query.id"]
+sum = ["bytes_out"]
+
+[[sink]]
+name = "main"
+url = "sqlite:sink.db"
+flush = "20ms"
+"#;
+
+/// The line of an id.
+fn line(id: u64) -> String {
+    format!(
+        "192.0.2.7 - - [21/Nov/2026:10:00:00 +0000] \"GET /p?id={id} HTTP/1.1\" 200 {id} \"-\" \
+         \"-\"\n"
+    )
+}
+
+fn append(folder: &Path, ids: std::ops::Range<u64>) {
+    use std::io::Write;
+    let mut file = std::fs::OpenOptions::new();
+    let mut file = file.create(true).append(true).open(folder.join("access.log")).unwrap();
+    file.write_all(ids.map(line).collect::<String>().as_bytes()).unwrap();
+}
+
+/// Ids, and lines counted for them.
+fn held(folder: &Path) -> (u64, u64) {
+    let database = rusqlite::Connection::open(folder.join("sink.db")).unwrap();
+    let sums = "SELECT COUNT(*), COALESCE(SUM(count), 0) FROM by_id";
+    let sums = database.query_row(sums, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    let (ids, lines): (i64, i64) = sums.unwrap_or_default();
+    (ids.unsigned_abs(), lines.unsigned_abs())
+}
+
+fn document(address: SocketAddr) -> Option<Value> {
+    let mut text = String::new();
+    TcpStream::connect(address).ok()?.read_to_string(&mut text).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+fn first(address: SocketAddr) -> Value {
+    document(address).map_or(Value::Null, |document| document["pipelines"][0].clone())
+}
+
+fn start(folder: &Path, name: &str) -> Server {
+    let status = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let file = folder.join(name);
+    std::fs::write(&file, format!("{CONFIG}\n[events]\nstatus = \"{status}\"\n")).unwrap();
+    let mut command = Command::new(BINARY);
+    command.args(["events", "run", "-c"]).arg(&file);
+    Server::spawn(command, status).unwrap()
+}
+
+#[test]
+fn of_two_that_deliver_one_stands_by_and_takes_over() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    append(folder, 0..100);
+    let servers = [start(folder, "a.toml"), start(folder, "b.toml")];
+    let mut written = 100;
+    let stands_by = |server: &Server| first(server.address())["stands_by"] == true;
+    until("one to stand by", || {
+        append(folder, written..written + 10);
+        written += 10;
+        servers.iter().any(stands_by)
+    });
+    let [a, b] = servers;
+    let (active, waiting) = if stands_by(&a) { (b, a) } else { (a, b) };
+    assert!(first(waiting.address())["fenced"].as_u64().unwrap() >= 1);
+    let said = first(waiting.address())["last_error"].to_string();
+    assert!(said.contains("another process"), "{said}");
+    active.signal("KILL").unwrap();
+    drop(active);
+    append(folder, written..written + 50);
+    written += 50;
+    until("the other to take over", || held(folder) == (written, written));
+    until("it to say so", || first(waiting.address())["stands_by"] == false);
+}
+
+#[test]
+fn status_says_how_far_each_pipeline_is() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    append(folder, 0..50);
+    let server = start(folder, "tidegate.toml");
+    until("the delivery", || first(server.address())["rows"] == 50);
+    let pipeline = first(server.address());
+    assert_eq!(pipeline["source"], "web");
+    assert_eq!(pipeline["sink"], "main");
+    assert_eq!(pipeline["lines"], 50);
+    assert_eq!(pipeline["bytes_behind"], 0);
+    assert_eq!(pipeline["state"], "caught up");
+    let (code, text, _) = run(&["events", "status"], folder);
+    assert_eq!(code, 0);
+    assert!(text.contains("web to main: caught up"), "{text}");
+    let (_, json, _) = run(&["events", "status", "--json"], folder);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["node"], "n");
+}
+
+#[test]
+fn a_sink_that_fails_is_named_until_it_is_well() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    append(folder, 0..10);
+    // A folder stands where the database is to be.
+    std::fs::create_dir(folder.join("sink.db")).unwrap();
+    let server = start(folder, "tidegate.toml");
+    let error = || first(server.address())["last_error"].as_str().map(str::to_owned);
+    until("the error", || error().is_some_and(|error| error.contains("sink.db")));
+    std::fs::remove_dir(folder.join("sink.db")).unwrap();
+    until("the delivery", || held(folder) == (10, 10));
+    until("the error to go", || error().is_none());
+}
+
+#[test]
+fn status_of_a_process_that_is_gone_is_what_it_noted_last() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    append(folder, 0..10);
+    let port = free_port();
+    let config = format!("{CONFIG}\n[listen]\nadmin = \"127.0.0.1:{port}\"\n");
+    std::fs::write(folder.join("tidegate.toml"), config).unwrap();
+    let (code, _, said) = run(&["events", "run", "--once"], folder);
+    assert_eq!(code, 0, "{said}");
+    let (code, text, said) = run(&["events", "status"], folder);
+    assert_eq!(code, 1);
+    assert!(text.contains("web to main: not running; batch 1 with 10 rows"), "{text}");
+    assert!(said.contains("hint: "), "{said}");
+}
+
+#[test]
+fn a_process_whose_stdin_ends_delivers_and_ends() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    append(folder, 0..10);
+    std::fs::write(folder.join("tidegate.toml"), CONFIG).unwrap();
+    let mut command = Command::new(BINARY);
+    command.args(["events", "run", "--supervised"]).current_dir(folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    until("the delivery", || held(folder) == (10, 10));
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+}
