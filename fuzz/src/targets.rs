@@ -1,6 +1,7 @@
 //! The targets by name, each with its corpus and the words of its grammar.
 
 mod accept;
+mod answer;
 mod chunked;
 mod date;
 mod demand;
@@ -17,6 +18,8 @@ mod rank;
 mod structured;
 mod user;
 mod vary;
+
+use gateway::fuzzing::FieldLines;
 
 /// Something that reads strangers' bytes, and what must hold of it.
 #[derive(Debug)]
@@ -59,8 +62,9 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 17] = [
+pub const TARGETS: [Target; 18] = [
     target!(accept),
+    target!(answer),
     target!(chunked),
     target!(date),
     target!(demand),
@@ -92,14 +96,14 @@ fn number(settings: &[u8], index: usize) -> u64 {
 }
 
 /// Response fields from lines `name: value`; lines that are no field are left out.
-fn fields(lines: &[u8]) -> http::HeaderMap {
-    let mut fields = http::HeaderMap::new();
+fn fields(lines: &[u8]) -> FieldLines {
+    let mut fields = FieldLines::default();
     for line in lines.split(|b| *b == b'\n').take(64) {
         let Some(colon) = line.iter().position(|b| *b == b':') else { continue };
         let name = http::HeaderName::from_bytes(&line[..colon]);
         let value = http::HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
         if let (Ok(name), Ok(value)) = (name, value) {
-            fields.append(name, value);
+            fields.append(name.as_str(), value.as_bytes());
         }
     }
     fields

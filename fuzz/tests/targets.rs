@@ -24,6 +24,11 @@ fn a_coding_that_was_refused_is_not_given() {
 }
 
 #[test]
+fn an_answer_ends_where_another_client_ends_it() {
+    hold("answer");
+}
+
+#[test]
 fn a_chunked_body_means_the_same_however_it_arrives() {
     hold("chunked");
 }

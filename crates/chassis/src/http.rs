@@ -19,6 +19,7 @@ mod reply;
 mod tunnel;
 
 pub use body::{BodyError, Incoming};
+pub use chunked::{Decoder, Step};
 pub use connection::{Answer, Connections, Sent, serve};
 pub use head::{BodyLength, Head, Malformed};
 pub use reply::{Payload, Reply, Source, reason};

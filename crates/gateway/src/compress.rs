@@ -14,10 +14,9 @@ pub mod tags;
 
 use chassis::http::Head;
 use exchange::Decision;
-use http::HeaderMap;
-use http::header::{self, HeaderName, HeaderValue};
 
 use crate::accept::{Accepted, Codings};
+use crate::fields::FieldLines;
 use crate::freshness::each_directive;
 
 /// Media types that shrink, where the route names no others. `*` stands for any characters.
@@ -71,21 +70,18 @@ impl Default for Compression {
 
 impl Compression {
     /// Whether an answer may be encoded; `length` is its body's where that is known.
-    pub fn covers(&self, status: u16, headers: &HeaderMap, length: Option<u64>) -> bool {
+    pub fn covers(&self, status: u16, headers: &FieldLines, length: Option<u64>) -> bool {
         (200..600).contains(&status)
             && !matches!(status, 204..=206 | 304)
             && length.is_none_or(|length| length >= self.bytes_min)
-            && !headers.keys().any(is_telling_bytes)
+            && !headers.iter().any(|(name, _)| is_telling_bytes(name))
             && is_as_it_is(headers)
             && self.covers_type(headers)
-            && !forbids_change(headers.get_all(header::CACHE_CONTROL).iter().map(bytes))
+            && !forbids_change(headers.all("cache-control"))
     }
 
-    fn covers_type(&self, headers: &HeaderMap) -> bool {
-        let Some(text) = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok())
-        else {
-            return false;
-        };
+    fn covers_type(&self, headers: &FieldLines) -> bool {
+        let Some(text) = headers.text("content-type") else { return false };
         let name = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         // Events are to arrive one by one, in whatever buffers lie between.
         name != "text/event-stream" && self.types.iter().any(|pattern| matches(pattern, &name))
@@ -93,15 +89,15 @@ impl Compression {
 }
 
 /// Fields that speak of the very bytes that follow: a range of them, or a digest.
-fn is_telling_bytes(name: &HeaderName) -> bool {
-    *name == header::CONTENT_RANGE
-        || matches!(name.as_str(), "content-md5" | "content-digest" | "repr-digest" | "digest")
+fn is_telling_bytes(name: &[u8]) -> bool {
+    let telling = ["content-range", "content-md5", "content-digest", "repr-digest", "digest"];
+    telling.iter().any(|telling| telling.as_bytes() == name)
 }
 
 /// Whether nobody has encoded the answer.
-fn is_as_it_is(headers: &HeaderMap) -> bool {
-    let codings = headers.get_all(header::CONTENT_ENCODING).iter();
-    codings.into_iter().all(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
+fn is_as_it_is(headers: &FieldLines) -> bool {
+    let mut codings = headers.all("content-encoding");
+    codings.all(|value| value.trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
 /// Whether `Cache-Control` holds `no-transform` (RFC 9111 §5.2.1.6, §5.2.2.6).
@@ -111,10 +107,6 @@ fn forbids_change<'l>(lines: impl Iterator<Item = &'l [u8]>) -> bool {
         each_directive(line, |name, _| forbidden |= name.eq_ignore_ascii_case(b"no-transform"));
     }
     forbidden
-}
-
-fn bytes(value: &HeaderValue) -> &[u8] {
-    value.as_bytes()
 }
 
 /// Whether a type fits a pattern with at most one `*`.
@@ -148,23 +140,21 @@ pub fn is_forged(head: &Head<'_>) -> bool {
 }
 
 /// Says that the answer differs by `Accept-Encoding`, unless it says so already.
-pub fn add_vary(headers: &mut HeaderMap) {
-    let lines = headers.get_all(header::VARY).iter();
-    let mut names = lines.flat_map(|line| line.as_bytes().split(|b| *b == b','));
+pub fn add_vary(headers: &mut FieldLines) {
     let said = |name: &[u8]| name == b"*" || name.eq_ignore_ascii_case(b"accept-encoding");
-    if names.any(|name| said(name.trim_ascii())) {
+    let says = |line: &[u8]| line.split(|b| *b == b',').any(|name| said(name.trim_ascii()));
+    if headers.all("vary").any(says) {
         return;
     }
-    let merged = match headers.get(header::VARY).map(bytes).filter(|line| !line.is_empty()) {
-        Some(first) => HeaderValue::from_bytes(&[first, b", Accept-Encoding"].concat()),
-        None => Ok(HeaderValue::from_static("Accept-Encoding")),
+    let merged = match headers.get("vary").filter(|line| !line.is_empty()) {
+        Some(first) => [first, b", Accept-Encoding"].concat(),
+        None => b"Accept-Encoding".to_vec(),
     };
-    let merged = merged.expect("a field value with more visible characters is one");
     // The first line alone is replaced; the others keep their place behind it.
-    let others: Vec<HeaderValue> = headers.get_all(header::VARY).iter().skip(1).cloned().collect();
-    headers.insert(header::VARY, merged);
+    let others: Vec<Vec<u8>> = headers.all("vary").skip(1).map(<[u8]>::to_vec).collect();
+    headers.insert("vary", &merged);
     for other in others {
-        headers.append(header::VARY, other);
+        headers.append("vary", &other);
     }
 }
 

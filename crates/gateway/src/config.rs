@@ -26,6 +26,8 @@ pub struct UpstreamConfig {
     pub answer_timeout: Option<String>,
     /// Time between two pieces of a body; default `10s`.
     pub piece_timeout: Option<String>,
+    /// Time that a connection is kept unused; default `60s`. Below the servers' own is best.
+    pub idle_timeout: Option<String>,
     /// Open connections a core and server; default 1024. At the bound requests are shed with 503.
     pub connections_max: Option<usize>,
     /// Probes; without them a server is always in rotation.

@@ -1,17 +1,15 @@
 //! Makes stored answers of fetched ones, and renders their fields once for all who get them.
 
-use std::io::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::HeaderMap;
-use http::header::{self, HeaderName, HeaderValue};
 
 use crate::cache::{Entry, HeldOff};
 use crate::compress::shapes::Shapes;
 use crate::compress::{self, Compression};
+use crate::fields::FieldLines;
 use crate::freshness::Lifetime;
 use crate::tags::Tags;
 
@@ -21,7 +19,7 @@ pub struct Whole<'r> {
     /// The status.
     pub status: u16,
     /// Its fields.
-    pub headers: HeaderMap,
+    pub headers: FieldLines,
     /// Its body.
     pub body: Bytes,
     /// The ranking that made it.
@@ -45,15 +43,13 @@ impl Entry {
         if compress.is_some() {
             compress::add_vary(&mut whole.headers);
         }
-        let text = |name: HeaderName| {
-            whole.headers.get(name).map(|value| value.as_bytes().to_vec().into_boxed_slice())
-        };
+        let text = |name: &str| whole.headers.get(name).map(Box::from);
         Arc::new(Self {
             status: whole.status,
-            etag: text(header::ETAG),
-            last_modified: text(header::LAST_MODIFIED),
-            dated: whole.headers.contains_key(header::DATE),
-            fields: render(&whole.headers).into_boxed_slice().into(),
+            etag: text("etag"),
+            last_modified: text("last-modified"),
+            dated: whole.headers.has("date"),
+            fields: rendered(&whole.headers).into_boxed_slice().into(),
             body: whole.body,
             born: now.checked_sub(lifetime.age).unwrap_or(now),
             fresh: lifetime.fresh,
@@ -65,94 +61,86 @@ impl Entry {
             open: lifetime.open,
             shapes: compress.map(|c| Arc::new(Shapes::new(c.codings, spliced))),
             strict: lifetime.strict,
-            sets_cookie: whole.headers.contains_key(header::SET_COOKIE),
+            sets_cookie: whole.headers.has("set-cookie"),
             held_off: HeldOff::default(),
             tags: whole.tags,
         })
     }
 
     /// The stored fields with those of a 304 in their place (RFC 9111 §3.2).
-    pub fn merged(&self, news: &HeaderMap) -> HeaderMap {
+    pub fn merged(&self, news: &FieldLines) -> FieldLines {
         let mut merged = parse(&self.fields);
         // The age of a confirmed answer counts from its confirmation.
-        merged.remove(header::DATE);
+        merged.remove("date");
         // What describes the stored bytes stays with them, and so does the tag they were asked by.
-        let stays = |name: &HeaderName| {
+        let tagged = merged.has("etag");
+        let stays = |name: &[u8]| {
             is_framing(name)
                 || is_hop_by_hop(name)
-                || matches!(*name, header::CONTENT_ENCODING | header::CONTENT_RANGE)
-                || (*name == header::ETAG && merged.contains_key(header::ETAG))
-                || name.as_str() == "content-md5"
+                || matches!(name, b"content-encoding" | b"content-range" | b"content-md5")
+                || (name == b"etag" && tagged)
         };
-        let changed: Vec<&HeaderName> = news.keys().filter(|name| !stays(name)).collect();
-        for name in changed {
-            merged.remove(name);
-            news.get_all(name).iter().for_each(|value| {
-                merged.append(name, value.clone());
-            });
+        merged.retain(|name| stays(name) || !news.has(name));
+        for (name, value) in news.iter().filter(|(name, _)| !stays(name)) {
+            merged.append(name, value);
         }
         merged
     }
 }
 
-/// Renders fields for a client: all but those that belong to the connection they came on.
-pub fn render(headers: &HeaderMap) -> Vec<u8> {
-    let listed = connection_options(headers);
-    let mut out = Vec::with_capacity(headers.len() * 40);
-    for (name, value) in headers {
-        let is_listed = listed.iter().any(|option| option == name.as_str());
-        if is_hop_by_hop(name) || is_framing(name) || *name == header::AGE || is_listed {
-            continue;
+/// Appends fields for a client: all but those that belong to the connection they came on, and
+/// `Age`, which is told anew.
+pub fn render(headers: &FieldLines, out: &mut Vec<u8>) {
+    let has_options = headers.has("connection");
+    for (name, line) in headers.whole_lines() {
+        let is_own = is_hop_by_hop(name)
+            || is_framing(name)
+            || name == b"age"
+            || has_options && is_connection_option(headers, name);
+        if !is_own {
+            out.extend_from_slice(line);
         }
-        // Writing to a vector cannot fail.
-        let _ = out.write_all(name.as_str().as_bytes());
-        let _ = out.write_all(b": ");
-        let _ = out.write_all(value.as_bytes());
-        let _ = out.write_all(b"\r\n");
     }
+}
+
+/// The same, by themselves.
+pub fn rendered(headers: &FieldLines) -> Vec<u8> {
+    let mut out = Vec::with_capacity(headers.bytes());
+    render(headers, &mut out);
     out
 }
 
-fn parse(fields: &[u8]) -> HeaderMap {
-    let mut headers = HeaderMap::new();
+fn parse(fields: &[u8]) -> FieldLines {
+    let mut headers = FieldLines::with_capacity(16, fields.len());
     for line in fields.split(|b| *b == b'\n') {
         let Some(colon) = memchr::memchr(b':', line) else { continue };
-        let name = HeaderName::from_bytes(&line[..colon]);
-        let value = HeaderValue::from_bytes(line[colon + 1..].trim_ascii());
-        if let (Ok(name), Ok(value)) = (name, value) {
-            headers.append(name, value);
-        }
+        headers.append(&line[..colon], line[colon + 1..].trim_ascii());
     }
     headers
 }
 
-/// Fields that a `Connection` field declares to belong to the connection, in lower case.
-pub fn connection_options(headers: &HeaderMap) -> Vec<String> {
-    headers
-        .get_all(header::CONNECTION)
-        .iter()
-        .flat_map(|line| line.to_str().unwrap_or("").split(','))
-        .map(|option| option.trim().to_ascii_lowercase())
-        .filter(|option| !option.is_empty())
-        .collect()
+/// Whether a `Connection` field declares that this one, in lower case, belongs to the connection.
+pub fn is_connection_option(headers: &FieldLines, name: &[u8]) -> bool {
+    let mut options = headers.all("connection").flat_map(|line| line.split(|b| *b == b','));
+    options.any(|option| option.trim_ascii().eq_ignore_ascii_case(name))
 }
 
 /// Whether a field belongs to one connection (RFC 9110 §7.6.1).
-pub fn is_hop_by_hop(name: &HeaderName) -> bool {
+pub fn is_hop_by_hop(name: &[u8]) -> bool {
     matches!(
-        name.as_str(),
-        "connection"
-            | "keep-alive"
-            | "proxy-connection"
-            | "proxy-authenticate"
-            | "proxy-authorization"
-            | "te"
-            | "trailer"
-            | "transfer-encoding"
-            | "upgrade"
+        name,
+        b"connection"
+            | b"keep-alive"
+            | b"proxy-connection"
+            | b"proxy-authenticate"
+            | b"proxy-authorization"
+            | b"te"
+            | b"trailer"
+            | b"transfer-encoding"
+            | b"upgrade"
     )
 }
 
-fn is_framing(name: &HeaderName) -> bool {
-    *name == header::CONTENT_LENGTH || *name == header::TRANSFER_ENCODING
+fn is_framing(name: &[u8]) -> bool {
+    matches!(name, b"content-length" | b"transfer-encoding")
 }

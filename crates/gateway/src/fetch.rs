@@ -12,16 +12,15 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use chassis::WorkRefused;
 use chassis::http::{Payload, Source};
-use http::HeaderMap;
-use http::header::{self, HeaderName, HeaderValue};
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{Instant as TokioInstant, timeout};
 
 use crate::cache::{Entry, FieldNames, KeyBytes};
 use crate::compress::shapes;
 use crate::disk;
 use crate::entry::Whole;
 use crate::error::{FetchError, Refusal};
+use crate::fields::{FieldLines, text};
 use crate::flight::{Landing, Lease};
 use crate::freshness::{self, Lifetime, SetCookie};
 use crate::gateway::Edge;
@@ -58,7 +57,7 @@ pub struct Own {
     /// The status.
     pub status: u16,
     /// Its fields.
-    pub headers: HeaderMap,
+    pub headers: FieldLines,
     /// Its body.
     pub payload: Payload,
 }
@@ -80,7 +79,7 @@ pub type Handover = oneshot::Sender<Result<Delivery, Refusal>>;
 /// An answer before it is decided who may have it.
 struct Fetched {
     status: u16,
-    headers: HeaderMap,
+    headers: FieldLines,
     body: Body,
     /// Length of the body, or of what a GET would bring when a HEAD was sent.
     length: Option<u64>,
@@ -132,9 +131,14 @@ pub async fn fly(
 /// # Errors
 /// When the upstream or the model gives none.
 pub async fn own(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delivery, Refusal> {
-    let fetched = match timeout(route.lease, ask(edge, route, order)).await {
-        Ok(fetched) => fetched?,
-        Err(_) => return Err(failed(edge, FetchError::Timeout)),
+    let end = Some(TokioInstant::now() + route.lease);
+    let fetched = match &route.targets[order.arm].1 {
+        // One deadline for all that an upstream may take.
+        Target::Upstream(_) => ask(edge, route, order, end).await?,
+        _ => match timeout(route.lease, ask(edge, route, order, None)).await {
+            Ok(fetched) => fetched?,
+            Err(_) => return Err(failed(edge, FetchError::Timeout)),
+        },
     };
     Ok(fetched.into_own(Vec::new()))
 }
@@ -238,7 +242,7 @@ async fn bring(edge: &Rc<Edge>, route: &Route, order: &mut Order) -> Result<Deli
 /// Asks, and stores the answer when it may be stored.
 async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delivery, Refusal> {
     let stamp = edge.gateway.cache.purges.stamp();
-    let mut fetched = ask(edge, route, order).await?;
+    let mut fetched = ask(edge, route, order, None).await?;
     let may_be_stored = order.is_for_storing() && !key::is_ambiguous(order.path());
     let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
         return Ok(fetched.into_own(Vec::new()));
@@ -255,7 +259,7 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Deliver
     }
     let asked = order.asked(route, fetched.delay);
     if cache.policy.set_cookie == SetCookie::Strip {
-        fetched.headers.remove(header::SET_COOKIE);
+        fetched.headers.remove("set-cookie");
     }
     let lifetime = freshness::lifetime(fetched.status, &fetched.headers, &cache.policy, asked);
     let Some(lifetime) = lifetime else { return Ok(fetched.into_own(Vec::new())) };
@@ -320,9 +324,10 @@ fn store(
 }
 
 /// Request fields that the answer varies by, in lower case, sorted.
-fn vary(headers: &HeaderMap) -> Vec<Box<str>> {
-    let lines = headers.get_all(header::VARY).iter().filter_map(|line| line.to_str().ok());
-    let mut names: Vec<Box<str>> = lines
+fn vary(headers: &FieldLines) -> Vec<Box<str>> {
+    let mut names: Vec<Box<str>> = headers
+        .all("vary")
+        .filter_map(text)
         .flat_map(|line| line.split(','))
         .map(str::trim)
         .filter(|name| !name.is_empty())
@@ -333,10 +338,15 @@ fn vary(headers: &HeaderMap) -> Vec<Box<str>> {
     names
 }
 
-async fn ask(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Fetched, Refusal> {
+async fn ask(
+    edge: &Rc<Edge>,
+    route: &Route,
+    order: &Order,
+    end: Option<TokioInstant>,
+) -> Result<Fetched, Refusal> {
     edge.gateway.metrics.fetches.add(1);
     match &route.targets[order.arm].1 {
-        Target::Upstream(index) => ask_upstream(edge, route, order, *index).await,
+        Target::Upstream(index) => ask_upstream(edge, (route, *index), order, end).await,
         target @ (Target::Model(_) | Target::Models) => ask_model(edge, order, target).await,
         Target::Here => Err(Refusal::NoRoute),
     }
@@ -344,45 +354,40 @@ async fn ask(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Fetched, R
 
 async fn ask_upstream(
     edge: &Rc<Edge>,
-    route: &Route,
+    (route, index): (&Route, usize),
     order: &Order,
-    index: usize,
+    end: Option<TokioInstant>,
 ) -> Result<Fetched, Refusal> {
     let pool = &edge.pools[index];
-    let mut request = order.request(route, pool.upstream())?;
-    order.news.listen(&mut request);
+    let request = order.request(route, pool.upstream(), None);
     let begun = Instant::now();
-    let again = || {
-        let mut request = order.request(route, pool.upstream()).ok()?;
-        order.news.listen(&mut request);
-        Some(request)
-    };
-    let answer = pool.send(request, &again, (&order.key, order.is_idempotent()));
-    let response: Response =
-        order.news.bounded(answer).await.map_err(|error| failed(edge, error))?;
+    let answer = pool.send(&request, &order.key, &order.news, end).await;
+    let response = answer.map_err(|error| failed(edge, error))?;
     Ok(received(route, response, (order.is_head(), begun.elapsed())))
 }
 
 /// An answer as it came; to a HEAD its length is what a GET would bring.
 fn received(route: &Route, response: Response, (is_head, delay): (bool, Duration)) -> Fetched {
-    let (mut parts, body) = response.into_parts();
+    let Response { status, mut headers, mut body } = response;
     if route.cors.is_some() {
         // The route says who may read the answer; two permissions are none to a browser.
-        let said = |name: &&HeaderName| name.as_str().starts_with("access-control-");
-        let said: Vec<HeaderName> = parts.headers.keys().filter(said).cloned().collect();
-        said.iter().for_each(|name| drop(parts.headers.remove(name)));
+        headers.retain(|name| !name.starts_with(b"access-control-"));
     }
-    let tags = Tags::of(&parts.headers);
-    if route.cache.as_ref().is_some_and(|cache| !cache.forward_tags) {
-        Tags::strip(&mut parts.headers);
+    let mut tags = Tags::default();
+    if let Some(cache) = &route.cache {
+        tags = Tags::of(&headers);
+        if !cache.forward_tags {
+            Tags::strip(&mut headers);
+        }
     }
     // By the framing that was read, never by a field that may contradict it.
-    let length = if is_head { announced(&parts.headers) } else { body.length() };
+    let length = if is_head { announced(&headers) } else { body.length() };
+    let body = body.take_whole().map_or_else(|| Body::Incoming(body), Body::Whole);
     Fetched {
         length,
-        status: parts.status.as_u16(),
-        headers: parts.headers,
-        body: Body::Incoming(body),
+        status,
+        headers,
+        body,
         delay,
         times: [Duration::ZERO; 3],
         shown: None,
@@ -416,8 +421,7 @@ async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fe
         })?;
         done.map_err(|(status, why)| Refusal::Model(status, why))?
     };
-    let mut headers = HeaderMap::with_capacity(2);
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let headers = FieldLines::from_iter([("content-type", "application/json")]);
     Ok(Fetched {
         status: 200,
         headers,
@@ -456,8 +460,8 @@ impl Fetched {
     }
 }
 
-fn announced(headers: &HeaderMap) -> Option<u64> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+fn announced(headers: &FieldLines) -> Option<u64> {
+    headers.text("content-length")?.parse().ok()
 }
 
 /// A body of which some pieces were read already.

@@ -8,9 +8,7 @@ mod directives;
 
 use std::time::{Duration, SystemTime};
 
-use http::HeaderMap;
-use http::header::{self, HeaderName};
-
+use crate::fields::FieldLines;
 use crate::http_date;
 
 pub use directives::{Directives, SECONDS_MAX, each_directive, seconds};
@@ -96,7 +94,7 @@ pub struct Asked {
 /// Decides whether an answer may be stored, and how long it may be used; `None` when not.
 pub fn lifetime(
     status: u16,
-    headers: &HeaderMap,
+    headers: &FieldLines,
     policy: &Policy,
     asked: Asked,
 ) -> Option<Lifetime> {
@@ -107,7 +105,7 @@ pub fn lifetime(
     }
     let stated = said.s_maxage.or(said.max_age).map(Duration::from_secs);
     let stated = stated.or_else(|| expires(headers).filter(|_| !said.targeted));
-    if headers.contains_key(header::SET_COOKIE) && !cookie_may_be_stored(policy, stated) {
+    if headers.has("set-cookie") && !cookie_may_be_stored(policy, stated) {
         return None;
     }
     let age = age(headers) + asked.delay;
@@ -135,8 +133,8 @@ pub fn lifetime(
     let if_error = allowed(policy.stale_if_error.or(policy.stale), said.stale_if_error);
     let has_use = !fresh.is_zero()
         || if_error.is_some_and(|span| !span.is_zero())
-        || headers.contains_key(header::ETAG)
-        || headers.contains_key(header::LAST_MODIFIED);
+        || headers.has("etag")
+        || headers.has("last-modified");
     let otherwise = if strict { Duration::ZERO } else { IF_ERROR_DEFAULT };
     let if_error = if_error.unwrap_or(otherwise).max(while_revalidate);
     has_use.then_some(Lifetime { age, fresh, while_revalidate, if_error, strict, open })
@@ -144,7 +142,7 @@ pub fn lifetime(
 
 /// Whether nothing forbids storing (RFC 9111 §3): a final status, whole, not `no-store`, not
 /// `private`, no `Vary: *`.
-fn may_be_stored(status: u16, headers: &HeaderMap, said: &Directives) -> bool {
+fn may_be_stored(status: u16, headers: &FieldLines, said: &Directives) -> bool {
     let understood = !said.must_understand || is_understood(status);
     // `must-understand` is written beside a `no-store` for caches that do not know it (§5.2.2.3).
     let kept = !said.no_store || (said.must_understand && understood);
@@ -176,20 +174,20 @@ fn is_heuristic(status: u16) -> bool {
 }
 
 /// A tenth of the time since the thing last changed (RFC 9111 §4.2.2).
-fn guess(headers: &HeaderMap) -> Option<Duration> {
-    let changed = date(headers, header::LAST_MODIFIED)?;
-    let from = date(headers, header::DATE).unwrap_or_else(SystemTime::now);
+fn guess(headers: &FieldLines) -> Option<Duration> {
+    let changed = date(headers, "last-modified")?;
+    let from = date(headers, "date").unwrap_or_else(SystemTime::now);
     Some((from.duration_since(changed).ok()? / 10).min(HEURISTIC_MAX))
 }
 
 /// The corrected initial age (RFC 9111 §4.2.3), without the response delay, which the caller adds.
-fn age(headers: &HeaderMap) -> Duration {
-    let stated = headers.get_all(header::AGE).iter().next().map_or(0, |age| {
+fn age(headers: &FieldLines) -> Duration {
+    let stated = headers.get("age").map_or(0, |age| {
         // A parameter, which `Age` has none of, changes no number.
-        let first = age.as_bytes().split(|b| matches!(b, b',' | b';')).next().unwrap_or_default();
+        let first = age.split(|b| matches!(b, b',' | b';')).next().unwrap_or_default();
         seconds(first).unwrap_or(0)
     });
-    let apparent = date(headers, header::DATE)
+    let apparent = date(headers, "date")
         .and_then(|date| SystemTime::now().duration_since(date).ok())
         .unwrap_or_default();
     // `Date` tells whole seconds; what is left of the last one is no age.
@@ -197,27 +195,24 @@ fn age(headers: &HeaderMap) -> Duration {
 }
 
 /// Lifetime by `Expires`, which counts from `Date`; an unreadable one has expired.
-fn expires(headers: &HeaderMap) -> Option<Duration> {
-    if !headers.contains_key(header::EXPIRES) {
+fn expires(headers: &FieldLines) -> Option<Duration> {
+    if !headers.has("expires") {
         return None;
     }
-    let from = date(headers, header::DATE).unwrap_or_else(SystemTime::now);
-    let until = match headers.get_all(header::EXPIRES).iter().count() {
-        1 => date(headers, header::EXPIRES),
+    let from = date(headers, "date").unwrap_or_else(SystemTime::now);
+    let until = match headers.all("expires").count() {
+        1 => date(headers, "expires"),
         _ => None,
     };
     Some(until.and_then(|until| until.duration_since(from).ok()).unwrap_or_default())
 }
 
-fn date(headers: &HeaderMap, name: HeaderName) -> Option<SystemTime> {
-    http_date::parse(headers.get(name)?.as_bytes())
+fn date(headers: &FieldLines, name: &str) -> Option<SystemTime> {
+    http_date::parse(headers.get(name)?)
 }
 
-fn varies_on_everything(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(header::VARY)
-        .iter()
-        .any(|line| line.as_bytes().split(|b| *b == b',').any(|name| name.trim_ascii() == b"*"))
+fn varies_on_everything(headers: &FieldLines) -> bool {
+    headers.all("vary").any(|line| line.split(|b| *b == b',').any(|name| name.trim_ascii() == b"*"))
 }
 
 #[cfg(test)]

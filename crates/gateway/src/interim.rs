@@ -12,12 +12,11 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use chassis::http::Reply;
-use http::HeaderMap;
 use parking_lot::Mutex;
 
 use crate::entry;
 use crate::error::FetchError;
-use crate::upstream::Request;
+use crate::fields::FieldLines;
 
 /// Interim responses before one answer.
 const COUNT_MAX: u32 = 64;
@@ -32,10 +31,8 @@ pub struct News(Option<Arc<Mutex<State>>>);
 struct State {
     count: u32,
     bytes: usize,
-    flooded: bool,
     waiting: Vec<(u16, Vec<u8>)>,
     request: Option<Waker>,
-    fetch: Option<Waker>,
 }
 
 impl News {
@@ -44,36 +41,13 @@ impl News {
         Self(Some(Arc::default()))
     }
 
-    /// Listens to what comes before the answer to `request`.
-    pub fn listen(&self, request: &mut Request) {
-        let Some(state) = self.0.clone() else { return };
-        hyper::ext::on_informational(request, move |interim| {
-            state.lock().take_in(interim.status().as_u16(), interim.headers());
-        });
-    }
-
-    /// Fetches, unless the upstream says too much before its answer.
+    /// Takes in what came ahead of an answer.
     ///
     /// # Errors
-    /// `Malformed` when it does; else those of the fetch.
-    pub async fn bounded<T>(
-        &self,
-        fetch: impl Future<Output = Result<T, FetchError>>,
-    ) -> Result<T, FetchError> {
-        let Some(state) = &self.0 else { return fetch.await };
-        let mut fetch = pin!(fetch);
-        poll_fn(|cx| {
-            let outcome = fetch.as_mut().poll(cx);
-            let mut state = state.lock();
-            if state.flooded {
-                return Poll::Ready(Err(FetchError::Malformed));
-            }
-            if outcome.is_pending() {
-                state.fetch = Some(cx.waker().clone());
-            }
-            outcome
-        })
-        .await
+    /// `Malformed` when the upstream says too much before its answer.
+    pub fn take_in(&self, status: u16, fields: &FieldLines) -> Result<(), FetchError> {
+        let Some(state) = &self.0 else { return Err(FetchError::Malformed) };
+        state.lock().take_in(status, fields)
     }
 
     /// Does the work, and meanwhile tells the client what arrives.
@@ -103,21 +77,17 @@ impl News {
 }
 
 impl State {
-    fn take_in(&mut self, status: u16, headers: &HeaderMap) {
+    fn take_in(&mut self, status: u16, fields: &FieldLines) -> Result<(), FetchError> {
+        let fields = entry::rendered(fields);
         self.count += 1;
-        let fields = entry::render(headers);
         self.bytes += fields.len();
-        self.flooded |= self.count > COUNT_MAX || self.bytes > BYTES_MAX;
-        let woken = if self.flooded {
-            self.fetch.take()
-        } else if status != 100 {
-            self.waiting.push((status, fields));
-            self.request.take()
-        } else {
-            None
-        };
-        if let Some(waker) = woken {
-            waker.wake();
+        if self.count > COUNT_MAX || self.bytes > BYTES_MAX {
+            return Err(FetchError::Malformed);
         }
+        if status != 100 {
+            self.waiting.push((status, fields));
+            self.request.take().into_iter().for_each(Waker::wake);
+        }
+        Ok(())
     }
 }

@@ -5,10 +5,9 @@
 //! another host's answers are not this one's to invalidate.
 
 use chassis::http::Head;
-use http::HeaderMap;
-use http::header;
 
 use crate::fetch::Own;
+use crate::fields::FieldLines;
 use crate::gateway::Gateway;
 use crate::key;
 use crate::plan::{Route, Target};
@@ -24,7 +23,7 @@ pub fn after(gateway: &Gateway, (route, arm): (&Route, usize), head: &Head<'_>, 
     }
     let host = key::canonical_host(head.host());
     let mut urls = vec![format!("http://{host}{}", head.path_and_query())];
-    let named = [header::LOCATION, header::CONTENT_LOCATION];
+    let named = ["location", "content-location"];
     urls.extend(named.iter().filter_map(|name| resolve(&own.headers, name, head)));
     let wanted = Wanted { urls, ..Wanted::default() };
     // What is no URL was none that could have been stored.
@@ -34,8 +33,8 @@ pub fn after(gateway: &Gateway, (route, arm): (&Route, usize), head: &Head<'_>, 
 }
 
 /// The URL that a field names relative to the request's (RFC 3986 §5.2), when it is on its host.
-fn resolve(headers: &HeaderMap, name: &header::HeaderName, head: &Head<'_>) -> Option<String> {
-    let reference = headers.get(name)?.to_str().ok()?.split('#').next()?;
+fn resolve(headers: &FieldLines, name: &str, head: &Head<'_>) -> Option<String> {
+    let reference = headers.text(name)?.split('#').next()?;
     let host = key::canonical_host(head.host());
     if let Some((_, rest)) = reference.split_once("//").filter(|(before, _)| is_scheme(before)) {
         let end = rest.find(['/', '?']).unwrap_or(rest.len());

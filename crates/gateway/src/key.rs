@@ -11,7 +11,6 @@
 mod rules;
 
 use chassis::http::Head;
-use http::header::HeaderName;
 
 use crate::cache::KeyBytes;
 use crate::plan::Route;
@@ -23,25 +22,25 @@ pub use rules::{Cookies, Fields, NamePattern, Rules, Segment, Source};
 /// Headers by which a client tells an upstream that it asks for something else than the request
 /// line and `Host` say. They are in no key, so no fetch for storing carries them, unless the
 /// route's rules make one part of the key.
-pub const OVERRIDES: [HeaderName; 18] = [
-    HeaderName::from_static("forwarded"),
-    HeaderName::from_static("front-end-https"),
-    HeaderName::from_static("x-forwarded-host"),
-    HeaderName::from_static("x-forwarded-path"),
-    HeaderName::from_static("x-forwarded-port"),
-    HeaderName::from_static("x-forwarded-prefix"),
-    HeaderName::from_static("x-forwarded-scheme"),
-    HeaderName::from_static("x-forwarded-server"),
-    HeaderName::from_static("x-forwarded-ssl"),
-    HeaderName::from_static("x-host"),
-    HeaderName::from_static("x-http-host-override"),
-    HeaderName::from_static("x-http-method"),
-    HeaderName::from_static("x-http-method-override"),
-    HeaderName::from_static("x-method-override"),
-    HeaderName::from_static("x-original-host"),
-    HeaderName::from_static("x-original-url"),
-    HeaderName::from_static("x-rewrite-url"),
-    HeaderName::from_static("x-url-scheme"),
+pub const OVERRIDES: [&str; 18] = [
+    "forwarded",
+    "front-end-https",
+    "x-forwarded-host",
+    "x-forwarded-path",
+    "x-forwarded-port",
+    "x-forwarded-prefix",
+    "x-forwarded-scheme",
+    "x-forwarded-server",
+    "x-forwarded-ssl",
+    "x-host",
+    "x-http-host-override",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-host",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-url-scheme",
 ];
 
 /// The part of a key that names the resource: what a purge by URL names, whoever asks.

@@ -14,6 +14,7 @@ mod disk;
 mod entry;
 mod error;
 mod fetch;
+mod fields;
 mod flight;
 mod freshness;
 #[cfg(feature = "fuzzing")]

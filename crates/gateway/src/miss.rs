@@ -114,7 +114,6 @@ impl Miss {
 }
 
 /// How a miss ends.
-#[expect(clippy::large_enum_variant, reason = "one is made a miss, and moved once")]
 enum End {
     /// With the answer to another request.
     Shared(Arc<Entry>),

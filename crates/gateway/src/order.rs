@@ -5,6 +5,7 @@
 //! What is fetched to be stored carries of target, host and headers by which those are overridden
 //! what its key tells apart, and no more.
 
+use std::io::Write as _;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,16 +13,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use chassis::http::Head;
 use exchange::Decision;
-use http::header::{self, HeaderName, HeaderValue};
-use http::{HeaderMap, Method};
-use http_body_util::Full;
+use http::Method;
 
 use crate::accept::Accepted;
 use crate::cache::{Entry, KeyBytes, append_selecting};
 use crate::compress::tags;
 use crate::demand::Demand;
-use crate::entry::{connection_options, is_hop_by_hop};
+use crate::entry::{is_connection_option, is_hop_by_hop};
 use crate::error::Refusal;
+use crate::fields::FieldLines;
 use crate::freshness::Asked;
 use crate::interim::News;
 use crate::key;
@@ -32,18 +32,15 @@ use crate::upstream::{Request, Upstream};
 use crate::user::UserSource;
 
 /// Fields by which a client asks for less than the whole answer.
-const CONDITIONS: [HeaderName; 6] = [
-    header::IF_NONE_MATCH,
-    header::IF_MODIFIED_SINCE,
-    header::IF_MATCH,
-    header::IF_UNMODIFIED_SINCE,
-    header::IF_RANGE,
-    header::RANGE,
-];
+const CONDITIONS: [&str; 6] =
+    ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
+
+/// Bytes for what is said besides the client's fields.
+const ROOM_FOR_OWN: usize = 320;
 
 /// Whether a request asks for a part, or for nothing where it has the answer already.
 pub fn asks_for_less(head: &Head<'_>) -> bool {
-    CONDITIONS.iter().any(|name| head.get(name.as_str()).is_some())
+    CONDITIONS.iter().any(|name| head.get(name).is_some())
 }
 
 /// A fetch to be made.
@@ -72,8 +69,8 @@ pub struct Order {
     method: Method,
     target: String,
     /// The request's fields as the client sent them.
-    client: HeaderMap,
-    host: HeaderValue,
+    client: FieldLines,
+    host: Box<str>,
     peer: IpAddr,
     user: Option<Vec<u8>>,
     body: Bytes,
@@ -90,20 +87,16 @@ impl Order {
         trace: &Trace,
         body: Bytes,
     ) -> Result<Self, Refusal> {
-        let wrong = |what: &str| Refusal::Body(400, format!("the request's {what} is malformed"));
-        let mut client = HeaderMap::new();
-        let mut host = HeaderValue::from_static("");
+        let wrong = |_| Refusal::Body(400, "the request's method is malformed".to_owned());
+        let mut client = FieldLines::default();
+        let mut host = "";
         let mut news = News::default();
         // A model reads no fields: copying them would be a third of what its question costs.
         if matches!(route.targets[trace.arm].1, Target::Upstream(_)) {
             news = News::of_upstream();
-            client.reserve(16);
-            host = HeaderValue::from_str(head.host()).map_err(|_| wrong("host"))?;
-            for (name, value) in head.fields() {
-                let name = HeaderName::from_bytes(name.as_bytes());
-                let value = HeaderValue::from_bytes(value).map_err(|_| wrong("field value"))?;
-                client.append(name.map_err(|_| wrong("field name"))?, value);
-            }
+            host = head.host();
+            client = FieldLines::with_capacity(16, 512);
+            head.fields().for_each(|(name, value)| client.append(name, value));
         }
         let own = trace.decision == Decision::Personalised || route.personalise.is_none();
         let target = match key::user_field(route) {
@@ -122,10 +115,10 @@ impl Order {
             id: trace.id,
             news,
             accepted: Accepted::of(head),
-            method: Method::from_bytes(head.method().as_bytes()).map_err(|_| wrong("method"))?,
+            method: Method::from_bytes(head.method().as_bytes()).map_err(wrong)?,
             target,
             client,
-            host,
+            host: host.into(),
             peer: head.peer().ip().to_canonical(),
             user: trace.user().filter(|_| personalised).map(<[u8]>::to_vec),
             body,
@@ -159,10 +152,7 @@ impl Order {
                 self.client.remove(name);
             }
         }
-        let host = key::canonical_host(self.host.to_str().unwrap_or_default());
-        if let Ok(host) = HeaderValue::from_str(&host.to_ascii_lowercase()) {
-            self.host = host;
-        }
+        self.host = key::canonical_host(&self.host).to_ascii_lowercase().into();
         if let Some(rules) = rules {
             let own = self.user.is_some();
             self.target = key::forwarded(route, &self.target, own);
@@ -193,7 +183,7 @@ impl Order {
         let hidden = self.user.is_some() || self.hides_user(route);
         let unkeyed = match &route.rules {
             Some(rules) => rules.has_unkeyed_cookies(&self.client),
-            None => self.client.contains_key(header::COOKIE),
+            None => self.client.has("cookie"),
         };
         !hidden && unkeyed
     }
@@ -206,7 +196,7 @@ impl Order {
 
     /// What storing must know of the request.
     pub fn asked(&self, route: &Route, delay: Duration) -> Asked {
-        let sent = self.client.contains_key(header::AUTHORIZATION);
+        let sent = self.client.has("authorization");
         let matters = matches!(route.targets[self.arm].1, Target::Upstream(_));
         Asked {
             authorised: sent && matters && !self.hides_user(route),
@@ -225,7 +215,7 @@ impl Order {
         let by_rule = route.rules.as_ref().is_some_and(|rules| rules.determines(name))
             && (name != "cookie" || self.user.is_none());
         let by_coding = name == "accept-encoding" && route.compress.is_some();
-        of_user || by_rule || by_coding || key::OVERRIDES.iter().any(|header| header == name)
+        of_user || by_rule || by_coding || key::OVERRIDES.contains(&name)
     }
 
     /// Whether only the head of the answer is asked for.
@@ -235,13 +225,7 @@ impl Order {
 
     /// Appends the value of a request field as the cache compares it.
     pub fn append_selecting(&self, name: &str, key: &mut KeyBytes) {
-        let lines = self.client.get_all(name).iter().map(HeaderValue::as_bytes);
-        append_selecting(name, lines, key);
-    }
-
-    /// Whether a repeated request changes nothing (RFC 9110 §9.2.2).
-    pub fn is_idempotent(&self) -> bool {
-        self.method.is_idempotent()
+        append_selecting(name, self.client.all(name), key);
     }
 
     /// The question to a model.
@@ -263,48 +247,53 @@ impl Order {
         }
     }
 
-    /// The request to an upstream.
-    ///
-    /// # Errors
-    /// When the target is none that HTTP knows.
-    pub fn request(&self, route: &Route, upstream: &Upstream) -> Result<Request, Refusal> {
-        let mut headers = self.client.clone();
-        for option in connection_options(&self.client) {
-            headers.remove(option.as_str());
-        }
-        let hops: Vec<HeaderName> = headers.keys().filter(|n| is_hop_by_hop(n)).cloned().collect();
-        for name in hops.iter().chain([&header::EXPECT, &header::CONTENT_LENGTH]) {
-            headers.remove(name);
-        }
-        if self.hides_user(route) {
-            self.hide_user(&mut headers, route);
+    /// The request to an upstream; `offer` names the protocols that it offers to change to.
+    pub fn request(&self, route: &Route, upstream: &Upstream, offer: Option<&[u8]>) -> Request {
+        let host = upstream.host.as_deref().unwrap_or(&self.host);
+        let room = self.target.len() + self.client.bytes() + ROOM_FOR_OWN;
+        let mut request = Request::begin(self.method.clone(), &self.target, host, room);
+        let restored = self.restored(route);
+        let client = restored.as_ref().unwrap_or(&self.client);
+        let has_options = client.has("connection");
+        for (name, line) in client.whole_lines() {
+            let is_of_connection =
+                is_hop_by_hop(name) || has_options && is_connection_option(client, name);
+            if !is_of_connection && self.goes_on(name, route) {
+                request.line(line);
+            }
         }
         if self.is_for_storing() {
-            CONDITIONS.iter().for_each(|name| {
-                headers.remove(name);
-            });
-            self.ask_for_changes(&mut headers);
+            self.ask_for_changes(&mut request);
             // What is encoded here is fetched once for all, as it is.
             let encodings =
                 if route.compress.is_some() { "identity" } else { self.accepted.class() };
-            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(encodings));
-        } else if route.compress.is_some() {
-            tags::restore(&mut headers);
+            request.field("accept-encoding", encodings.as_bytes());
         }
-        let host = upstream.host.as_deref().and_then(|host| HeaderValue::from_str(host).ok());
-        headers.insert(header::HOST, host.unwrap_or_else(|| self.host.clone()));
-        self.say_for_whom(&mut headers);
-        let body = Full::new(self.body.clone());
-        let mut request = http::Request::new(body);
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.target.parse().map_err(|_| {
-            Refusal::Body(
-                400,
-                "the request target holds characters that no URL may hold".to_owned(),
-            )
-        })?;
-        *request.headers_mut() = headers;
-        Ok(request)
+        self.say_for_whom(&mut request);
+        if let Some(protocols) = offer {
+            request.offer(protocols);
+        }
+        request.end(self.body.clone())
+    }
+
+    /// Whether a field of the client's goes on as it is.
+    fn goes_on(&self, name: &[u8], route: &Route) -> bool {
+        let is_for_storing = self.is_for_storing();
+        let is_condition = || CONDITIONS.iter().any(|condition| condition.as_bytes() == name);
+        let is_replaced =
+            is_our_own(name) || is_for_storing && (name == b"accept-encoding" || is_condition());
+        let is_hidden = self.hides_user(route) && is_of_user(name, route);
+        !is_replaced && !is_hidden
+    }
+
+    /// The client's fields with the origin's own tags in its conditions, where they may hold ours.
+    fn restored(&self, route: &Route) -> Option<FieldLines> {
+        if self.is_for_storing() || route.compress.is_none() {
+            return None;
+        }
+        let mut restored = self.client.clone();
+        tags::restore(&mut restored);
+        Some(restored)
     }
 
     /// Whether what is fetched is for everybody although the route knows users.
@@ -312,43 +301,54 @@ impl Order {
         route.personalise.is_some() && self.user.is_none() && self.is_for_storing()
     }
 
-    fn hide_user(&self, headers: &mut HeaderMap, route: &Route) {
-        headers.remove(header::AUTHORIZATION);
-        if route.rules.is_none() {
-            // Otherwise what is left of them is part of the key.
-            headers.remove(header::COOKIE);
-        }
-        if let Some(UserSource::Header(name)) = route.personalise.as_ref().map(|p| &p.user) {
-            headers.remove(name.as_ref());
-        }
-    }
-
     /// Asks only whether the stale entry still stands, when it can be told (RFC 9111 §4.3.1).
-    fn ask_for_changes(&self, headers: &mut HeaderMap) {
+    fn ask_for_changes(&self, request: &mut Request) {
         let Some(stale) = &self.stale else { return };
-        let value = |text: &Option<Box<[u8]>>| HeaderValue::from_bytes(text.as_deref()?).ok();
-        if let Some(etag) = value(&stale.etag) {
-            headers.insert(header::IF_NONE_MATCH, etag);
+        if let Some(etag) = &stale.etag {
+            request.field("if-none-match", etag);
         }
-        if let Some(modified) = value(&stale.last_modified) {
-            headers.insert(header::IF_MODIFIED_SINCE, modified);
+        if let Some(modified) = &stale.last_modified {
+            request.field("if-modified-since", modified);
         }
     }
 
-    fn say_for_whom(&self, headers: &mut HeaderMap) {
-        let before = headers.get("x-forwarded-for").and_then(|value| value.to_str().ok());
-        let list = match before {
-            Some(before) => format!("{before}, {}", self.peer),
-            None => self.peer.to_string(),
-        };
-        let mut set = |name: &'static str, value: &str| {
-            if let Ok(value) = HeaderValue::from_str(value) {
-                headers.insert(name, value);
-            }
-        };
-        set("x-forwarded-for", &list);
-        set("x-forwarded-proto", "http");
-        set("x-request-id", &format!("{:032x}", self.id));
-        set("tidegate-decision", self.decision.name());
+    fn say_for_whom(&self, request: &mut Request) {
+        let out = request.head_bytes();
+        out.extend_from_slice(b"x-forwarded-for: ");
+        for before in self.client.all("x-forwarded-for") {
+            out.extend_from_slice(before);
+            out.extend_from_slice(b", ");
+        }
+        // Writing to a vector cannot fail.
+        let _ = write!(out, "{}", self.peer);
+        out.extend_from_slice(b"\r\nx-forwarded-proto: http\r\nx-request-id: ");
+        let digit = |place: u32| b"0123456789abcdef"[(self.id >> (place * 4)) as usize & 15];
+        out.extend((0..32).rev().map(digit));
+        out.extend_from_slice(b"\r\ntidegate-decision: ");
+        out.extend_from_slice(self.decision.name().as_bytes());
+        out.extend_from_slice(b"\r\n");
     }
+}
+
+/// Whether a field tells who asks, on a route that knows users.
+fn is_of_user(name: &[u8], route: &Route) -> bool {
+    let source = route.personalise.as_ref().map(|p| &p.user);
+    // Where there are rules, what is left of the cookies is part of the key.
+    name == b"authorization"
+        || (name == b"cookie" && route.rules.is_none())
+        || matches!(source, Some(UserSource::Header(user)) if user.as_bytes() == name)
+}
+
+/// Whether a field is written anew for the upstream, whatever the client says.
+fn is_our_own(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"content-length"
+            | b"expect"
+            | b"host"
+            | b"tidegate-decision"
+            | b"x-forwarded-for"
+            | b"x-forwarded-proto"
+            | b"x-request-id"
+    )
 }

@@ -295,7 +295,7 @@ pub fn deliver(
             let status = Status::Forward { why, stored: false, collapsed: false };
             respond::fetched(reply, own.status, &own.headers, status);
             let is_ours = !matches!(route.targets[trace.arm].1, Target::Upstream(_));
-            if is_ours && !own.headers.contains_key(http::header::CACHE_CONTROL) {
+            if is_ours && !own.headers.has("cache-control") {
                 reply.field("cache-control", b"private, no-store");
             }
             reply.payload(own.payload);

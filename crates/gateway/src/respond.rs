@@ -9,13 +9,13 @@ use std::time::{Instant, SystemTime};
 use bytes::Bytes;
 use chassis::http::{Head, Payload, Reply};
 use exchange::{Decision, Phase};
-use http::HeaderMap;
 
 use crate::accept::{Accepted, Coding};
 use crate::cache::Entry;
 use crate::compress::{shapes, tags};
 use crate::entry;
 use crate::error::Refusal;
+use crate::fields::FieldLines;
 use crate::http_date;
 use crate::plan::{Cors, Route, ServerTiming};
 use crate::range::{self, Part};
@@ -111,26 +111,26 @@ fn body(entry: &Entry, decision: Decision) -> Payload {
 }
 
 /// Begins an answer that was fetched for this request alone; its payload is the caller's.
-pub fn fetched(reply: &mut Reply, status: u16, headers: &HeaderMap, cache: Status) {
+pub fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cache: Status) {
     reply.begin(status);
-    let dated = headers.contains_key(http::header::DATE);
-    reply.block(&entry::render(headers), dated);
-    if let Some(age) = headers.get(http::header::AGE) {
-        reply.field("age", age.as_bytes());
+    entry::render(headers, reply.head_bytes());
+    reply.block(b"", headers.has("date"));
+    if let Some(age) = headers.get("age") {
+        reply.field("age", age);
     }
     cache_status(reply.head_bytes(), cache, None);
 }
 
 /// Begins the answer that the upstream has changed the protocol.
-pub fn switched(reply: &mut Reply, headers: &HeaderMap) {
+pub fn switched(reply: &mut Reply, headers: &FieldLines) {
     fetched(
         reply,
         101,
         headers,
         Status::Forward { why: "bypass", stored: false, collapsed: false },
     );
-    for protocol in headers.get_all(http::header::UPGRADE) {
-        reply.field("upgrade", protocol.as_bytes());
+    for protocol in headers.all("upgrade") {
+        reply.field("upgrade", protocol);
     }
 }
 

@@ -6,14 +6,10 @@
 
 use std::borrow::Borrow;
 
-use http::HeaderMap;
-use http::header::HeaderName;
+use crate::fields::FieldLines;
 
 /// The fields that name tags, with the byte between two of them.
-const FIELDS: [(HeaderName, u8); 2] = [
-    (HeaderName::from_static("surrogate-key"), b' '),
-    (HeaderName::from_static("cache-tag"), b','),
-];
+const FIELDS: [(&str, u8); 2] = [("surrogate-key", b' '), ("cache-tag", b',')];
 
 /// Bytes that one tag of one answer costs: the answer's own note, and its place in the index.
 pub const TAG_BYTES: u64 = 72;
@@ -24,11 +20,11 @@ pub struct Tags(Box<[u64]>);
 
 impl Tags {
     /// Reads the tags of an answer.
-    pub fn of(headers: &HeaderMap) -> Self {
+    pub fn of(headers: &FieldLines) -> Self {
         let mut found: Vec<u64> = Vec::new();
         for (field, between) in &FIELDS {
-            for line in headers.get_all(field) {
-                let names = line.as_bytes().split(|b| b == between).map(<[u8]>::trim_ascii);
+            for line in headers.all(field) {
+                let names = line.split(|b| b == between).map(<[u8]>::trim_ascii);
                 found.extend(names.filter(|name| !name.is_empty()).map(fingerprint));
             }
         }
@@ -38,7 +34,7 @@ impl Tags {
     }
 
     /// Removes the fields that name tags: they are between origin and cache.
-    pub fn strip(headers: &mut HeaderMap) {
+    pub fn strip(headers: &mut FieldLines) {
         for (field, _) in &FIELDS {
             headers.remove(field);
         }

@@ -7,6 +7,7 @@ mod collecting;
 mod compression;
 mod compression_passing;
 mod configuration;
+mod connections;
 mod credentials;
 mod decisions;
 mod demands;

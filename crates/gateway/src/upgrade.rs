@@ -12,7 +12,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use chassis::http::{BodyLength, Head, Payload, Reply};
 use exchange::{CacheResult, Phase};
-use http::header::{CONNECTION, HeaderValue, UPGRADE};
 
 use crate::error::Refusal;
 use crate::fetch;
@@ -34,7 +33,7 @@ pub struct Upgrade {
 }
 
 /// The offer that goes on to the upstream; `None` when the request makes none that may.
-pub fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<(&'r Upgrade, HeaderValue)> {
+pub fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<(&'r Upgrade, Vec<u8>)> {
     let upgrade = route.upgrade.as_ref()?;
     if head.method() != "GET" || head.body_length() != BodyLength::None {
         return None;
@@ -44,8 +43,7 @@ pub fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<(&'r Upgrade, Head
         upgrade.protocols.iter().any(|own| own.as_bytes().eq_ignore_ascii_case(name))
     };
     let offers: Vec<&[u8]> = head.upgrades().filter(may_pass).collect();
-    let offers = HeaderValue::from_bytes(&offers.join(&b", "[..])).ok()?;
-    (!offers.is_empty()).then_some((upgrade, offers))
+    (!offers.is_empty()).then(|| (upgrade, offers.join(&b", "[..])))
 }
 
 /// Makes the offer to the upstream, and a tunnel when it takes it.
@@ -55,7 +53,7 @@ pub fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<(&'r Upgrade, Head
 pub async fn pass(
     edge: &Rc<Edge>,
     route: &Route,
-    (upgrade, offer): (&Upgrade, HeaderValue),
+    (upgrade, offer): (&Upgrade, Vec<u8>),
     head: &Head<'_>,
     (reply, trace): (&mut Reply, &mut Trace),
 ) -> Result<(), Refusal> {
@@ -65,12 +63,9 @@ pub async fn pass(
     let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
     trace.cache = CacheResult::Pass;
     let order = Order::new(head, route, trace, Bytes::new())?;
-    let mut request = order.request(route, pool.upstream())?;
-    request.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
-    request.headers_mut().insert(UPGRADE, offer);
-    order.news.listen(&mut request);
+    let request = order.request(route, pool.upstream(), Some(&offer));
     edge.gateway.metrics.fetches.add(1);
-    let switched = order.news.bounded(pool.switch(request, &order.key));
+    let switched = pool.switch(&request, &order.key, &order.news);
     let switched = order.news.passed_on(reply, switched).await;
     trace.mark(Phase::Fetch);
     match switched.map_err(|error| fetch::failed(edge, error))? {

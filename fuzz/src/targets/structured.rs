@@ -1,8 +1,8 @@
 //! Structured fields (RFC 9651), as `CDN-Cache-Control` is read: rendering and reading again
 //! changes nothing, and a field that does not parse does not exist (RFC 9213 §2.1).
 
-use gateway::fuzzing::Directives;
-use http::{HeaderMap, HeaderValue};
+use gateway::fuzzing::{Directives, FieldLines};
+use http::HeaderValue;
 use sfv::{Dictionary, FieldType, Item, List, Parser};
 
 pub const TOKENS: &[&str] = &[
@@ -37,13 +37,10 @@ pub fn run(input: &[u8]) {
         assert_eq!(Parser::new(&text).parse::<Item>().ok(), Some(item), "an item: `{text}`");
     }
     let Ok(value) = HeaderValue::from_bytes(input) else { return };
-    let plain = HeaderMap::from_iter([(
-        http::header::CACHE_CONTROL,
-        HeaderValue::from_static("max-age=7, stale-if-error=9"),
-    )]);
+    let plain = FieldLines::from_iter([("cache-control", "max-age=7, stale-if-error=9")]);
     let with = |value: HeaderValue| {
         let mut fields = plain.clone();
-        fields.insert("cdn-cache-control", value);
+        fields.insert("cdn-cache-control", value.as_bytes());
         Directives::of(&fields)
     };
     let read = with(value);

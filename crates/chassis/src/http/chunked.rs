@@ -21,32 +21,45 @@ enum State {
 
 /// Progress of one call.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// Skip `skip` bytes; then `data` bytes belong to the body.
-    Data { skip: usize, data: usize },
+    Data {
+        /// Bytes to skip.
+        skip: usize,
+        /// Bytes of the body behind them.
+        data: usize,
+    },
     /// Nothing can be said before more bytes arrive; `skip` bytes are done with.
-    More { skip: usize },
+    More {
+        /// Bytes done with.
+        skip: usize,
+    },
     /// The body ended; `skip` bytes were its end.
-    Done { skip: usize },
+    Done {
+        /// Bytes done with.
+        skip: usize,
+    },
     /// Not a chunked body.
     Malformed,
 }
 
 /// Decodes one body.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub struct Decoder {
     state: State,
     /// Bytes of chunk extensions seen.
     extensions: usize,
 }
 
 impl Decoder {
-    pub(super) fn new() -> Self {
+    /// At the start of a body.
+    #[expect(clippy::new_without_default, reason = "a body begins somewhere")]
+    pub fn new() -> Self {
         Self { state: State::Size, extensions: 0 }
     }
 
     /// Looks at the bytes received so far; the caller removes what the step consumed.
-    pub(super) fn step(&mut self, bytes: &[u8]) -> Step {
+    pub fn step(&mut self, bytes: &[u8]) -> Step {
         let mut skip = 0;
         loop {
             let rest = &bytes[skip..];

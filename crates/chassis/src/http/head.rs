@@ -6,6 +6,7 @@
 //! can disagree about where a request ends.
 //! Sources: RFC 9112 §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
 
+use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 
 /// Fields in one head; more are refused with 431.
@@ -269,9 +270,9 @@ pub(super) fn parse(bytes: &[u8], fields: &mut Vec<Field>) -> Result<Option<Line
     if bytes.first() == Some(&b'\n') {
         return Err(BARE_LF);
     }
-    let mut storage = [httparse::EMPTY_HEADER; FIELDS_MAX];
-    let mut request = httparse::Request::new(&mut storage);
-    let length = match request.parse(bytes) {
+    let mut storage = [const { MaybeUninit::uninit() }; FIELDS_MAX];
+    let mut request = httparse::Request::new(&mut []);
+    let length = match request.parse_with_uninit_headers(bytes, &mut storage) {
         Ok(httparse::Status::Complete(length)) => length,
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(httparse::Error::TooManyHeaders) => return Err(Malformed::TooManyFields),

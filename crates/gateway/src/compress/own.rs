@@ -2,9 +2,9 @@
 //!
 //! Invariants: a stream that breaks off breaks off encoded too, never with an end that would make
 //! it look whole; of a body without a known length what has come is brought out whenever the
-//! upstream pauses, so nobody waits for a buffer to fill; a turn of the I/O core encodes no more
-//! than [`TURN_BYTES`]. At most [`STREAMS_MAX`] bodies are encoded at once, because each holds
-//! memory; more pass as they are.
+//! upstream pauses or breaks off, so nobody waits for a buffer to fill; a turn of the I/O core
+//! encodes no more than [`TURN_BYTES`]. At most [`STREAMS_MAX`] bodies are encoded at once, because
+//! each holds memory; more pass as they are.
 
 use std::io;
 use std::sync::Arc;
@@ -14,13 +14,12 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use chassis::http::{Head, Payload, Source};
 use exchange::Decision;
-use http::HeaderMap;
-use http::header::{self, HeaderValue};
 
 use super::encode::{self, Encoder};
 use super::{add_vary, is_forged, tags, wanted};
 use crate::accept::Coding;
 use crate::fetch::Own;
+use crate::fields::FieldLines;
 use crate::gateway::Gateway;
 use crate::plan::Route;
 
@@ -104,26 +103,28 @@ fn encode(payload: Payload, gateway: &Arc<Gateway>, coding: Coding) -> (Payload,
 }
 
 /// Says in an answer's fields that its body is encoded.
-fn tell(headers: &mut HeaderMap, coding: Coding) {
-    headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
-    headers.remove(header::ACCEPT_RANGES);
-    if let Some(tag) = headers.remove(header::ETAG) {
-        retag(headers, tag.as_bytes(), coding);
+fn tell(headers: &mut FieldLines, coding: Coding) {
+    headers.insert("content-encoding", coding.name().as_bytes());
+    headers.remove("accept-ranges");
+    if let Some(tag) = headers.get("etag").map(<[u8]>::to_vec) {
+        headers.remove("etag");
+        retag(headers, &tag, coding);
     }
 }
 
-fn retag(headers: &mut HeaderMap, tag: &[u8], coding: Coding) {
-    let tag = tags::encoded(tag, coding).and_then(|tag| HeaderValue::from_bytes(&tag).ok());
-    tag.into_iter().for_each(|tag| drop(headers.insert(header::ETAG, tag)));
+fn retag(headers: &mut FieldLines, tag: &[u8], coding: Coding) {
+    if let Some(tag) = tags::encoded(tag, coding) {
+        headers.insert("etag", &tag);
+    }
 }
 
 /// Gives a 304 the tag by which the client holds the answer, when that was made here.
-fn name_as_asked(headers: &mut HeaderMap, head: &Head<'_>) {
-    let Some(ours) = headers.get(header::ETAG).cloned() else { return };
+fn name_as_asked(headers: &mut FieldLines, head: &Head<'_>) {
+    let Some(ours) = headers.get("etag").map(<[u8]>::to_vec) else { return };
     let mut tags = head.all("if-none-match").flat_map(|line| line.split(|b| *b == b','));
-    let held = tags.find_map(|tag| tags::held(tag.trim_ascii(), ours.as_bytes())?);
+    let held = tags.find_map(|tag| tags::held(tag.trim_ascii(), &ours)?);
     if let Some(coding) = held {
-        retag(headers, ours.as_bytes(), coding);
+        retag(headers, &ours, coding);
         add_vary(headers);
     }
 }
@@ -166,6 +167,7 @@ impl Begun {
                 encoder: Some(encoder),
                 source,
                 left: Bytes::new(),
+                broken: None,
                 fed: 0,
                 is_flushed: true,
                 flushes,
@@ -182,6 +184,8 @@ struct Encoded {
     source: Box<dyn Source>,
     /// What is left of the piece at hand.
     left: Bytes,
+    /// Why the body broke off, to be told when what had come is out.
+    broken: Option<io::Error>,
     /// Bytes encoded in this turn.
     fed: usize,
     is_flushed: bool,
@@ -218,9 +222,17 @@ impl Source for Encoded {
 }
 
 impl Encoded {
-    /// Reads the next piece; brings out what is left at the end, and at a pause.
+    /// Reads the next piece; brings out what is left at the end, at a pause and before a break.
     fn read(&mut self, cx: &mut Context<'_>) -> Piece {
+        if let Some(error) = self.broken.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
         match self.source.poll_piece(cx) {
+            Poll::Ready(Some(Err(error))) if self.flushes && !self.is_flushed => {
+                self.is_flushed = true;
+                self.broken = Some(error);
+                self.bring(Encoder::flush)
+            }
             Poll::Ready(Some(Ok(piece))) => {
                 self.left = piece;
                 Poll::Ready(Some(Ok(Bytes::new())))

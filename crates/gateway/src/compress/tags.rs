@@ -4,9 +4,8 @@
 //! codings must not share a tag a cache could take one for the other by (RFC 9110 §8.8.3.3). The
 //! origin is asked by its own tags alone: what was added here is taken off again.
 
-use http::header::{self, HeaderMap, HeaderValue};
-
 use crate::accept::Coding;
+use crate::fields::FieldLines;
 
 /// What stands before the coding's name; no origin is known to end its tags like this.
 const MARK: &[u8] = b"~tg-";
@@ -46,17 +45,16 @@ pub fn held(tag: &[u8], ours: &[u8]) -> Option<Option<Coding>> {
 ///
 /// `If-Match` compares strongly, so a mark of weakness that was added here must go; `If-Range` is
 /// left alone, for an encoded answer is no part of the bytes as they are.
-pub fn restore(headers: &mut HeaderMap) {
-    for (name, strong) in [(header::IF_MATCH, true), (header::IF_NONE_MATCH, false)] {
-        let lines: Vec<HeaderValue> = headers.get_all(&name).iter().cloned().collect();
-        let is_marked = |line: &HeaderValue| memchr::memmem::find(line.as_bytes(), MARK).is_some();
+pub fn restore(headers: &mut FieldLines) {
+    for (name, strong) in [("if-match", true), ("if-none-match", false)] {
+        let lines: Vec<Vec<u8>> = headers.all(name).map(<[u8]>::to_vec).collect();
+        let is_marked = |line: &Vec<u8>| memchr::memmem::find(line, MARK).is_some();
         if !lines.iter().any(is_marked) {
             continue;
         }
-        headers.remove(&name);
+        headers.remove(name);
         for line in lines {
-            let restored = restored(line.as_bytes(), strong);
-            headers.append(&name, HeaderValue::from_bytes(&restored).unwrap_or(line));
+            headers.append(name, &restored(&line, strong));
         }
     }
 }

@@ -5,17 +5,17 @@
 //! takes the place of `Cache-Control` and `Expires` when it parses (RFC 9213 §2.1, §2.2); so does
 //! `Surrogate-Control`, its forerunner (Edge Architecture Specification, W3C note, 2001).
 
-use http::HeaderMap;
-use http::header::{self, HeaderName};
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
+
+use crate::fields::FieldLines;
 
 /// A lifetime longer than this says no more than this (RFC 9111 §1.2.2 names 2^31 seconds).
 pub const SECONDS_MAX: u64 = 1 << 31;
 
 /// The field meant for shared caches alone (RFC 9213 §3.1).
-pub const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static("cdn-cache-control");
+pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
 
-const SURROGATE_CONTROL: HeaderName = HeaderName::from_static("surrogate-control");
+const SURROGATE_CONTROL: &str = "surrogate-control";
 
 /// The directives of a response (RFC 9111 §5.2.2, RFC 5861).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,11 +46,11 @@ pub struct Directives {
 
 impl Directives {
     /// Returns what holds for this cache: the most targeted field.
-    pub fn of(headers: &HeaderMap) -> Self {
+    pub fn of(headers: &FieldLines) -> Self {
         Self::targeted(headers).or_else(|| Self::surrogate(headers)).unwrap_or_else(|| {
             let mut found = Self::default();
-            for line in headers.get_all(header::CACHE_CONTROL) {
-                each_directive(line.as_bytes(), |name, value| {
+            for line in headers.all("cache-control") {
+                each_directive(line, |name, value| {
                     found.read(name, value.map(|text| seconds(text).unwrap_or(0)));
                 });
             }
@@ -59,11 +59,11 @@ impl Directives {
     }
 
     /// Reads `CDN-Cache-Control`; one that is empty or malformed does not exist.
-    fn targeted(headers: &HeaderMap) -> Option<Self> {
-        let mut lines = headers.get_all(CDN_CACHE_CONTROL).iter().peekable();
+    fn targeted(headers: &FieldLines) -> Option<Self> {
+        let mut lines = headers.all(CDN_CACHE_CONTROL).peekable();
         lines.peek()?;
         // Several lines are one list (RFC 9110 §5.2).
-        let joined = lines.map(http::HeaderValue::as_bytes).collect::<Vec<_>>().join(&b", "[..]);
+        let joined = lines.collect::<Vec<_>>().join(&b", "[..]);
         let members: Dictionary = Parser::new(&joined).parse().ok()?;
         if members.is_empty() {
             return None;
@@ -85,11 +85,11 @@ impl Directives {
     }
 
     /// Reads `Surrogate-Control`; nothing when no directive in it is for this cache.
-    fn surrogate(headers: &HeaderMap) -> Option<Self> {
+    fn surrogate(headers: &FieldLines) -> Option<Self> {
         let mut found = Self { targeted: true, ..Self::default() };
         let nothing = found;
-        for line in headers.get_all(SURROGATE_CONTROL) {
-            each_directive(line.as_bytes(), |name, value| {
+        for line in headers.all(SURROGATE_CONTROL) {
+            each_directive(line, |name, value| {
                 // A parameter names the cache that a directive is for.
                 let mut parts = value.unwrap_or(name).split(|b| *b == b';');
                 let first = parts.next().unwrap_or_default();

@@ -2,18 +2,11 @@
 
 use std::time::Duration;
 
-use http::HeaderMap;
-use http::header::{HeaderName, HeaderValue};
-
 use super::{Asked, Lifetime, Policy, lifetime};
+use crate::fields::FieldLines;
 
-fn headers(fields: &[(&str, &str)]) -> HeaderMap {
-    let mut map = HeaderMap::new();
-    for (name, value) in fields {
-        let name: HeaderName = name.parse().unwrap();
-        map.append(name, HeaderValue::from_str(value).unwrap());
-    }
-    map
+fn headers(fields: &[(&str, &str)]) -> FieldLines {
+    fields.iter().copied().collect()
 }
 
 fn fresh(status: u16, fields: &[(&str, &str)], policy: Policy) -> Option<u64> {

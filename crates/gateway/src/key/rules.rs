@@ -6,10 +6,11 @@
 
 use std::borrow::Cow;
 
-use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::header::HeaderName;
 use smallvec::SmallVec;
 
 use crate::cache::KeyBytes;
+use crate::fields::FieldLines;
 
 /// A route's rules.
 #[derive(Debug, Default)]
@@ -91,9 +92,9 @@ impl Lines for chassis::http::Head<'_> {
     }
 }
 
-impl Lines for HeaderMap {
+impl Lines for FieldLines {
     fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
-        self.get_all(name).iter().map(HeaderValue::as_bytes)
+        self.all(name)
     }
 }
 
@@ -162,21 +163,21 @@ impl Rules {
 
     /// Leaves of the client's fields what the key tells apart; `own` when the answer is to be the
     /// user's own, who is then known by cookies that no rule names.
-    pub fn rewrite(&self, client: &mut HeaderMap, own: bool, hides_cookies: bool) {
+    pub fn rewrite(&self, client: &mut FieldLines, own: bool, hides_cookies: bool) {
         if self.edits_cookies() || hides_cookies || (!own && self.names_cookies()) {
             let mut text = KeyBytes::new();
             self.append_cookies(client, own, hides_cookies, &mut text);
-            set(client, header::COOKIE, &text);
+            set(client, "cookie", &text);
         }
         for name in &self.headers {
             let mut text = KeyBytes::new();
             append_list(client.lines(name.as_str()), &mut text);
-            set(client, name.clone(), &text);
+            set(client, name.as_str(), &text);
         }
         for segment in &self.segments {
             if let Source::Header(name) = &segment.source {
                 let value = segment.value(client).into_owned();
-                set(client, name.clone(), value.as_bytes());
+                set(client, name.as_str(), value.as_bytes());
             }
         }
     }
@@ -199,8 +200,8 @@ impl Rules {
     }
 
     /// Whether a header is part of the key.
-    pub fn names_header(&self, name: &HeaderName) -> bool {
-        self.determines(name.as_str())
+    pub fn names_header(&self, name: &str) -> bool {
+        self.determines(name)
     }
 
     /// Whether no cookie goes on that is not part of the key.
@@ -215,7 +216,7 @@ impl Rules {
     }
 
     /// Whether cookies go on that are not part of the key; `client` has been rewritten.
-    pub fn has_unkeyed_cookies(&self, client: &HeaderMap) -> bool {
+    pub fn has_unkeyed_cookies(&self, client: &FieldLines) -> bool {
         let in_segment = |name: &[u8]| self.segment_of_cookie(name).is_some();
         !self.names_cookies() && pairs(client).any(|pair| !in_segment(name_of(pair)))
     }
@@ -339,10 +340,10 @@ fn value_of(pair: &[u8]) -> &[u8] {
 }
 
 /// Sets a field to this value, or removes it when that is empty.
-fn set(headers: &mut HeaderMap, name: HeaderName, value: &[u8]) {
-    match HeaderValue::from_bytes(value) {
-        Ok(value) if !value.is_empty() => drop(headers.insert(name, value)),
-        _ => drop(headers.remove(name)),
+fn set(fields: &mut FieldLines, name: &str, value: &[u8]) {
+    match value.is_empty() {
+        true => fields.remove(name),
+        false => fields.insert(name, value),
     }
 }
 

@@ -76,6 +76,7 @@ impl Check<'_, '_> {
             connect_timeout: self.span("connect_timeout", config.connect_timeout, 2_000),
             answer_timeout: self.span("answer_timeout", config.answer_timeout, 10_000),
             piece_timeout: self.span("piece_timeout", config.piece_timeout, 10_000),
+            idle_timeout: self.span("idle_timeout", config.idle_timeout, 60_000),
             connections_max: config.connections_max.unwrap_or(1024),
             retry: config.retry.map(|retry| self.retry(retry)),
             health,

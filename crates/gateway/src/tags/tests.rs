@@ -1,15 +1,10 @@
 //! Claims about reading tags.
 
-use http::HeaderMap;
-use http::header::{HeaderName, HeaderValue};
-
 use super::{Tags, fingerprint};
+use crate::fields::FieldLines;
 
-fn tags(fields: &[(&'static str, &'static str)]) -> Tags {
-    let mut headers = HeaderMap::new();
-    for (name, value) in fields {
-        headers.append(HeaderName::from_static(name), HeaderValue::from_static(value));
-    }
+fn tags(fields: &[(&str, &str)]) -> Tags {
+    let mut headers: FieldLines = fields.iter().copied().collect();
     let found = Tags::of(&headers);
     Tags::strip(&mut headers);
     assert!(headers.is_empty(), "{headers:?}");

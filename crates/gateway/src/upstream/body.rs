@@ -1,7 +1,8 @@
-//! The body of an upstream's answer, under a time limit between its pieces.
+//! The body of an answer, read as it arrives, under a time limit between its pieces.
 //!
-//! Invariant: the connection goes back to its pool when the body is read to its end, and is closed
-//! when it is not; hyper stops polling at `Content-Length`, so this happens in `Drop`.
+//! Invariants: it ends where its framing says and nowhere else, so what breaks off is an error and
+//! never an end; its connection goes back to the pool when the end is read, and is closed when it
+//! is not. Pieces are windows on the read buffer: nothing is copied. Trailers are discarded.
 
 use std::future::poll_fn;
 use std::io;
@@ -9,33 +10,68 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use chassis::http::Source;
-use hyper::body::{Body, Incoming};
-use tokio::time::{Instant, Sleep, sleep};
+use bytes::{Buf, Bytes, BytesMut};
+use chassis::http::{Decoder, Source, Step};
+use tokio::time::{Sleep, sleep};
 
-use super::Lent;
+use super::framing::Length;
+use super::pool::Lent;
 use crate::error::FetchError;
 
 /// A body that is being read.
 #[derive(Debug)]
 pub struct UpstreamBody {
-    incoming: Incoming,
+    /// None after the end, and when it broke off.
     lent: Option<Lent>,
-    /// Read to its end; hyper tells so afterwards only of bodies with a length.
-    ended: bool,
+    /// Why it broke off.
+    broken: Option<FetchError>,
+    rest: Rest,
+    length: Option<u64>,
+    /// What is left of the request, when the answer came early.
+    unsent: Bytes,
     limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
+/// What is left of a body.
+#[derive(Debug)]
+pub(super) enum Rest {
+    Exact(u64),
+    Chunked(Decoder),
+    UntilClose,
+}
+
+/// What stands in the read buffer.
+pub(super) enum Found {
+    Piece(Bytes),
+    Nothing,
+    End,
+}
+
 impl UpstreamBody {
-    pub(super) fn new(incoming: Incoming, lent: Lent, limit: Duration) -> Self {
-        Self { incoming, lent: Some(lent), ended: false, limit, timer: None }
+    pub(super) fn new(length: Length, lent: Lent, unsent: Bytes, limit: Duration) -> Self {
+        let rest = Rest::of(length);
+        let length = if let Rest::Exact(bytes) = rest { Some(bytes) } else { None };
+        let mut body =
+            Self { lent: Some(lent), broken: None, rest, length, unsent, limit, timer: None };
+        if length == Some(0) {
+            body.end();
+        }
+        body
     }
 
     /// Length as announced, when it is.
     pub fn length(&self) -> Option<u64> {
-        self.incoming.size_hint().exact()
+        self.length
+    }
+
+    /// The whole body, when it has a length and has come already.
+    pub fn take_whole(&mut self) -> Option<Bytes> {
+        let inbox = self.lent.as_mut()?.connection.inbox();
+        let length = usize::try_from(self.length?).ok().filter(|length| *length <= inbox.len())?;
+        let whole = inbox.split_to(length).freeze();
+        self.end();
+        Some(whole)
     }
 
     /// Reads up to `bytes_max` bytes; the pieces read, and whether that is all of it.
@@ -56,53 +92,101 @@ impl UpstreamBody {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
+        let Some(lent) = &mut self.lent else { return Poll::Ready(self.broken.map(Err)) };
         loop {
-            match Pin::new(&mut self.incoming).poll_frame(cx) {
-                Poll::Ready(Some(Ok(frame))) => {
+            match self.rest.find(lent.connection.inbox()) {
+                Ok(Found::Piece(piece)) => {
                     self.timer = None;
-                    if let Ok(piece) = frame.into_data() {
-                        return Poll::Ready(Some(Ok(piece)));
+                    // Who knows the length asks for no more.
+                    if matches!(self.rest, Rest::Exact(0)) {
+                        self.end();
                     }
+                    return Poll::Ready(Some(Ok(piece)));
                 }
-                Poll::Ready(Some(Err(_))) => {
-                    self.forsake();
-                    return Poll::Ready(Some(Err(FetchError::Closed)));
-                }
-                Poll::Ready(None) => {
-                    self.ended = true;
+                Ok(Found::End) => {
+                    self.end();
                     return Poll::Ready(None);
                 }
+                Ok(Found::Nothing) => {}
+                Err(error) => return self.break_off(error),
+            }
+            lent.connection.send_on(cx, &mut self.unsent);
+            match lent.connection.poll_read(cx) {
+                Poll::Ready(Ok(0)) if matches!(self.rest, Rest::UntilClose) => {
+                    self.end();
+                    return Poll::Ready(None);
+                }
+                Poll::Ready(Ok(0) | Err(_)) => return self.break_off(FetchError::Closed),
+                Poll::Ready(Ok(_)) => {}
                 Poll::Pending => break,
             }
         }
         let limit = self.limit;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(limit)));
-        if timer.deadline() <= Instant::now() || timer.as_mut().poll(cx).is_ready() {
-            self.forsake();
-            return Poll::Ready(Some(Err(FetchError::Timeout)));
+        match timer.as_mut().poll(cx) {
+            Poll::Ready(()) => self.break_off(FetchError::Timeout),
+            Poll::Pending => Poll::Pending,
         }
-        Poll::Pending
+    }
+
+    /// Gives the connection back: the whole body is read.
+    fn end(&mut self) {
+        self.timer = None;
+        self.lent.take().into_iter().for_each(Lent::give_back);
     }
 
     /// Gives the connection up: it is in the middle of a body.
-    fn forsake(&mut self) {
-        if let Some(lent) = &mut self.lent {
-            lent.sender = None;
-        }
+    fn break_off<T>(&mut self, error: FetchError) -> Poll<Option<Result<T, FetchError>>> {
+        self.timer = None;
         self.lent = None;
+        self.broken = Some(error);
+        Poll::Ready(Some(Err(error)))
+    }
+}
+
+impl Rest {
+    /// All of it.
+    pub(super) fn of(length: Length) -> Self {
+        match length {
+            Length::Exact(bytes) => Self::Exact(bytes),
+            Length::Chunked => Self::Chunked(Decoder::new()),
+            Length::UntilClose => Self::UntilClose,
+        }
+    }
+
+    /// Takes what belongs to the body out of the bytes received.
+    pub(super) fn find(&mut self, inbox: &mut BytesMut) -> Result<Found, FetchError> {
+        let length = match self {
+            Self::Exact(0) => return Ok(Found::End),
+            Self::Exact(left) => {
+                let length = usize::try_from(*left).unwrap_or(usize::MAX).min(inbox.len());
+                *left -= length as u64;
+                length
+            }
+            Self::UntilClose => inbox.len(),
+            Self::Chunked(decoder) => {
+                let (skip, data) = match decoder.step(inbox) {
+                    Step::Data { skip, data } => (skip, data),
+                    Step::More { skip } => (skip, 0),
+                    Step::Done { skip } => {
+                        inbox.advance(skip);
+                        return Ok(Found::End);
+                    }
+                    Step::Malformed => return Err(FetchError::Malformed),
+                };
+                inbox.advance(skip);
+                data
+            }
+        };
+        match length {
+            0 => Ok(Found::Nothing),
+            length => Ok(Found::Piece(inbox.split_to(length).freeze())),
+        }
     }
 }
 
 impl Source for UpstreamBody {
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         self.poll(cx).map(|piece| piece.map(|piece| piece.map_err(io::Error::other)))
-    }
-}
-
-impl Drop for UpstreamBody {
-    fn drop(&mut self) {
-        if !self.ended && !self.incoming.is_end_stream() {
-            self.forsake();
-        }
     }
 }

@@ -1,38 +1,114 @@
-//! How an answer is framed, beyond what hyper checks (RFC 9112 §6.1, §6.3).
+//! How an answer is framed (RFC 9112 §6.1, §6.3).
 //!
-//! hyper refuses folded lines, lengths that differ or are no numbers, broken chunks, codings under
-//! HTTP/1.0, and drops a connection with bytes behind an answer that nobody asked for. Refused
-//! here: codings that change bytes, and what may be meant for `chunked`, which hyper would pass on
-//! as if they were the body; a word that names no coding changes nothing, and the body ends with
-//! the connection. Not used again: a connection whose answer another reader could take to end
-//! elsewhere.
-
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+//! Invariant: where an answer ends is told by one rule, and what another reader could take to end
+//! elsewhere is the last on its connection, or refused: lengths that differ or are no numbers,
+//! codings under HTTP/1.0, codings that change bytes, and what may be meant for `chunked`. A word
+//! that names no coding changes nothing, and the body ends with the connection.
 
 use super::FetchError;
+use crate::fields::FieldLines;
 
-/// Whether the connection may carry another request after this answer.
+/// Where a body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// After so many bytes.
+    Exact(u64),
+    /// With the empty chunk.
+    Chunked,
+    /// With the connection.
+    UntilClose,
+}
+
+/// How an answer is framed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Framing {
+    /// Where its body ends.
+    pub length: Length,
+    /// Whether the connection may carry another request after it.
+    pub keeps: bool,
+}
+
+impl Framing {
+    /// No body.
+    pub const NONE: Self = Self { length: Length::Exact(0), keeps: true };
+}
+
+/// Judges a final answer by its fields; `old` under HTTP/1.0, `bodiless` to a HEAD.
 ///
 /// # Errors
-/// `Malformed` when its body cannot be read.
-pub fn ends_beyond_doubt<B>(response: &http::Response<B>) -> Result<bool, FetchError> {
-    let headers = response.headers();
-    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
-    let coding = codings.next();
-    let length = headers.get(CONTENT_LENGTH);
-    let is_chunked = coding.is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
-    let is_nothing = coding.is_some_and(|coding| names_no_coding(coding.as_bytes()));
-    if codings.next().is_some() || !(is_chunked || is_nothing && length.is_none()) {
+/// `Malformed` when the end of its body is in doubt.
+pub fn framing(
+    status: u16,
+    fields: &FieldLines,
+    (old, bodiless): (bool, bool),
+) -> Result<Framing, FetchError> {
+    let length = content_length(fields)?;
+    let coded = coding(fields)?;
+    if coded.is_some() && old || coded == Some(Coding::Nothing) && length.is_some() {
         return Err(FetchError::Malformed);
     }
-    if is_nothing {
-        return Ok(false);
+    let keeps = coded != Some(Coding::Nothing) && stays(fields, old);
+    if bodiless || matches!(status, 204 | 304) {
+        // A 204 has no body: whatever announces one is a lie that some bytes may follow.
+        let is_lie = status == 204 && (coded.is_some() || length.is_some_and(|bytes| bytes > 0));
+        let is_doubtful = is_lie || coded.is_some() && length.is_some();
+        return Ok(Framing { length: Length::Exact(0), keeps: keeps && !is_doubtful });
     }
-    if response.status() == http::StatusCode::NO_CONTENT {
-        // It has no body, so whatever announces one is a lie that some bytes may follow.
-        return Ok(coding.is_none() && length.is_none_or(|length| length == "0"));
+    Ok(match (coded, length) {
+        (Some(Coding::Chunked), length) => {
+            Framing { length: Length::Chunked, keeps: keeps && length.is_none() }
+        }
+        (None, Some(bytes)) => Framing { length: Length::Exact(bytes), keeps },
+        (None | Some(Coding::Nothing), _) => Framing { length: Length::UntilClose, keeps: false },
+    })
+}
+
+/// What `Transfer-Encoding` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Chunked,
+    /// A word that is no coding's name.
+    Nothing,
+}
+
+fn coding(fields: &FieldLines) -> Result<Option<Coding>, FetchError> {
+    let mut lines = fields.all("transfer-encoding");
+    let Some(line) = lines.next() else { return Ok(None) };
+    match lines.next() {
+        None if line.eq_ignore_ascii_case(b"chunked") => Ok(Some(Coding::Chunked)),
+        None if names_no_coding(line) => Ok(Some(Coding::Nothing)),
+        _ => Err(FetchError::Malformed),
     }
-    Ok(coding.is_none() || length.is_none())
+}
+
+/// The one length that every `Content-Length` names.
+fn content_length(fields: &FieldLines) -> Result<Option<u64>, FetchError> {
+    let mut found = None;
+    let values = fields.all("content-length").flat_map(|line| line.split(|b| *b == b','));
+    for value in values {
+        let length = decimal(value.trim_ascii()).ok_or(FetchError::Malformed)?;
+        if found.replace(length).is_some_and(|before| before != length) {
+            return Err(FetchError::Malformed);
+        }
+    }
+    Ok(found)
+}
+
+fn decimal(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let add = |sum: u64, digit: &u8| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0'));
+    text.iter().try_fold(0, add)
+}
+
+/// Whether the server means to keep the connection (RFC 9112 §9.3).
+fn stays(fields: &FieldLines, old: bool) -> bool {
+    let says = |word: &[u8]| {
+        let options = fields.all("connection").flat_map(|line| line.split(|b| *b == b','));
+        options.map(<[u8]>::trim_ascii).any(|option| option.eq_ignore_ascii_case(word))
+    };
+    !says(b"close") && (!old || says(b"keep-alive"))
 }
 
 /// Whether a value is one word that names none of the transfer codings (RFC 9112 §7), nor holds

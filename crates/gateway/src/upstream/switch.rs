@@ -8,20 +8,21 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use http::header::{self, HeaderMap};
-use hyper::upgrade::Upgraded;
-use hyper_util::rt::TokioIo;
+use bytes::{Buf, Bytes};
 use metrics::Gauge;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::timeout;
+use tokio::net::TcpStream;
 
-use super::{FetchError, Lent, Pool, Request, Response, UpstreamBody, class, framing};
+use super::pool::{Lent, Place};
+use super::{FetchError, Pool, Request, Response};
+use crate::fields::{FieldLines, text};
+use crate::interim::News;
 
 /// What a server said to the offer.
 #[derive(Debug)]
 pub enum Switched {
     /// It speaks the other protocol; these are the fields it said so with.
-    Far(HeaderMap, Far),
+    Far(FieldLines, Far),
     /// It answers as it would have without the offer.
     Stayed(Response),
 }
@@ -29,49 +30,41 @@ pub enum Switched {
 /// A server that speaks another protocol.
 #[derive(Debug)]
 pub struct Far {
-    io: TokioIo<Upgraded>,
-    _lent: Lent,
+    stream: TcpStream,
+    /// What it said behind its 101.
+    early: Bytes,
+    _place: Place,
     shown: Option<Gauge>,
 }
 
 impl Pool {
-    /// Sends a request that offers other protocols, as its `Upgrade` field says; `key` as for
-    /// [`Pool::send`].
+    /// Sends a request that offers other protocols; `key` and `news` as for [`Pool::send`].
     ///
     /// # Errors
     /// When no server answered, or one changed to what it was not offered.
-    pub async fn switch(&self, request: Request, key: &[u8]) -> Result<Switched, FetchError> {
-        let server = self.choose(key, None).ok_or(FetchError::Unhealthy)?;
-        let mut lent = self.lend(server)?;
-        let (mut sender, connection) = self.open(server).await?;
-        tokio::task::spawn_local(async move {
-            // The request that is under way learns of the connection's end by itself.
-            let _ = connection.with_upgrades().await;
-        });
-        let offered = request.headers().get(header::UPGRADE).cloned();
-        let limit = self.upstream.answer_timeout;
-        let answer = timeout(limit, sender.send_request(request)).await;
-        let answer = answer.map_err(|_| FetchError::Timeout)?.map_err(|error| class(&error))?;
-        if answer.status() != http::StatusCode::SWITCHING_PROTOCOLS {
-            framing::ends_beyond_doubt(&answer)?;
-            lent.sender = Some(sender);
-            let limit = self.upstream.piece_timeout;
-            return Ok(Switched::Stayed(answer.map(|body| UpstreamBody::new(body, lent, limit))));
+    pub async fn switch(
+        &self,
+        request: &Request,
+        key: &[u8],
+        news: &News,
+    ) -> Result<Switched, FetchError> {
+        let (head, lent) = self.send_alone(request, key, news).await?;
+        if head.status != 101 {
+            return Ok(Switched::Stayed(self.response(head, lent, Bytes::new())));
         }
-        let offered = offered.as_ref().and_then(|offered| offered.to_str().ok()).unwrap_or("");
-        if !was_offered(answer.headers(), offered) {
+        if !was_offered(&head.fields, request.offered()) {
             return Err(FetchError::Malformed);
         }
-        let headers = answer.headers().clone();
-        let io = timeout(limit, hyper::upgrade::on(answer)).await;
-        let io = io.map_err(|_| FetchError::Timeout)?.map_err(|error| class(&error))?;
-        Ok(Switched::Far(headers, Far { io: TokioIo::new(io), _lent: lent, shown: None }))
+        let Lent { connection, place, .. } = lent;
+        let (stream, early) = connection.into_parts();
+        Ok(Switched::Far(head.fields, Far { stream, early, _place: place, shown: None }))
     }
 }
 
 /// Whether a 101 names protocols, and only such as were offered.
-fn was_offered(headers: &HeaderMap, offered: &str) -> bool {
-    let lines = headers.get_all(header::UPGRADE).iter().map(|line| line.to_str().unwrap_or("?"));
+fn was_offered(headers: &FieldLines, offered: &[u8]) -> bool {
+    let offered = text(offered).unwrap_or("");
+    let lines = headers.all("upgrade").map(|line| text(line).unwrap_or("?"));
     let mut chosen = lines.flat_map(|line| line.split(',')).map(str::trim).peekable();
     chosen.peek().is_some()
         && chosen.all(|chosen| offered.split(", ").any(|one| one.eq_ignore_ascii_case(chosen)))
@@ -101,7 +94,13 @@ impl AsyncRead for Far {
         cx: &mut Context<'_>,
         space: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, space)
+        if self.early.is_empty() {
+            return Pin::new(&mut self.stream).poll_read(cx, space);
+        }
+        let length = self.early.len().min(space.remaining());
+        space.put_slice(&self.early[..length]);
+        self.early.advance(length);
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -111,14 +110,14 @@ impl AsyncWrite for Far {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, bytes)
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

@@ -1,0 +1,58 @@
+//! Answers read as a connection reads them, without a socket; for the fuzz targets alone.
+
+use bytes::{Buf, BytesMut};
+
+use super::answer;
+use super::body::{Found, Rest};
+
+/// What the first final answer of a connection turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The status.
+    pub status: u16,
+    /// Its fields, as lines.
+    pub fields: Vec<u8>,
+    /// Its body, as far as it came.
+    pub body: Vec<u8>,
+    /// Whether that is all of it.
+    pub is_whole: bool,
+    /// Whether the connection may carry another answer, which begins behind so many bytes.
+    pub kept: Option<usize>,
+}
+
+/// Reads an answer that arrives in pieces, to the end of the connection; `None` when it is refused,
+/// or its head is not complete. `bodiless` to a HEAD.
+pub fn read_answer<'p>(
+    pieces: impl IntoIterator<Item = &'p [u8]>,
+    bodiless: bool,
+) -> Option<Reading> {
+    let (mut inbox, mut reading, mut total) = (BytesMut::new(), None, 0);
+    for piece in pieces {
+        inbox.extend_from_slice(piece);
+        total += piece.len();
+        while reading.is_none() {
+            let Some((head, length)) = answer::parse(&inbox, bodiless).ok()? else { break };
+            inbox.advance(length);
+            if head.status >= 200 || head.status == 101 {
+                let keeps = head.framing.keeps.then_some(0);
+                let fields = head.fields.whole_lines().flat_map(|(_, line)| line.to_vec());
+                let (fields, body) = (fields.collect(), Vec::new());
+                let first =
+                    Reading { status: head.status, fields, body, is_whole: false, kept: keeps };
+                reading = Some((first, Rest::of(head.framing.length)));
+            }
+        }
+        while let Some((found, rest)) = reading.as_mut().filter(|(found, _)| !found.is_whole) {
+            match rest.find(&mut inbox) {
+                Ok(Found::Piece(piece)) => found.body.extend_from_slice(&piece),
+                Ok(Found::Nothing) => break,
+                Ok(Found::End) => found.is_whole = true,
+                Err(_) => return None,
+            }
+        }
+    }
+    let (mut found, rest) = reading?;
+    found.is_whole |= matches!(rest, Rest::UntilClose);
+    found.kept = found.kept.filter(|_| found.is_whole).map(|_| total - inbox.len());
+    Some(found)
+}
