@@ -23,7 +23,7 @@ fn refuses_lines_that_lack_something_and_two_in_one() {
     let whole = format!("{TIME}\turi:/\tstatus:200");
     assert!(read(&whole).is_ok());
     for (line, why) in [
-        (format!("uri:/\tstatus:200"), "field `time` is missing"),
+        ("uri:/\tstatus:200".to_owned(), "field `time` is missing"),
         (format!("{TIME}\tstatus:200"), "field `uri` is missing"),
         (format!("{TIME}\turi:/"), "field `status` is missing"),
         (format!("{whole}\t{whole}"), "expected one time, not two"),
