@@ -38,7 +38,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 9] = [
+const NEEDS: [Need; 11] = [
     need("C compiler", "command -v cc", "gcc", Stage::Run),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
     need("curl", "command -v curl", "curl", Stage::Run),
@@ -48,10 +48,15 @@ const NEEDS: [Need; 9] = [
     need("Varnish", "command -v varnishtest && command -v varnishd", "varnish", Stage::Test),
     need("Node.js 18 or newer", NODE_NEW_ENOUGH, "nodejs", Stage::Test),
     need("npm", "command -v npm", "npm", Stage::Test),
+    need("PostgreSQL", POSTGRES, "postgresql", Stage::Test),
+    need("MariaDB", "command -v mariadbd && command -v mariadb", "mariadb-server", Stage::Test),
 ];
 
 const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\"\")<0;}' \
                        | cc -x c - -o /dev/null";
+
+/// Debian keeps the servers' programs out of the search path, by version.
+const POSTGRES: &str = "command -v initdb || ls /usr/lib/postgresql/*/bin/initdb";
 
 /// The oldest that the pinned requirements run on.
 const PYTHON_NEW_ENOUGH: &str = "python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'";

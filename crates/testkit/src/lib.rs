@@ -1,5 +1,5 @@
-//! Development fixtures: loopback origins, a blocking HTTP client, real servers on free ports,
-//! temporary folders.
+//! Development fixtures: loopback origins, a blocking HTTP client, real servers and databases on
+//! free ports, a proxy that loses answers, temporary folders.
 //!
 //! Invariants: everything binds loopback; every wait is bounded and ends with a panic that names
 //! what was awaited; dropping a fixture ends its threads and processes. Nothing here sleeps to let
@@ -9,10 +9,14 @@
 
 mod client;
 mod counting;
+mod engine;
 mod gate;
+mod mariadb;
 mod message;
 mod origin;
 mod port;
+mod postgres;
+mod proxy;
 mod reply;
 mod server;
 mod small_disk;
@@ -20,9 +24,12 @@ mod small_disk;
 pub use client::{Call, Client, Reply};
 pub use counting::{CountingAllocator, allocated, held};
 pub use gate::Gate;
+pub use mariadb::MariaDb;
 pub use message::Headers;
 pub use origin::{Origin, OriginRequest};
 pub use port::free_port;
+pub use postgres::Postgres;
+pub use proxy::{Fault, Proxy};
 pub use reply::OriginReply;
 pub use server::{Absent, Server, notice, require, skip};
 pub use small_disk::SmallDisk;
