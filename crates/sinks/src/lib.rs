@@ -4,20 +4,37 @@
 //! [`pipeline::Sink`]. SQL texts come from `sql`, which knows the dialects.
 //! Invariant: rows and checkpoint are committed together or not at all.
 
+mod address;
+mod existing;
+mod files;
+mod fitted;
+mod mysql;
+mod postgres;
 mod sql;
 mod sqlite;
+mod time;
+mod tls;
+mod trouble;
 
 use std::path::Path;
 
+use address::Address;
+use files::Format;
 use pipeline::Sink;
 
+pub use files::FileSink;
+pub use mysql::MySqlSink;
+pub use postgres::PostgresSink;
 pub use sqlite::SqliteSink;
 
 /// A sink's address that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum UrlError {
     /// No engine has this scheme.
-    #[error("`{scheme}` is no engine; there is sqlite:FILE")]
+    #[error(
+        "`{scheme}` is no engine; there are `sqlite:FILE`, `ndjson:DIR`, `csv:DIR`, \
+         `postgres://USER:PASSWORD@HOST:PORT/DATABASE` and `mysql://` likewise"
+    )]
     Scheme {
         /// What stands before the colon.
         scheme: String,
@@ -29,6 +46,14 @@ pub enum UrlError {
         url: String,
         /// What it lacks.
         what: &'static str,
+    },
+    /// Something in it makes no sense.
+    #[error("`{url}`: {cause}")]
+    Wrong {
+        /// The address, without its password.
+        url: String,
+        /// What makes no sense.
+        cause: String,
     },
 }
 
@@ -42,7 +67,21 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
         "sqlite" if rest.is_empty() => {
             Err(UrlError::Incomplete { url: url.to_owned(), what: "file" })
         }
+        "ndjson" | "csv" if rest.is_empty() => {
+            Err(UrlError::Incomplete { url: url.to_owned(), what: "folder" })
+        }
+        "ndjson" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Ndjson))),
+        "csv" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Csv))),
+        "mysql" | "mariadb" => {
+            Ok(Box::new(MySqlSink::new(Address::parse(scheme, rest, 3306, root)?)))
+        }
+        "postgres" | "postgresql" => {
+            Ok(Box::new(PostgresSink::new(Address::parse(scheme, rest, 5432, root)?)))
+        }
         "sqlite" => Ok(Box::new(SqliteSink::new(&root.join(rest)))),
         _ => Err(UrlError::Scheme { scheme: scheme.to_owned() }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! SQL texts for a table: what creates it, and what merges a row into it.
+//! SQL texts for a table: what creates it, and what merges rows into it.
 
 use pipeline::{Column, Kind, Role, Table};
 
@@ -11,6 +11,10 @@ pub struct Dialect {
     pub quote: char,
     /// Types of text, whole numbers, real numbers, times and blobs.
     pub types: [&'static str; 5],
+    /// Other types, in lower case, that text may have where the table exists already.
+    pub also: &'static [&'static str],
+    /// The same for text in keys.
+    pub also_in_keys: &'static [&'static str],
     /// How the row that is inserted is called in the update of the one that is there: before and
     /// after the column's name.
     pub incoming: (&'static str, &'static str),
@@ -18,6 +22,10 @@ pub struct Dialect {
     pub on_conflict: &'static str,
     /// The smaller and the larger of two values.
     pub least_greatest: (&'static str, &'static str),
+    /// Whether computed columns are `STORED` or `VIRTUAL`.
+    pub computed: &'static str,
+    /// Sums of these kinds stop at these numbers, because the engine refuses larger ones.
+    pub sums_stop_at: Option<[(Kind, &'static str); 2]>,
 }
 
 impl Dialect {
@@ -26,9 +34,9 @@ impl Dialect {
         format!("{0}{name}{0}", self.quote)
     }
 
-    /// Creates the table, unless it is there.
-    pub fn create(&self, table: &Table) -> String {
-        let columns = table.columns.iter().map(|column| self.definition(table, column));
+    /// Creates the table, unless it is there; `key_text` is the type of text in keys.
+    pub fn create(&self, table: &Table, key_text: &str) -> String {
+        let columns = table.columns.iter().map(|c| self.definition(table, c, key_text));
         let mut parts: Vec<String> = columns.collect();
         if table.keys() > 0 {
             parts.push(format!("PRIMARY KEY ({})", self.keys(table)));
@@ -37,21 +45,24 @@ impl Dialect {
         format!("CREATE TABLE IF NOT EXISTS {name} ({})", parts.join(", "))
     }
 
-    /// Inserts one row, or merges it into the one with the same key; `placeholder` writes the
-    /// n-th parameter, from 0, one for each column that rows hold a value for.
-    pub fn merge(&self, table: &Table, placeholder: impl Fn(usize) -> String) -> String {
-        let stored: Vec<&Column> = stored(table).collect();
-        let names: Vec<String> = stored.iter().map(|column| self.quoted(&column.name)).collect();
-        let values: Vec<String> = (0..stored.len()).map(placeholder).collect();
-        let mut text = format!(
-            "INSERT INTO {} ({}) VALUES ({})",
-            self.quoted(&table.name),
-            names.join(", "),
-            values.join(", ")
-        );
+    /// Adds a column that is no key to a table that is there.
+    pub fn add_column(&self, table: &Table, column: &Column) -> String {
+        let definition = self.definition(table, column, "");
+        format!("ALTER TABLE {} ADD COLUMN {definition}", self.quoted(&table.name))
+    }
+
+    /// Inserts the rows of `source` (`VALUES …` or `SELECT …`), each merged into the one with the
+    /// same key; a row of the source has a value for each column of [`stored`].
+    pub fn merge(&self, table: &Table, source: &str) -> String {
+        let name = self.quoted(&table.name);
+        let mut text = format!("INSERT INTO {name} ({}) {source}", self.stored_names(table));
         if table.keys() > 0 {
-            let updates = stored.iter().filter_map(|column| self.update(table, column));
-            let updates: Vec<String> = updates.collect();
+            // MySQL sees earlier assignments in later ones, so what a time decides goes first.
+            let last = |column: &&Column| matches!(column.role, Role::Last { .. });
+            let first = stored(table).filter(last);
+            let columns = first.chain(stored(table).filter(|column| !last(column)));
+            let updates: Vec<String> =
+                columns.filter_map(|column| self.update(table, column)).collect();
             text += &self.on_conflict.replace("{keys}", &self.keys(table));
             text += &updates.join(", ");
         }
@@ -71,17 +82,22 @@ impl Dialect {
         format!("SELECT {} FROM {table} WHERE {}", names.join(", "), keys.join(" AND "))
     }
 
-    fn definition(&self, table: &Table, column: &Column) -> String {
+    /// The names of the columns of [`stored`], between commas.
+    pub fn stored_names(&self, table: &Table) -> String {
+        stored(table).map(|column| self.quoted(&column.name)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn definition(&self, table: &Table, column: &Column, key_text: &str) -> String {
         let name = self.quoted(&column.name);
         let kind = self.types[column.kind as usize];
         match column.role {
+            Role::Key if column.kind == Kind::Text => format!("{name} {key_text} NOT NULL"),
             Role::Key => format!("{name} {kind} NOT NULL"),
             Role::Mean { sum, count } => {
                 let sum = self.quoted(&table.columns[sum].name);
                 let count = self.quoted(&table.columns[count].name);
-                format!(
-                    "{name} {kind} GENERATED ALWAYS AS ({sum} * 1.0 / NULLIF({count}, 0)) STORED"
-                )
+                let (quotient, kept) = (format!("{sum} * 1e0 / NULLIF({count}, 0)"), self.computed);
+                format!("{name} {kind} GENERATED ALWAYS AS ({quotient}) {kept}")
             }
             _ => format!("{name} {kind}"),
         }
@@ -101,7 +117,13 @@ impl Dialect {
             Role::Key | Role::Mean { .. } | Role::Plain => return None,
             // Merged with the one held before it is written.
             Role::Sketch => format!("COALESCE({new}, {held})"),
-            Role::Sum => format!("{held} + {new}"),
+            Role::Sum => {
+                let sum = self.sum(column.kind, &held, &new);
+                format!(
+                    "CASE WHEN {held} IS NULL THEN {new} WHEN {new} IS NULL THEN {held} \
+                         ELSE {sum} END"
+                )
+            }
             Role::Min => format!("COALESCE({least}({held}, {new}), {held}, {new})"),
             Role::Max => format!("COALESCE({greatest}({held}, {new}), {held}, {new})"),
             Role::Last { time } => {
@@ -115,6 +137,15 @@ impl Dialect {
             }
         };
         Some(format!("{name} = {value}"))
+    }
+
+    fn sum(&self, kind: Kind, held: &str, new: &str) -> String {
+        let (least, greatest) = self.least_greatest;
+        let limits = self.sums_stop_at.iter().flatten();
+        match limits.into_iter().find(|(of, _)| *of == kind) {
+            Some((_, most)) => format!("{least}({most}, {greatest}(-{most}, {held} + {new}))"),
+            None => format!("{held} + {new}"),
+        }
     }
 
     fn incoming(&self, name: &str) -> String {

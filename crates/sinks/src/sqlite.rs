@@ -13,7 +13,9 @@ use pipeline::{Batch, Cell, Checkpoint, Role, Rows, Sink, SinkError, Table};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, TransactionBehavior, params};
 
-use crate::sql::{CHECKPOINTS, Dialect};
+use crate::existing::{Existing, Held};
+use crate::sql::{self, CHECKPOINTS, Dialect};
+use crate::time::rfc3339;
 
 const ENGINE: &str = "sqlite";
 /// How long another process may hold the database.
@@ -25,6 +27,10 @@ const DIALECT: Dialect = Dialect {
     incoming: ("excluded.", ""),
     on_conflict: " ON CONFLICT ({keys}) DO UPDATE SET ",
     least_greatest: ("MIN", "MAX"),
+    also: &[],
+    also_in_keys: &[],
+    computed: "VIRTUAL",
+    sums_stop_at: None,
 };
 
 /// Delivers into a SQLite file.
@@ -91,6 +97,10 @@ impl SqliteSink {
                 place: self.path.display().to_string(),
                 cause: format!("table `{table}` holds a {cause}"),
             }),
+            Err(Trouble::Refused(cause)) => {
+                let (engine, place) = (ENGINE, self.path.display().to_string());
+                Err(SinkError::Refused { engine, place, cause })
+            }
             Err(Trouble::Engine(error)) => {
                 self.connection = None;
                 Err(self.failed(&error))
@@ -103,6 +113,7 @@ impl SqliteSink {
 enum Trouble {
     Fenced(SinkError),
     Sketch { table: String, cause: metrics::SketchError },
+    Refused(String),
     Engine(rusqlite::Error),
 }
 
@@ -115,10 +126,21 @@ impl From<rusqlite::Error> for Trouble {
 impl Sink for SqliteSink {
     fn prepare(&mut self, tables: &[Arc<Table>]) -> Result<(), SinkError> {
         self.attempt(|connection| {
+            // Immediate: nobody makes the same tables meanwhile.
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             for table in tables {
-                connection.execute_batch(&DIALECT.create(table))?;
+                let existing = describe(&transaction, &table.name)?;
+                if existing.columns.is_empty() {
+                    transaction.execute_batch(&DIALECT.create(table, "TEXT"))?;
+                    continue;
+                }
+                let lacks = existing.lacks(table, &DIALECT, "TEXT");
+                for column in lacks.map_err(Trouble::Refused)? {
+                    transaction.execute_batch(&DIALECT.add_column(table, column))?;
+                }
             }
-            Ok(())
+            Ok(transaction.commit()?)
         })
     }
 
@@ -187,7 +209,7 @@ fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
     if rows.table.has_sketches() {
         return sketches::merge(transaction, rows);
     }
-    let text = DIALECT.merge(&rows.table, |_| "?".to_owned());
+    let text = insert(&rows.table);
     let mut statement = transaction.prepare_cached(&text)?;
     for index in 0..rows.len() {
         let cells = rows.row(index).zip(&rows.table.columns);
@@ -200,6 +222,42 @@ fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
     Ok(())
 }
 
+fn describe(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<Existing> {
+    let mut existing = Existing::default();
+    let text = "SELECT name, type, \"notnull\" AND dflt_value IS NULL AND pk = 0 AND hidden = 0, pk \
+         FROM pragma_table_xinfo(?) ORDER BY pk";
+    let mut primary = Vec::new();
+    let mut statement = transaction.prepare(text)?;
+    let mut rows = statement.query([name])?;
+    while let Some(row) = rows.next()? {
+        if row.get::<_, i64>(3)? > 0 {
+            primary.push(row.get(0)?);
+        }
+        existing.columns.push(Held {
+            name: row.get(0)?,
+            kind: row.get(1)?,
+            is_required: row.get(2)?,
+            characters_max: None,
+        });
+    }
+    existing.uniques.push(primary);
+    let text = "SELECT name FROM pragma_index_list(?) WHERE \"unique\" AND NOT partial";
+    let mut statement = transaction.prepare(text)?;
+    let indexes = statement.query_map([name], |row| row.get(0))?;
+    for index in indexes.collect::<rusqlite::Result<Vec<String>>>()? {
+        let text = "SELECT COALESCE(name, '') FROM pragma_index_info(?)";
+        let mut statement = transaction.prepare_cached(text)?;
+        let columns = statement.query_map([index], |row| row.get(0))?;
+        existing.uniques.push(columns.collect::<rusqlite::Result<_>>()?);
+    }
+    Ok(existing)
+}
+
+fn insert(table: &Table) -> String {
+    let places = vec!["?"; sql::stored(table).count()].join(", ");
+    DIALECT.merge(table, &format!("VALUES ({places})"))
+}
+
 /// A cell as SQLite takes it.
 struct Bound<'a>(Cell<'a>);
 
@@ -209,23 +267,11 @@ impl ToSql for Bound<'_> {
             Cell::Absent => ToSqlOutput::Borrowed(ValueRef::Null),
             Cell::Integer(number) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),
             Cell::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(number)),
-            Cell::Time(us) => ToSqlOutput::from(time_text(us)),
+            Cell::Time(us) => ToSqlOutput::from(rfc3339(us)),
             Cell::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
             Cell::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
         })
     }
-}
-
-/// `2026-11-21T09:48:00Z`, with a fraction only where there is one.
-fn time_text(us: i64) -> String {
-    let us = us.unsigned_abs();
-    let mut text = Vec::new();
-    exchange::write_rfc3339(us, &mut text);
-    if us.is_multiple_of(1_000_000) {
-        text.truncate(19);
-        text.push(b'Z');
-    }
-    String::from_utf8(text).expect("a timestamp is ASCII")
 }
 
 #[cfg(test)]

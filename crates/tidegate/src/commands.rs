@@ -163,7 +163,17 @@ fn without_secret(line: &str) -> String {
     if SECRETS.contains(&name) {
         return format!("{name} = \"…\"  # hidden");
     }
-    line.to_owned()
+    without_password(line)
+}
+
+/// `url = "postgres://user:…@host/database"`.
+fn without_password(line: &str) -> String {
+    let Some((scheme, rest)) = line.split_once("://") else { return line.to_owned() };
+    let Some((login, place)) = rest.rsplit_once('@') else { return line.to_owned() };
+    match login.split_once(':') {
+        Some((user, _)) => format!("{scheme}://{user}:…@{place}"),
+        None => line.to_owned(),
+    }
 }
 
 fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {

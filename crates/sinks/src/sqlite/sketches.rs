@@ -4,14 +4,14 @@ use metrics::merge_sketches;
 use pipeline::{Cell, Role, Rows};
 use rusqlite::Transaction;
 
-use super::{Bound, DIALECT, Trouble};
+use super::{Bound, DIALECT, Trouble, insert};
 
 /// Merges rows into a table of sketches.
 pub(super) fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
     let table = &rows.table;
-    let placeholder = |_| "?".to_owned();
-    let mut held = transaction.prepare_cached(&DIALECT.held_sketches(table, placeholder))?;
-    let mut write = transaction.prepare_cached(&DIALECT.merge(table, placeholder))?;
+    let held = DIALECT.held_sketches(table, |_| "?".to_owned());
+    let mut held = transaction.prepare_cached(&held)?;
+    let mut write = transaction.prepare_cached(&insert(table))?;
     let broken = |cause| Trouble::Sketch { table: table.name.clone(), cause };
     for index in 0..rows.len() {
         for (at, key) in rows.row(index).take(table.keys()).enumerate() {

@@ -1,0 +1,117 @@
+//! A table that is there already: whether rows can go into it, and which columns it lacks.
+//!
+//! Invariant: a table that passes has every key as one unique index, or upserts would double rows,
+//! and nothing that an insert would be refused for. Refuses to change a column that is there.
+
+use pipeline::{Column, Kind, Role, Table};
+
+use crate::sql::Dialect;
+
+/// A table as the engine describes it.
+#[derive(Debug, Default)]
+pub struct Existing {
+    pub columns: Vec<Held>,
+    /// The columns of each unique index, the primary key's among them.
+    pub uniques: Vec<Vec<String>>,
+}
+
+/// A column as the engine describes it.
+#[derive(Debug)]
+pub struct Held {
+    pub name: String,
+    /// Its type, as the engine writes it.
+    pub kind: String,
+    /// An insert must give it a value.
+    pub is_required: bool,
+    /// How many characters fit, where that is said.
+    pub characters_max: Option<usize>,
+}
+
+impl Existing {
+    pub fn column(&self, name: &str) -> Option<&Held> {
+        self.columns.iter().find(|held| held.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The columns of `table` that are to be added; `key_text` is the type of text in keys.
+    ///
+    /// # Errors
+    /// Why rows of `table` cannot go into this one.
+    pub fn lacks<'t>(
+        &self,
+        table: &'t Table,
+        dialect: &Dialect,
+        key_text: &str,
+    ) -> Result<Vec<&'t Column>, String> {
+        let name = &table.name;
+        for column in &table.columns {
+            let (wanted, also) = match (column.role, column.kind) {
+                (Role::Key, Kind::Text) => (key_text, dialect.also_in_keys),
+                (_, Kind::Text) => (dialect.types[column.kind as usize], dialect.also),
+                (_, kind) => (dialect.types[kind as usize], &[][..]),
+            };
+            self.check(table, column, wanted, also)?;
+        }
+        for held in &self.columns {
+            let is_ours = table.columns.iter().any(|c| c.name.eq_ignore_ascii_case(&held.name));
+            if held.is_required && !is_ours {
+                let other = &held.name;
+                return Err(format!(
+                    "table `{name}` has a column `{other}` that may not be empty, and the rollup \
+                     has none of that name; hint: give it a default, or the rollup another name"
+                ));
+            }
+        }
+        let keys = &table.columns[..table.keys()];
+        if !keys.is_empty() && !self.uniques.iter().any(|unique| is_same(unique, keys)) {
+            let keys: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+            return Err(format!(
+                "table `{name}` has no primary key or unique index of exactly `{}`; hint: give \
+                 the rollup another name, or move the table away",
+                keys.join("`, `")
+            ));
+        }
+        Ok(table.columns.iter().filter(|c| self.column(&c.name).is_none()).collect())
+    }
+
+    fn check(
+        &self,
+        table: &Table,
+        column: &Column,
+        wanted: &str,
+        also: &[&str],
+    ) -> Result<(), String> {
+        let (table, name) = (&table.name, &column.name);
+        let Some(held) = self.column(name) else {
+            if column.role != Role::Key {
+                return Ok(());
+            }
+            return Err(format!(
+                "table `{table}` has no column `{name}`, which is part of the key; hint: give the \
+                 rollup another name, or move the table away"
+            ));
+        };
+        let kind = held.kind.to_ascii_lowercase();
+        if also.contains(&kind.as_str()) || kind.eq_ignore_ascii_case(wanted) {
+            return Ok(());
+        }
+        Err(format!(
+            "column `{name}` of table `{table}` is `{kind}`, and `{}` is needed; hint: give the \
+             rollup another name, or move the table away",
+            wanted.to_ascii_lowercase()
+        ))
+    }
+}
+
+fn is_same(unique: &[String], keys: &[Column]) -> bool {
+    let has = |key: &Column| unique.iter().any(|name| name.eq_ignore_ascii_case(&key.name));
+    unique.len() == keys.len() && keys.iter().all(has)
+}
+
+/// Refuses names that the engine would cut: two could become one.
+pub fn check_names(table: &Table, bytes_max: usize) -> Result<(), String> {
+    let names = std::iter::once(&table.name).chain(table.columns.iter().map(|c| &c.name));
+    match names.into_iter().find(|name| name.len() > bytes_max) {
+        Some(name) => Err(format!("the name `{name}` has more than {bytes_max} bytes")),
+        None => Ok(()),
+    }
+}

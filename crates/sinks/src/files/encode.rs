@@ -1,0 +1,119 @@
+//! Rows as lines of JSON or CSV (RFC 8259, RFC 4180).
+//!
+//! Times are RFC 3339, bytes are hexadecimal. Means are left out: those of several batches cannot
+//! be added up, their sums and counts can. Nothing is `null` in JSON and empty in CSV, where the
+//! empty text is `""`.
+
+use std::fmt::Write;
+
+use pipeline::{Cell, Role, Rows, Table};
+
+use crate::sql;
+use crate::time::rfc3339;
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// An object a line.
+    Ndjson,
+    /// Values between commas, below a line of names.
+    Csv,
+}
+
+impl Format {
+    /// The end of file names.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Ndjson => "ndjson",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// What a new file begins with.
+    pub fn header(self, table: &Table) -> Vec<u8> {
+        match self {
+            Self::Ndjson => Vec::new(),
+            Self::Csv => {
+                let names = sql::stored(table).map(|column| column.name.as_str());
+                format!("{}\n", names.collect::<Vec<_>>().join(",")).into_bytes()
+            }
+        }
+    }
+
+    /// A line for each row.
+    pub fn rows(self, rows: &Rows) -> Vec<u8> {
+        let mut text = String::new();
+        for index in 0..rows.len() {
+            let cells = rows.row(index).zip(&rows.table.columns);
+            let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
+            for (at, (cell, column)) in stored.enumerate() {
+                match self {
+                    Self::Ndjson => {
+                        text.push(if at == 0 { '{' } else { ',' });
+                        write!(text, "\"{}\":", column.name).expect("text takes text");
+                        json(cell, &mut text);
+                    }
+                    Self::Csv => {
+                        text.push_str(if at == 0 { "" } else { "," });
+                        csv(cell, &mut text);
+                    }
+                }
+            }
+            text.push_str(if self == Self::Ndjson { "}\n" } else { "\n" });
+        }
+        text.into_bytes()
+    }
+}
+
+fn json(cell: Cell<'_>, line: &mut String) {
+    match cell {
+        Cell::Absent => line.push_str("null"),
+        Cell::Real(number) if !number.is_finite() => line.push_str("null"),
+        Cell::Text(text) => {
+            let text = String::from_utf8_lossy(text);
+            line.push_str(&serde_json::to_string(&text).expect("text is JSON"));
+        }
+        Cell::Time(us) => {
+            write!(line, "\"{}\"", rfc3339(us)).expect("text takes text");
+        }
+        Cell::Blob(bytes) => {
+            line.push('"');
+            hex(bytes, line);
+            line.push('"');
+        }
+        number => bare(number, line),
+    }
+}
+
+fn csv(cell: Cell<'_>, line: &mut String) {
+    match cell {
+        Cell::Absent => {}
+        Cell::Real(number) if !number.is_finite() => {}
+        Cell::Text(text) => {
+            let text = String::from_utf8_lossy(text);
+            if !text.is_empty() && !text.contains([',', '"', '\n', '\r']) {
+                line.push_str(&text);
+                return;
+            }
+            line.push('"');
+            line.push_str(&text.replace('"', "\"\""));
+            line.push('"');
+        }
+        Cell::Time(us) => line.push_str(&rfc3339(us)),
+        Cell::Blob(bytes) => hex(bytes, line),
+        number => bare(number, line),
+    }
+}
+
+fn bare(number: Cell<'_>, line: &mut String) {
+    let written = match number {
+        Cell::Integer(number) => write!(line, "{number}"),
+        Cell::Real(number) => write!(line, "{number:?}"),
+        _ => Ok(()),
+    };
+    written.expect("text takes text");
+}
+
+fn hex(bytes: &[u8], line: &mut String) {
+    bytes.iter().for_each(|byte| write!(line, "{byte:02x}").expect("text takes text"));
+}

@@ -1,0 +1,283 @@
+//! Rows as an SQL server can take them: values in its range, each key once, in the order of keys.
+//!
+//! Servers refuse what logs hold: text that is not UTF-8 or has NULs, keys longer than an index
+//! entry, numbers that are none, sums beyond the largest number. A server's refusal would stop a
+//! pipeline for good, so whoever can choose a path could stop it. Invariant: what comes out of
+//! [`Fitted::new`] fits; different rows that became one key are merged as the table says.
+//!
+//! The order of keys is the same for every writer, so two that upsert the same rows wait for each
+//! other and do not deadlock.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use pipeline::{Cell, Column, Role, Rows, Table};
+use sha2::{Digest, Sha256};
+
+use crate::sql;
+
+/// Sums stop here: two of them can still be added without overflow.
+pub const INTEGER_SUM_MAX: i64 = i64::MAX / 2;
+/// Real numbers stop here, for the same reason.
+pub const REAL_MAX: f64 = 1e300;
+/// The years 1000 to 9999, which every server knows; microseconds since the Unix epoch.
+const TIMES: (i64, i64) = (-30_610_224_000_000_000, 253_402_300_799_999_999);
+
+/// The value of a column that is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value<'a> {
+    Absent,
+    Integer(i64),
+    Real(f64),
+    Time(i64),
+    Text(Cow<'a, str>),
+    Blob(Cow<'a, [u8]>),
+}
+
+/// The longest text that a key column takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyLimit {
+    Bytes(usize),
+    Characters(usize),
+}
+
+/// Rows that fit, in the order of their keys.
+pub struct Fitted<'a> {
+    width: usize,
+    values: Vec<Value<'a>>,
+    order: Vec<u32>,
+}
+
+impl<'a> Fitted<'a> {
+    /// Makes `rows` fit; `limits` has one for each key column.
+    ///
+    /// # Errors
+    /// When two rows that became one hold what is no sketch.
+    pub fn new(rows: &'a Rows, limits: &[KeyLimit]) -> Result<Self, String> {
+        let table = &*rows.table;
+        let columns: Vec<&Column> = sql::stored(table).collect();
+        let width = columns.len();
+        let mut values = Vec::with_capacity(rows.len() * width);
+        for index in 0..rows.len() {
+            let cells = rows.row(index).zip(&table.columns);
+            let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
+            for (at, (cell, column)) in stored.enumerate() {
+                values.push(fit(cell, column, limits.get(at).copied()));
+            }
+        }
+        let count = u32::try_from(rows.len()).expect("windows are bounded");
+        let mut fitted = Self { width, values, order: (0..count).collect() };
+        if table.keys() > 0 {
+            fitted.sort(table.keys());
+            fitted.merge(table)?;
+        }
+        Ok(fitted)
+    }
+
+    /// The rows, in the order of their keys.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[Value<'a>]> {
+        self.order.iter().map(|&row| self.row(row))
+    }
+
+    /// Merges `held`, one for each column of sketches, into the row at this place of the order.
+    ///
+    /// # Errors
+    /// When one of them is no sketch.
+    pub fn merge_sketches<'h>(
+        &mut self,
+        at: usize,
+        table: &Table,
+        held: impl IntoIterator<Item = Option<&'h [u8]>>,
+    ) -> Result<(), String> {
+        let start = self.order[at] as usize * self.width;
+        let row = &mut self.values[start..start + self.width];
+        let sketches = sql::stored(table).zip(row).filter(|(c, _)| c.role == Role::Sketch);
+        for ((_, new), held) in sketches.zip(held) {
+            if let (Value::Blob(bytes), Some(held)) = (&*new, held) {
+                *new = Value::Blob(Cow::Owned(merged(table, held, bytes)?));
+            }
+        }
+        Ok(())
+    }
+
+    fn row(&self, row: u32) -> &[Value<'a>] {
+        &self.values[row as usize * self.width..][..self.width]
+    }
+
+    fn sort(&mut self, keys: usize) {
+        let mut order = std::mem::take(&mut self.order);
+        order.sort_by(|&one, &other| compare(&self.row(one)[..keys], &self.row(other)[..keys]));
+        self.order = order;
+    }
+
+    /// Merges neighbours with the same key into the first of them.
+    fn merge(&mut self, table: &Table) -> Result<(), String> {
+        let (keys, width) = (table.keys(), self.width);
+        let mut kept: Vec<u32> = Vec::with_capacity(self.order.len());
+        for &row in &self.order {
+            let first = kept.last().copied().filter(|&first| {
+                let (first, row) = (self.row(first), self.row(row));
+                compare(&first[..keys], &row[..keys]).is_eq()
+            });
+            let Some(first) = first else {
+                kept.push(row);
+                continue;
+            };
+            let new = self.row(row).to_vec();
+            let held = &mut self.values[first as usize * width..][..width];
+            merge_row(table, held, new)?;
+        }
+        self.order = kept;
+        Ok(())
+    }
+}
+
+fn compare(one: &[Value<'_>], other: &[Value<'_>]) -> Ordering {
+    let pairs = one.iter().zip(other);
+    pairs.map(|pair| compare_values(pair.0, pair.1)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+fn compare_values(one: &Value<'_>, other: &Value<'_>) -> Ordering {
+    match (one, other) {
+        (Value::Integer(one), Value::Integer(other)) | (Value::Time(one), Value::Time(other)) => {
+            one.cmp(other)
+        }
+        (Value::Real(one), Value::Real(other)) => one.total_cmp(other),
+        (Value::Text(one), Value::Text(other)) => one.as_bytes().cmp(other.as_bytes()),
+        (Value::Absent, Value::Absent) => Ordering::Equal,
+        (Value::Absent, _) => Ordering::Less,
+        (_, Value::Absent) => Ordering::Greater,
+        _ => Ordering::Equal,
+    }
+}
+
+/// What the server does when two rows meet.
+fn merge_row<'a>(
+    table: &Table,
+    held: &mut [Value<'a>],
+    mut new: Vec<Value<'a>>,
+) -> Result<(), String> {
+    let places: Vec<Option<usize>> = places(table);
+    let stored: Vec<&Column> = sql::stored(table).collect();
+    // Decided before the times that decide it are merged.
+    let is_later = |column: &Column, held: &[Value<'a>], new: &[Value<'a>]| match column.role {
+        Role::Last { time } => {
+            let time = places[time].expect("a time is stored");
+            compare_values(&new[time], &held[time]).is_ge()
+        }
+        _ => false,
+    };
+    let later: Vec<bool> = stored.iter().map(|column| is_later(column, held, &new)).collect();
+    for (at, column) in stored.iter().enumerate() {
+        let value = std::mem::replace(&mut new[at], Value::Absent);
+        let order = compare_values(&value, &held[at]);
+        match (column.role, &mut held[at]) {
+            (Role::Key | Role::Mean { .. } | Role::Plain, _) => {}
+            (_, held @ Value::Absent) => *held = value,
+            (_, _) if value == Value::Absent => {}
+            (Role::Sum, held) => *held = sum(held, &value),
+            (Role::Min, held) if order.is_lt() => *held = value,
+            (Role::Max, held) if order.is_gt() => *held = value,
+            (Role::Last { .. }, held) if later[at] => *held = value,
+            (Role::Sketch, held) => {
+                if let (Value::Blob(one), Value::Blob(other)) = (&*held, &value) {
+                    *held = Value::Blob(Cow::Owned(merged(table, one, other)?));
+                }
+            }
+            (Role::Min | Role::Max | Role::Last { .. }, _) => {}
+        }
+    }
+    Ok(())
+}
+
+fn merged(table: &Table, held: &[u8], new: &[u8]) -> Result<Vec<u8>, String> {
+    let merged = metrics::merge_sketches(held, new);
+    merged.map_err(|cause| format!("table `{}` holds a {cause}", table.name))
+}
+
+fn sum<'a>(one: &Value<'a>, other: &Value<'a>) -> Value<'a> {
+    match (one, other) {
+        (Value::Integer(one), Value::Integer(other)) => {
+            Value::Integer((one + other).clamp(-INTEGER_SUM_MAX, INTEGER_SUM_MAX))
+        }
+        (Value::Real(one), Value::Real(other)) => {
+            Value::Real((one + other).clamp(-REAL_MAX, REAL_MAX))
+        }
+        _ => other.clone(),
+    }
+}
+
+/// Where each column of the table stands among those stored.
+fn places(table: &Table) -> Vec<Option<usize>> {
+    let mut next = 0..;
+    let is_stored = |column: &Column| !matches!(column.role, Role::Mean { .. });
+    table.columns.iter().map(|c| is_stored(c).then(|| next.next()).flatten()).collect()
+}
+
+fn fit<'a>(cell: Cell<'a>, column: &Column, limit: Option<KeyLimit>) -> Value<'a> {
+    match (cell, column.role) {
+        (Cell::Absent, Role::Key) => key_of_nothing(column),
+        (Cell::Absent, _) => Value::Absent,
+        (Cell::Integer(number), Role::Sum) => {
+            Value::Integer(number.clamp(-INTEGER_SUM_MAX, INTEGER_SUM_MAX))
+        }
+        (Cell::Integer(number), _) => Value::Integer(number),
+        (Cell::Real(number), Role::Key) if number.is_nan() => key_of_nothing(column),
+        (Cell::Real(number), _) if number.is_nan() => Value::Absent,
+        // Adding 0 makes -0 a plain 0, which is the same key to every server.
+        (Cell::Real(number), _) => Value::Real(number.clamp(-REAL_MAX, REAL_MAX) + 0.0),
+        (Cell::Time(us), _) => Value::Time(us.clamp(TIMES.0, TIMES.1)),
+        (Cell::Blob(bytes), _) => Value::Blob(Cow::Borrowed(bytes)),
+        (Cell::Text(bytes), Role::Key) => {
+            let text = clean(bytes);
+            Value::Text(limit.map_or(text.clone(), |limit| bounded(text, limit)))
+        }
+        (Cell::Text(bytes), _) => Value::Text(clean(bytes)),
+    }
+}
+
+/// A key is never absent to a server; lines without a number that is part of it do not come here.
+fn key_of_nothing(column: &Column) -> Value<'static> {
+    match column.kind {
+        pipeline::Kind::Text => Value::Text(Cow::Borrowed("")),
+        pipeline::Kind::Integer => Value::Integer(0),
+        pipeline::Kind::Real => Value::Real(0.0),
+        pipeline::Kind::Time => Value::Time(0),
+        pipeline::Kind::Blob => Value::Blob(Cow::Borrowed(&[])),
+    }
+}
+
+/// U+FFFD for what is not UTF-8, and for NUL, which PostgreSQL refuses.
+pub fn clean(bytes: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(bytes);
+    if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { text }
+}
+
+/// A longer text keeps its beginning, `~`, and 32 hexadecimal digits of the SHA-256 of the whole,
+/// so that different texts stay different.
+fn bounded(text: Cow<'_, str>, limit: KeyLimit) -> Cow<'_, str> {
+    let (fits, room) = match limit {
+        KeyLimit::Bytes(most) => (text.len() <= most, most),
+        KeyLimit::Characters(most) => (text.len() <= most || text.chars().count() <= most, most),
+    };
+    if fits {
+        return text;
+    }
+    let room = room.saturating_sub(33);
+    let end = match limit {
+        KeyLimit::Bytes(_) => {
+            (0..=room).rfind(|&at| text.is_char_boundary(at)).expect("0 is a boundary")
+        }
+        KeyLimit::Characters(_) => text.char_indices().nth(room).map_or(text.len(), |(at, _)| at),
+    };
+    let mut short = text[..end].to_owned();
+    short.push('~');
+    for byte in &Sha256::digest(text.as_bytes())[..16] {
+        write!(short, "{byte:02x}").expect("text takes text");
+    }
+    Cow::Owned(short)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,364 @@
+//! What holds for every SQL engine.
+
+use super::*;
+
+use metrics::Uniques;
+use pipeline::SinkError;
+
+macro_rules! claims {
+    ($($engine:ident: [$($claim:ident)*];)*) => {$(
+        mod $engine {
+            $(#[test]
+            fn $claim() {
+                super::$claim(&crate::tests::Bench::$engine());
+            })*
+        }
+    )*};
+}
+
+claims! {
+    sqlite: [
+        merges_every_role advances_one_of_two_writers shows_the_checkpoints_of_every_node
+        commits_nothing_of_a_batch_that_is_refused keeps_rows_of_a_table_without_keys
+        takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows
+    ];
+    postgres: [
+        merges_every_role advances_one_of_two_writers shows_the_checkpoints_of_every_node
+        commits_nothing_of_a_batch_that_is_refused keeps_rows_of_a_table_without_keys
+        takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows takes_what_logs_hold
+        stops_sums_at_the_largest_number tells_long_keys_apart
+        delivers_the_same_keys_from_many_nodes_at_once keeps_spaces_and_case_in_keys
+    ];
+    mysql: [
+        merges_every_role advances_one_of_two_writers shows_the_checkpoints_of_every_node
+        commits_nothing_of_a_batch_that_is_refused keeps_rows_of_a_table_without_keys
+        takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows takes_what_logs_hold
+        stops_sums_at_the_largest_number tells_long_keys_apart
+        delivers_the_same_keys_from_many_nodes_at_once keeps_spaces_and_case_in_keys
+    ];
+}
+
+fn every_role() -> Arc<Table> {
+    Arc::new(Table {
+        name: "reads".to_owned(),
+        columns: vec![
+            column("path", Kind::Text, Role::Key),
+            column("status", Kind::Integer, Role::Key),
+            column("count", Kind::Integer, Role::Sum),
+            column("sum_x", Kind::Real, Role::Sum),
+            column("min_x", Kind::Integer, Role::Min),
+            column("max_x", Kind::Real, Role::Max),
+            column("last_user_time", Kind::Time, Role::Max),
+            column("last_user", Kind::Text, Role::Last { time: 6 }),
+            column("mean_x", Kind::Real, Role::Mean { sum: 3, count: 2 }),
+        ],
+    })
+}
+
+fn merges_every_role(bench: &Bench) {
+    let table = every_role();
+    let row = |status, sum, min, max, time, user| {
+        let (path, mean) = (Cell::Text(b"/a"), Cell::Absent);
+        [path, Cell::Integer(status), Cell::Integer(2), sum, min, max, time, user, mean]
+    };
+    let nothing = Cell::Absent;
+    let (int, real, time) = (Cell::Integer, Cell::Real, |s: i64| Cell::Time(TIME + s * 1_000_000));
+    let (anna, bert, carl) = (Cell::Text(b"anna"), Cell::Text(b"bert"), Cell::Text(b"carl"));
+    let mut sink = bench.prepared(&[&table]);
+    let first = [
+        row(1, real(1.5), int(5), real(7.0), time(10), anna),
+        row(2, real(1.0), nothing, nothing, nothing, nothing),
+        row(3, nothing, int(1), real(1.0), time(5), anna),
+    ];
+    let second = [
+        row(1, real(2.5), int(4), real(7.5), time(9), bert),
+        row(2, real(1.0), int(3), real(2.0), time(1), bert),
+        row(3, real(4.0), int(2), nothing, time(5), carl),
+    ];
+    let as_rows = |cells: &[[Cell<'_>; 9]]| {
+        rows(&table, &cells.iter().map(|row| row.as_slice()).collect::<Vec<_>>())
+    };
+    sink.deliver(&batch(1, as_rows(&first))).unwrap();
+    sink.deliver(&batch(2, as_rows(&second))).unwrap();
+    let found = bench.query(
+        "SELECT status, count, sum_x, min_x, max_x, last_user, mean_x FROM \"reads\" ORDER BY status",
+    );
+    assert_eq!(found, "1|4|4|4|7.5|anna|1\n2|4|2|3|2|bert|0.5\n3|4|4|1|1|carl|1");
+    let times = bench.query("SELECT last_user_time FROM \"reads\" WHERE status = 1");
+    assert!(times.replace('T', " ").starts_with("2026-11-21 09:48:10"), "{times}");
+}
+
+fn advances_one_of_two_writers(bench: &Bench) {
+    let table = counts();
+    let mut sinks = [bench.prepared(&[&table]), bench.prepared(&[&table])];
+    for sequence in 1..=10 {
+        let outcomes = std::thread::scope(|scope| {
+            let threads = sinks
+                .each_mut()
+                .map(|sink| scope.spawn(move || sink.deliver(&batch(sequence, one("/a", 1)))));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let fenced = outcomes.iter().filter(|outcome| match outcome {
+            Err(SinkError::Fenced { source_name, held, expected }) => {
+                assert_eq!(
+                    (source_name.as_str(), *held, *expected),
+                    ("web", sequence, sequence - 1)
+                );
+                true
+            }
+            Err(error) => panic!("{error}"),
+            Ok(()) => false,
+        });
+        assert_eq!(fenced.count(), 1);
+    }
+    assert_eq!(bench.query("SELECT count FROM counts"), "10");
+    assert_eq!(sinks[0].checkpoints("web").unwrap(), [checkpoint(10)]);
+}
+
+fn shows_the_checkpoints_of_every_node(bench: &Bench) {
+    let mut sink = bench.prepared(&[&counts()]);
+    assert_eq!(sink.checkpoints("web").unwrap(), []);
+    for (node, source) in [("n1", "web"), ("n2", "web"), ("n1", "other")] {
+        let mut batch = batch(1, one("/a", 1));
+        batch.checkpoint.node = node.to_owned();
+        batch.checkpoint.source = source.to_owned();
+        sink.deliver(&batch).unwrap();
+    }
+    let mut held = sink.checkpoints("web").unwrap();
+    held.sort_by(|one, other| one.node.cmp(&other.node));
+    let other = Checkpoint { node: "n2".to_owned(), ..checkpoint(1) };
+    assert_eq!(held, [checkpoint(1), other]);
+}
+
+fn commits_nothing_of_a_batch_that_is_refused(bench: &Bench) {
+    let absent = Arc::new(Table { name: "absent".to_owned(), ..(*counts()).clone() });
+    let mut sink = bench.prepared(&[&counts()]);
+    let mut two = batch(1, one("/a", 1));
+    let row: &[Cell<'_>] = &[Cell::Text(b"/a"), Cell::Time(TIME), Cell::Integer(1)];
+    two.rows.push(rows(&absent, &[row]));
+    let error = sink.deliver(&two).unwrap_err();
+    assert!(matches!(error, SinkError::Refused { .. }), "{error}");
+    assert!(error.to_string().contains("absent"), "{error}");
+    assert_eq!(bench.query("SELECT COUNT(*) FROM counts"), "0");
+    assert_eq!(sink.checkpoints("web").unwrap(), []);
+    sink.prepare(&[counts(), absent]).unwrap();
+    sink.deliver(&two).unwrap();
+    assert_eq!(bench.query("SELECT count FROM absent"), "1");
+}
+
+fn keeps_rows_of_a_table_without_keys(bench: &Bench) {
+    let table = Arc::new(Table {
+        name: "raw".to_owned(),
+        columns: vec![
+            column("time", Kind::Time, Role::Plain),
+            column("user", Kind::Text, Role::Plain),
+            column("bytes", Kind::Blob, Role::Plain),
+        ],
+    });
+    let mut sink = bench.prepared(&[&table]);
+    let row: &[Cell<'_>] = &[Cell::Time(TIME + 250_000), Cell::Text(b"anna"), Cell::Blob(b"hi")];
+    sink.deliver(&batch(1, rows(&table, &[row, row]))).unwrap();
+    assert_eq!(bench.query("SELECT COUNT(*), MIN(\"user\") FROM raw"), "2|anna");
+    let time = bench.query("SELECT MIN(time) FROM raw");
+    assert!(time.replace('T', " ").starts_with("2026-11-21 09:48:00.25"), "{time}");
+}
+
+fn takes_a_hundred_thousand_rows(bench: &Bench) {
+    let table = counts();
+    let mut sink = bench.prepared(&[&table]);
+    for sequence in 1..=2 {
+        let mut rows = Rows::new(Arc::clone(&table));
+        for at in 0..100_000_i64 {
+            // Scattered, as a hash table gives them.
+            let path = format!("/articles/{}", at * 7919 % 100_000);
+            rows.push(Cell::Text(path.as_bytes()));
+            rows.push(Cell::Time(TIME));
+            rows.push(Cell::Integer(at));
+        }
+        sink.deliver(&batch(sequence, rows)).unwrap();
+    }
+    assert_eq!(bench.query("SELECT COUNT(*), SUM(count) FROM counts"), "100000|9999900000");
+}
+
+fn quotes_names_that_sql_knows(bench: &Bench) {
+    let table = Arc::new(Table {
+        name: "Order".to_owned(),
+        columns: vec![
+            column("Group", Kind::Text, Role::Key),
+            column("select", Kind::Integer, Role::Sum),
+        ],
+    });
+    let mut sink = bench.prepared(&[&table]);
+    for sequence in 1..=2 {
+        let row: &[Cell<'_>] = &[Cell::Text(b"a"), Cell::Integer(3)];
+        sink.deliver(&batch(sequence, rows(&table, &[row]))).unwrap();
+    }
+    assert_eq!(bench.query("SELECT \"Group\", \"select\" FROM \"Order\""), "a|6");
+}
+
+fn takes_what_logs_hold(bench: &Bench) {
+    let table = Arc::new(Table {
+        name: "odd".to_owned(),
+        columns: vec![
+            column("path", Kind::Text, Role::Key),
+            column("max_n", Kind::Integer, Role::Max),
+            column("sum_x", Kind::Real, Role::Sum),
+            column("last_time", Kind::Time, Role::Max),
+            column("last_user", Kind::Text, Role::Last { time: 3 }),
+        ],
+    });
+    let long = "u".repeat(300_000);
+    let mut sink = bench.prepared(&[&table]);
+    let rows = rows(
+        &table,
+        &[
+            // Two that become one key, the later one first.
+            &[
+                Cell::Text(b"/\xff"),
+                Cell::Integer(i64::MAX),
+                Cell::Real(1.0),
+                Cell::Time(TIME + 1),
+                Cell::Text(b"nul\0"),
+            ],
+            &[
+                Cell::Text(b"/\xfe"),
+                Cell::Integer(i64::MIN),
+                Cell::Real(2.0),
+                Cell::Time(TIME),
+                Cell::Text(b"early"),
+            ],
+            &[
+                Cell::Text("/\u{1F600}'\\\";--".as_bytes()),
+                Cell::Integer(i64::MIN),
+                Cell::Real(f64::NAN),
+                Cell::Time(i64::MAX),
+                Cell::Text(long.as_bytes()),
+            ],
+            &[
+                Cell::Absent,
+                Cell::Absent,
+                Cell::Real(f64::NEG_INFINITY),
+                Cell::Time(i64::MIN),
+                Cell::Absent,
+            ],
+        ],
+    );
+    sink.deliver(&batch(1, rows)).unwrap();
+    let found = bench.query(
+        "SELECT path, max_n, sum_x, SUBSTR(last_user, 1, 4), CHAR_LENGTH(last_user) \
+         FROM odd ORDER BY path",
+    );
+    let expected = "|NULL|-1e+300|NULL|NULL\n\
+                    /\u{fffd}|9223372036854775807|3|nul\u{fffd}|4\n\
+                    /\u{1F600}'\\\";--|-9223372036854775808|NULL|uuuu|300000";
+    assert_eq!(found.replace("\\\\", "\\").replace("-1e300", "-1e+300"), expected);
+}
+
+fn stops_sums_at_the_largest_number(bench: &Bench) {
+    let table = Arc::new(Table {
+        name: "sums".to_owned(),
+        columns: vec![
+            column("path", Kind::Text, Role::Key),
+            column("sum_n", Kind::Integer, Role::Sum),
+            column("sum_x", Kind::Real, Role::Sum),
+        ],
+    });
+    let mut sink = bench.prepared(&[&table]);
+    for sequence in 1..=3 {
+        let up: &[Cell<'_>] = &[Cell::Text(b"up"), Cell::Integer(i64::MAX), Cell::Real(1e308)];
+        let down: &[Cell<'_>] = &[Cell::Text(b"down"), Cell::Integer(i64::MIN), Cell::Real(-1e308)];
+        sink.deliver(&batch(sequence, rows(&table, &[up, down]))).unwrap();
+    }
+    let found = bench.query("SELECT sum_n, sum_x FROM sums ORDER BY path").replace("e+", "e");
+    assert_eq!(found, "-4611686018427387903|-1e300\n4611686018427387903|1e300");
+}
+
+fn tells_long_keys_apart(bench: &Bench) {
+    let mut sink = bench.prepared(&[&counts()]);
+    let path = |end: char| format!("/{}{end}", "é".repeat(5000));
+    let row = |path: &str| one(path, 1);
+    for (sequence, end) in [(1, 'a'), (2, 'b'), (3, 'a')] {
+        sink.deliver(&batch(sequence, row(&path(end)))).unwrap();
+    }
+    assert_eq!(bench.query("SELECT count FROM counts ORDER BY count"), "1\n2");
+    let found = bench.query("SELECT path FROM counts WHERE count = 2");
+    let (beginning, hash) = found.split_once('~').unwrap();
+    assert!(path('a').starts_with(beginning) && beginning.len() > 1000, "{found}");
+    assert_eq!(hash.len(), 32);
+}
+
+fn delivers_the_same_keys_from_many_nodes_at_once(bench: &Bench) {
+    let table = counts();
+    let deliver = |node: i64| {
+        let mut sink = bench.prepared(&[&table]);
+        for sequence in 1..=5 {
+            let mut rows = Rows::new(Arc::clone(&table));
+            for at in 0..300 {
+                // In another order from each node.
+                let at = if node % 2 == 0 { at } else { 299 - at };
+                rows.push(Cell::Text(format!("/{at}").as_bytes()));
+                rows.push(Cell::Time(TIME));
+                rows.push(Cell::Integer(1));
+            }
+            let mut batch = batch(sequence, rows);
+            batch.checkpoint.node = format!("n{node}");
+            sink.deliver(&batch).unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..4).for_each(|node| drop(scope.spawn(move || deliver(node))));
+    });
+    assert_eq!(bench.query("SELECT COUNT(*), MIN(count), MAX(count) FROM counts"), "300|20|20");
+}
+
+fn keeps_spaces_and_case_in_keys(bench: &Bench) {
+    let mut sink = bench.prepared(&[&counts()]);
+    let paths = ["/a", "/A", "/a ", "/ä", "/a\u{308}", ""];
+    for (sequence, path) in (1..).zip(paths) {
+        sink.deliver(&batch(sequence, one(path, 1))).unwrap();
+    }
+    assert_eq!(bench.query("SELECT COUNT(*), SUM(count) FROM counts"), "6|6");
+}
+
+fn merges_sketches(bench: &Bench) {
+    let table = Arc::new(Table {
+        name: "t_sketches".to_owned(),
+        columns: vec![
+            column("path", Kind::Text, Role::Key),
+            column("minute", Kind::Time, Role::Key),
+            column("status", Kind::Integer, Role::Key),
+            column("unique_user", Kind::Blob, Role::Sketch),
+            column("unique_host", Kind::Blob, Role::Sketch),
+        ],
+    });
+    let sketch = |values: std::ops::Range<u32>| {
+        let mut sketch = Uniques::default();
+        values.for_each(|value| sketch.add(&value.to_le_bytes()));
+        let mut bytes = Vec::new();
+        sketch.encode(&mut bytes);
+        bytes
+    };
+    let (a, b, c) = (sketch(0..10), sketch(5..3_000), sketch(0..3));
+    let row = |path, user, host| [path, Cell::Time(TIME), Cell::Integer(200), user, host];
+    let (blob, nothing) = (Cell::Blob, Cell::Absent);
+    let [x, y] = [Cell::Text(b"/x"), Cell::Text(b"/y")];
+    let mut sink = bench.prepared(&[&table]);
+    let batches = [
+        vec![row(y, blob(&a), nothing)],
+        vec![row(x, blob(&a), blob(&a)), row(y, blob(&b), blob(&c))],
+        vec![row(y, nothing, nothing)],
+    ];
+    for (sequence, cells) in (1..).zip(&batches) {
+        let cells: Vec<&[Cell<'_>]> = cells.iter().map(|row| row.as_slice()).collect();
+        sink.deliver(&batch(sequence, rows(&table, &cells))).unwrap();
+    }
+    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|b| format!("{b:02X}")).collect() };
+    let shown = match bench.url.starts_with("postgres") {
+        true => |name: &str| format!("UPPER(ENCODE({name}, 'hex'))"),
+        false => |name: &str| format!("HEX({name})"),
+    };
+    let [user, host] = ["unique_user", "unique_host"].map(shown);
+    let found = bench.query(&format!("SELECT path, {user}, {host} FROM t_sketches ORDER BY path"));
+    let (all, a, c) = (hex(&sketch(0..3_000)), hex(&a), hex(&c));
+    assert_eq!(found, format!("/x|{a}|{a}\n/y|{all}|{c}"));
+}
