@@ -113,8 +113,7 @@ fn unusual_client(text: &[u8]) -> Option<(usize, Option<Span>)> {
     let first = memchr::memchr(b' ', text).filter(|first| *first > 0)?;
     let second = first + 1 + memchr::memchr(b' ', &text[first + 1..])?;
     let user = &text[second + 1..];
-    // A user's name may hold spaces; it ends like another beginning of a line only when it is one.
-    let is_glued = user.ends_with(b" -") || memchr::memmem::find(user, b" - ").is_some();
+    let is_glued = marks::is_glued_user(user);
     let address = &text[..first];
     let is_numeric = address.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
     let is_sound = !is_numeric || address.len() <= 15;

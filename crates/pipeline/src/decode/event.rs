@@ -104,6 +104,7 @@ pub struct Event<'l> {
     extra: Vec<Span>,
     /// Names and values that no field is known for.
     others: Vec<(Span, Span)>,
+    is_journal: bool,
     layout: Arc<Layout>,
     pub(super) defined: Vec<Defined<'l>>,
 }
@@ -118,6 +119,7 @@ impl<'l> Event<'l> {
             slots: [ABSENT; SLOTS],
             extra: vec![ABSENT; layout.extra.len()],
             others: Vec::new(),
+            is_journal: layout.is_journal,
             layout,
             defined: Vec::new(),
         }
@@ -259,8 +261,10 @@ impl<'l> Event<'l> {
 
     #[inline]
     fn is_present(&self, span: Span) -> bool {
-        let text = span.of(self.line).unwrap_or_default();
-        self.layout.is_journal || !(text.is_empty() || text == b"-")
+        let length = span.end.wrapping_sub(span.start);
+        self.is_journal
+            || length > 1
+            || (length == 1 && self.line.get(span.start as usize) != Some(&b'-'))
     }
 
     #[inline]
@@ -281,10 +285,10 @@ impl<'l> Event<'l> {
     /// A text of our own journal that has a default when it is left out.
     fn named(&self, slot: Slot, default: &'static str) -> Option<Value<'l>> {
         match self.text(slot) {
-            Some(text) if self.layout.is_journal => Some(Value::Text(text)),
+            Some(text) if self.is_journal => Some(Value::Text(text)),
             Some(text) if slot == Slot::Cache => Some(Value::from(cache_result(&text))),
             Some(text) => Some(Value::Text(text)),
-            None if self.layout.is_journal => Some(Value::from(default)),
+            None if self.is_journal => Some(Value::from(default)),
             None => None,
         }
     }
@@ -292,7 +296,7 @@ impl<'l> Event<'l> {
     fn number(&self, slot: Slot) -> Option<Value<'l>> {
         match self.raw(slot) {
             Some(digits) => Some(Value::Integer(whole(digits).unwrap_or(0))),
-            None => self.layout.is_journal.then_some(Value::Integer(0)),
+            None => self.is_journal.then_some(Value::Integer(0)),
         }
     }
 

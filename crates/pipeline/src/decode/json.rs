@@ -27,6 +27,7 @@ pub struct Keys {
 #[derive(Debug, Clone)]
 struct Key {
     name: Box<[u8]>,
+    word: u128,
     meaning: Meaning,
     /// The key that followed it last.
     next: usize,
@@ -41,22 +42,61 @@ struct Seen {
 impl Keys {
     /// Keys with their meanings; of two of one name the first counts.
     pub fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
-        let key = |(name, meaning)| Key { name, meaning, next: 0 };
+        let key = |(name, meaning): (Box<[u8]>, Meaning)| {
+            let word = word(&name);
+            Key { name, word, meaning, next: 0 }
+        };
         Self { keys: keys.into_iter().map(key).collect(), keeps_others }
     }
 
     /// Finds a key, the one that followed `last` the last time first.
     #[inline]
     fn find(&mut self, name: &[u8], last: &mut usize) -> Option<Meaning> {
-        let guess = self.keys.get(*last)?.next;
-        if *self.keys[guess].name != *name {
-            let at = self.keys.iter().position(|key| *key.name == *name)?;
-            self.keys[*last].next = at;
-            *last = at;
-        } else {
-            *last = guess;
+        let guess = &self.keys[self.keys.get(*last)?.next];
+        if guess.is(name, word(name)) {
+            *last = self.keys[*last].next;
+            return Some(guess.meaning);
         }
-        Some(self.keys[*last].meaning)
+        self.look_up(name, last)
+    }
+
+    fn look_up(&mut self, name: &[u8], last: &mut usize) -> Option<Meaning> {
+        let word = word(name);
+        let at = self.keys.iter().position(|key| key.is(name, word))?;
+        self.keys[*last].next = at;
+        *last = at;
+        Some(self.keys[at].meaning)
+    }
+}
+
+impl Key {
+    /// Compares names of up to 16 bytes by two words, which is what most have.
+    #[inline]
+    fn is(&self, name: &[u8], word: u128) -> bool {
+        self.word == word
+            && self.name.len() == name.len()
+            && (name.len() <= 16 || *self.name == *name)
+    }
+}
+
+/// The first and the last eight bytes of a name, overlapping where it is short.
+#[inline]
+fn word(name: &[u8]) -> u128 {
+    let (first, last) = match (name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+        _ => (short_word(name), 0),
+    };
+    u128::from(first) << 64 | u128::from(last)
+}
+
+/// The bytes of a name of fewer than eight.
+#[inline]
+fn short_word(name: &[u8]) -> u64 {
+    match (name.first_chunk(), name.last_chunk()) {
+        (Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+        }
+        _ => name.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
     }
 }
 
@@ -116,13 +156,11 @@ impl<'l> Walk<'l, '_> {
             self.at += 1;
         } else {
             loop {
-                self.white();
-                let key = self.text()?;
-                self.take(b':', "a colon")?;
-                self.white();
-                let value = self.value()?;
+                let (key, value) = match self.usual_member() {
+                    Some(member) => member,
+                    None => self.member()?,
+                };
                 self.field((key, value), (keys, &mut last, &mut seen), times, event)?;
-                self.white();
                 match self.peek() {
                     b',' => self.at += 1,
                     b'}' => break self.at += 1,
@@ -140,6 +178,50 @@ impl<'l> Walk<'l, '_> {
         }
     }
 
+    /// Takes a member without white space, escapes or an object in it.
+    #[inline]
+    fn usual_member(&mut self) -> Option<(Span, Span)> {
+        let [open, close, value_open, value_close, ..] = *self.marks else { return None };
+        let [open, close] = [open, close].map(|mark| mark as usize - self.start);
+        let line = self.line;
+        let after = line.get(close + 2)?;
+        if open != self.at || line[open] != b'"' || line[close..close + 2] != *b"\":" {
+            return None;
+        }
+        let key = Span::new(open + 1, close);
+        let start = close + 2;
+        if *after == b'"' {
+            let [open, close] = [value_open, value_close].map(|mark| mark as usize - self.start);
+            if open != start || line[close] != b'"' {
+                return None;
+            }
+            self.at = close + 1;
+            self.marks = &self.marks[4..];
+            return Some((key, Span::new(start + 1, close)));
+        }
+        let mut end = start;
+        while line.get(end)?.is_ascii_digit() {
+            end += 1;
+        }
+        if end == start || !matches!(line[end], b',' | b'}') {
+            return None;
+        }
+        self.at = end;
+        self.marks = &self.marks[2..];
+        Some((key, Span::new(start, end)))
+    }
+
+    /// Takes any member.
+    fn member(&mut self) -> Result<(Span, Span), DecodeError> {
+        self.white();
+        let key = self.text()?;
+        self.take(b':', "a colon")?;
+        self.white();
+        let value = self.value()?;
+        self.white();
+        Ok((key, value))
+    }
+
     #[inline]
     fn field(
         &mut self,
@@ -154,7 +236,10 @@ impl<'l> Walk<'l, '_> {
             let offset = value.start();
             Err(DecodeError { offset, cause: DecodeCause::Expected(what) })
         };
-        if text == b"null" && self.line.get(value.start().wrapping_sub(1)) != Some(&b'"') {
+        if text.len() == 4
+            && text == b"null"
+            && self.line.get(value.start().wrapping_sub(1)) != Some(&b'"')
+        {
             return Ok(());
         }
         match keys.find(name, last) {
@@ -165,7 +250,10 @@ impl<'l> Walk<'l, '_> {
                 event.set_time(time);
                 seen.time = true;
             }
-            Some(meaning @ Meaning::Slot(Slot::Status | Slot::Total | Slot::BytesIn)) => {
+            Some(
+                meaning
+                @ Meaning::Slot(Slot::Status | Slot::Total | Slot::BytesIn | Slot::BytesOut),
+            ) => {
                 let is_sound = whole(text).is_some() || text == b"-" || text.is_empty();
                 if !is_sound {
                     return wrong("a whole number");
@@ -241,6 +329,9 @@ impl<'l> Walk<'l, '_> {
 
     /// Takes an object or an array as it is written, at most 64 levels deep.
     fn nested(&mut self) -> Result<Span, DecodeError> {
+        if let Some(flat) = self.flat() {
+            return Ok(flat);
+        }
         let start = self.at;
         // A bit a level: 1 for an object.
         let (mut depth, mut kinds) = (0, 0_u64);
@@ -278,6 +369,40 @@ impl<'l> Walk<'l, '_> {
                 }
             }
         }
+    }
+
+    /// Takes an object of plain numbers, such as `{"route":1,"fetch":250}`, as most phases are.
+    fn flat(&mut self) -> Option<Span> {
+        if self.peek() != b'{' {
+            return None;
+        }
+        let start = self.at;
+        let mut at = start + 1;
+        let mut marks = self.marks;
+        let byte = |at: usize| self.line.get(at).copied().unwrap_or(b'\n');
+        loop {
+            let [open, close, ..] = *marks else { return None };
+            let close = close as usize - self.start;
+            if open as usize - self.start != at || byte(at) != b'"' || byte(close) != b'"' {
+                return None;
+            }
+            marks = &marks[2..];
+            at = close + 1;
+            if byte(at) != b':' || !byte(at + 1).is_ascii_digit() {
+                return None;
+            }
+            at += 2;
+            while byte(at).is_ascii_digit() {
+                at += 1;
+            }
+            match byte(at) {
+                b',' => at += 1,
+                b'}' => break,
+                _ => return None,
+            }
+        }
+        (self.at, self.marks) = (at + 1, marks);
+        Some(Span::new(start, at + 1))
     }
 
     /// Takes the key of a member where the last bit says that an object is open.

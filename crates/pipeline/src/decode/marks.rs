@@ -45,6 +45,12 @@ pub fn quoted(line: &[u8], at: usize) -> Option<(usize, usize)> {
     }
 }
 
+/// Whether the beginning of another line stands in what should be a user's name, which may hold
+/// spaces, but not the ` - ` between address and user.
+pub fn is_glued_user(user: &[u8]) -> bool {
+    user.ends_with(b" -") || memchr::memmem::find(user, b" - ").is_some()
+}
+
 /// Whether a time in brackets, such as `[21/Nov/2026:03:54:12 +0000]`, stands in `text`.
 pub fn has_time_group(text: &[u8]) -> bool {
     memchr::memchr_iter(b'[', text).any(|bracket| {

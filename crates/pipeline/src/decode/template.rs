@@ -137,7 +137,12 @@ impl Template {
                 return Err(expected("a number of bytes"));
             }
             meaning => {
-                if line.get(end) != Some(&b'"') && marks::has_time_group(text) {
+                let is_glued = match meaning {
+                    Meaning::Slot(Slot::ClientIp) => memchr::memchr(b' ', text).is_some(),
+                    Meaning::Slot(Slot::User) => marks::is_glued_user(text),
+                    _ => line.get(end) != Some(&b'"') && marks::has_time_group(text),
+                };
+                if is_glued {
                     return Err(expected("one line, not two"));
                 }
                 meaning.set(event, Span::new(start, end));

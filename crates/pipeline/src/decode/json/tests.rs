@@ -1,1 +1,83 @@
-//! Tests.
+//! Lines of JSON that others write.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::decode::tests::fields;
+use crate::decode::{Decoder, Format};
+
+fn read(keys: &[(&str, &str)], line: &str, names: &[&str]) -> Result<Vec<String>, String> {
+    let keys: BTreeMap<_, _> =
+        keys.iter().map(|(field, key)| ((*field).to_owned(), (*key).to_owned())).collect();
+    let format = Format::parse("json", None, &keys).unwrap();
+    let mut decoder = Decoder::new(&format, Arc::new([]));
+    fields(&mut decoder, format!("{line}\n").as_bytes(), names).remove(0)
+}
+
+#[test]
+fn reads_the_names_of_nginx_and_ours() {
+    let line = r#"{ "time_iso8601": "2026-11-21T03:54:12+00:00", "remote_addr": "1.2.3.4",
+        "request": "GET /a?b=%31 HTTP/1.1", "status": "404", "body_bytes_sent": 7,
+        "request_time": "0.001", "http_x_trace": "t\u00e9", "x": {"a": [1, {"b": "}"}]},
+        "user": null, "deep": true }"#;
+    let line = line.replace('\n', " ");
+    let names = [
+        "time",
+        "client_ip",
+        "method",
+        "path",
+        "query.b",
+        "status",
+        "bytes_out",
+        "total",
+        "header.x-trace",
+        "user",
+        "var.deep",
+        "var.x",
+    ];
+    let expected = [
+        "1795233252000000",
+        "1.2.3.4",
+        "GET",
+        "/a",
+        "1",
+        "404",
+        "7",
+        "1000",
+        "té",
+        "-",
+        "true",
+        r#"{"a": [1, {"b": "}"}]}"#,
+    ];
+    assert_eq!(read(&[], &line, &names).unwrap(), expected);
+}
+
+#[test]
+fn reads_configured_keys() {
+    let keys = [("time", "when"), ("path", "url"), ("header.x-a", "a"), ("query.q", "q")];
+    let line = r#"{"when":1795233252123,"url":"/p?q=no","a":"A","q":"x%20y"}"#;
+    let seen = read(&keys, line, &["time", "path", "header.x-a", "query.q"]).unwrap();
+    assert_eq!(seen, ["1795233252123000", "/p", "A", "x y"]);
+}
+
+#[test]
+fn refuses_what_is_no_object_or_has_no_time() {
+    for (line, why) in [
+        ("", "the line ends inside a value"),
+        ("[]", "expected an object"),
+        ("{}", "field `time` is missing"),
+        (r#"{"time":"soon"}"#, "expected a time"),
+        (r#"{"time":"2026-11-21T03:54:12Z","status":"x"}"#, "expected a whole number"),
+        (r#"{"time":"2026-11-21T03:54:12Z"}{"#, "expected the end of the line"),
+        (
+            r#"{"time":"2026-11-21T03:54:12Z","a":[}"#,
+            "expected a comma or the end of what was opened",
+        ),
+        (r#"{"time":"2026-11-21T03:54:12Z","a":"\x"}"#, "expected a JSON escape"),
+    ] {
+        let error = read(&[], line, &["time"]).unwrap_err();
+        assert!(error.ends_with(why), "{error} of {line}");
+    }
+    let deep = format!(r#"{{"a":{}}}"#, "[".repeat(100_000));
+    assert!(read(&[], &deep, &["time"]).is_err());
+}

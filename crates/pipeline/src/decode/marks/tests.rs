@@ -1,1 +1,23 @@
-//! Tests.
+//! Both ways of finding bytes beside the plainest one.
+
+use stdx::Random;
+
+use super::{find, find_portably};
+
+#[test]
+fn finds_every_byte_of_the_set_at_every_length() {
+    let mut random = Random::new(1);
+    for length in 0..300 {
+        let bytes: Vec<u8> = (0..length)
+            .map(|_| *b"\"[\\\nab\x00\xff".get(random.up_to(7) as usize).unwrap())
+            .collect();
+        for set in [*b"\"[\\\n", *b"\"\\\n\n"] {
+            let places = bytes.iter().enumerate().filter(|(_, byte)| set.contains(byte));
+            let expected: Vec<u32> = places.map(|(at, _)| at as u32).collect();
+            let (mut found, mut portably) = (Vec::new(), Vec::new());
+            find(&bytes, set, &mut found);
+            find_portably(&bytes, set, 0, &mut portably);
+            assert_eq!((&found, &portably), (&expected, &expected), "{length}");
+        }
+    }
+}
