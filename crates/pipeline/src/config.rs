@@ -15,8 +15,18 @@ pub struct SourceConfig {
     /// Its name: letters, digits, `-`, `_`.
     pub name: Option<String>,
     /// Files, such as `["/var/log/nginx/access.log*"]`; `*`, `?` and `[…]` stand for what they
-    /// stand for in a shell.
+    /// stand for in a shell, `**` for any folders. Name rotated files too: a log is known by its
+    /// content, and goes on where it was under any name, also packed (`.gz`, `.zst`).
     pub files: Vec<String>,
+    /// Stop with an error when a log was emptied behind its reader (`copytruncate`) or came back
+    /// shorter, instead of reporting what is known to be lost and going on; default `false`.
+    pub strict: Option<bool>,
+    /// Make log files durable (`fdatasync`) before what was read of them is committed, so that
+    /// after a power cut none is shorter than what was counted; default `false`.
+    pub sync: Option<bool>,
+    /// How long a rotated file must have been silent until it is closed and its last line, when it
+    /// has no line feed, is quarantined; default `30s`.
+    pub quiet: Option<String>,
     /// `combined` (default), `common`, `ltsv`, `json`, `tidegate`, or a `log_format` of nginx such
     /// as `'$remote_addr [$time_local] "$request" $status $request_time'`; variables that are no
     /// field of ours are `var.NAME`.

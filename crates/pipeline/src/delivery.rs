@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use stdx::{Backoff, DiskFile};
 
-use crate::batch::{Batch, Table};
+use crate::batch::{Batch, Checkpoint, Table};
 use crate::error::SinkError;
 use crate::sink::Sink;
 use crate::status::Status;
@@ -24,18 +24,28 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// A delivery thread with at most one batch in its hands.
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    batches: Option<SyncSender<(Batch, Report)>>,
+    tasks: Option<SyncSender<Task>>,
     done: Receiver<Done>,
     in_flight: bool,
     gives_up: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The quarantine file, if lines of the batch went there: it must be on the disk first.
-pub(crate) type Report = Option<Arc<dyn DiskFile>>;
+/// What is to be done.
+pub(crate) enum Task {
+    /// Commits a batch once these files are durable.
+    Deliver(Batch, Vec<Arc<dyn DiskFile>>),
+    /// Asks which checkpoints this source has in the sink.
+    Others(String),
+}
 
-/// A batch was committed, or cannot be.
-pub(crate) type Done = Result<Batch, SinkError>;
+/// What was done.
+pub(crate) enum Done {
+    /// A batch was committed, or cannot be.
+    Delivered(Result<Batch, SinkError>),
+    /// The checkpoints in the sink.
+    Others(Result<Vec<Checkpoint>, SinkError>),
+}
 
 impl Delivery {
     pub(crate) fn start(
@@ -43,39 +53,35 @@ impl Delivery {
         tables: Vec<Arc<Table>>,
         status: Arc<Status>,
     ) -> std::io::Result<Self> {
-        let (batches, to_do) = sync_channel::<(Batch, Report)>(1);
+        let (tasks, to_do) = sync_channel::<Task>(1);
         let (report, done) = sync_channel(1);
         let gives_up = Arc::new(AtomicBool::new(false));
         let mut courier = Courier { sink, tables, status, gives_up: Arc::clone(&gives_up) };
         let thread = std::thread::Builder::new().name("deliver".to_owned()).spawn(move || {
-            for (batch, quarantine) in to_do {
-                if let Some(Err(error)) = quarantine.map(|file| file.sync()) {
-                    tracing::error!(%error, "the quarantine is not on the disk");
-                }
-                let outcome = courier.carry(&batch).map(|()| batch);
-                if report.send(outcome).is_err() {
+            for task in to_do {
+                if report.send(courier.run(task)).is_err() {
                     break;
                 }
             }
         })?;
-        Ok(Self { batches: Some(batches), done, in_flight: false, gives_up, thread: Some(thread) })
+        Ok(Self { tasks: Some(tasks), done, in_flight: false, gives_up, thread: Some(thread) })
     }
 
     pub(crate) fn is_busy(&self) -> bool {
         self.in_flight
     }
 
-    /// Hands over a batch; only when not busy.
-    pub(crate) fn hand_over(&mut self, batch: Batch, quarantine: Report) {
+    /// Hands over a task; only when not busy.
+    pub(crate) fn hand_over(&mut self, task: Task) {
         debug_assert!(!self.in_flight, "one batch at a time keeps checkpoints in order");
         self.in_flight = true;
-        if let Some(batches) = &self.batches {
+        if let Some(tasks) = &self.tasks {
             // A thread that died is noticed when its answer is awaited.
-            let _ = batches.send((batch, quarantine));
+            let _ = tasks.send(task);
         }
     }
 
-    /// Returns what became of the batch in flight, if that is known already.
+    /// Returns what became of the task in flight, if that is known already.
     pub(crate) fn poll(&mut self) -> Option<Done> {
         match self.done.try_recv() {
             Ok(done) => {
@@ -83,11 +89,11 @@ impl Delivery {
                 Some(done)
             }
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(died())),
+            Err(TryRecvError::Disconnected) => Some(Done::Delivered(Err(died()))),
         }
     }
 
-    /// Waits for the batch in flight, at most this long.
+    /// Waits for the task in flight, at most this long.
     pub(crate) fn wait(&mut self, at_most: Duration) -> Option<Done> {
         match self.done.recv_timeout(at_most) {
             Ok(done) => {
@@ -95,7 +101,9 @@ impl Delivery {
                 Some(done)
             }
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => None,
-            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => Some(Err(died())),
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+                Some(Done::Delivered(Err(died())))
+            }
         }
     }
 }
@@ -103,7 +111,7 @@ impl Delivery {
 impl Drop for Delivery {
     fn drop(&mut self) {
         self.gives_up.store(true, Ordering::Relaxed);
-        self.batches = None;
+        self.tasks = None;
         if let Some(thread) = self.thread.take() {
             // Its panic was logged by the runtime; whoever supervises starts the pipeline again.
             let _ = thread.join();
@@ -116,6 +124,16 @@ fn died() -> SinkError {
     SinkError::Unreachable { engine: "sink", place: "thread".to_owned(), cause }
 }
 
+/// Makes log files and the quarantine durable. What cannot be is delivered all the same: its rows
+/// are right, and should a log come back shorter after a power cut, its source finds that out.
+fn sync(files: &[Arc<dyn DiskFile>]) {
+    for file in files {
+        if let Err(error) = file.sync() {
+            tracing::error!(%error, "a log or the quarantine cannot be made durable");
+        }
+    }
+}
+
 struct Courier {
     sink: Box<dyn Sink>,
     tables: Vec<Arc<Table>>,
@@ -124,6 +142,17 @@ struct Courier {
 }
 
 impl Courier {
+    fn run(&mut self, task: Task) -> Done {
+        match task {
+            Task::Others(source) => Done::Others(self.sink.checkpoints(&source)),
+            Task::Deliver(batch, to_sync) => {
+                sync(&to_sync);
+                let outcome = self.carry(&batch);
+                Done::Delivered(outcome.map(|()| batch))
+            }
+        }
+    }
+
     fn carry(&mut self, batch: &Batch) -> Result<(), SinkError> {
         let seed = u64::from(std::process::id()) ^ batch.checkpoint.sequence;
         let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, seed);

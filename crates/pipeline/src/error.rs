@@ -55,6 +55,15 @@ pub enum LineError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// Its file ended without a line feed, and nobody writes to it any more.
+    #[error("the file ends within the line")]
+    Torn,
+    /// It is longer than lines may be; its beginning is kept.
+    #[error("the line has {length} bytes, which is too long")]
+    Oversized {
+        /// Its length with its line feed.
+        length: u64,
+    },
 }
 
 /// A source could not be read.
@@ -73,6 +82,17 @@ pub enum SourceError {
     /// The journal says no.
     #[error(transparent)]
     Journal(#[from] journal::JournalError),
+    /// A log is not what it was when it was read, and the source is strict.
+    #[error(
+        "log `{path}` was read up to byte {offset}, and was emptied or changed since; \
+         hint: restore it, or let `strict = false` report what is lost and go on"
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// How far it was read.
+        offset: u64,
+    },
     /// The position in the sink is not one of this source.
     #[error("source `{source_name}`: the position in the sink makes no sense: {cause}")]
     Position {

@@ -34,7 +34,9 @@ pub use quarantine::{BYTES_MAX as QUARANTINE_BYTES_MAX, Quarantine};
 pub use rollup::Rollup;
 pub use run::{Pipeline, Stop};
 pub use sink::Sink;
-pub use source::{FileSource, JournalSource, Piece, Source, Step};
+pub use source::{
+    FileOptions, FilePattern, FileSource, JournalSource, Piece, Source, Step, TimeOf, time_in,
+};
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;
 

@@ -1,7 +1,7 @@
 //! From the sections as written to what is meant, with every error at once.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use crate::config::{FieldConfig, RollupConfig, SinkConfig, SourceConfig};
 use crate::decode::{FieldRule, Format};
 use crate::fields::{self, resolve};
 use crate::rollup::{self, Columns, Measure, Part, Rollup, SketchOf, column_name};
+use crate::source::FilePattern;
 
 /// The name of the source that is the process's own journal.
 pub const JOURNAL: &str = "journal";
@@ -20,13 +21,22 @@ pub const JOURNAL: &str = "journal";
 /// The column of sketches' tables that holds the machine's name.
 const NODE: &str = "node";
 
+/// How long a rotated file must have been silent, unless said otherwise.
+const QUIET: Duration = Duration::from_secs(30);
+
 /// A source as meant.
 #[derive(Debug, Clone)]
 pub struct SourcePlan {
     /// Its name.
     pub name: String,
     /// File patterns; none for the journal.
-    pub files: Vec<PathBuf>,
+    pub files: Vec<FilePattern>,
+    /// Stops rather than report that a log was emptied or changed.
+    pub strict: bool,
+    /// Makes files durable before positions in them are committed.
+    pub sync: bool,
+    /// How long a rotated file must have been silent to be done with.
+    pub quiet: Duration,
     /// How its lines are read.
     pub format: Format,
 }
@@ -104,7 +114,9 @@ pub fn plan(
     let mut plan = Plan::default();
     if has_journal {
         let name = JOURNAL.to_owned();
-        plan.sources.push(SourcePlan { name, files: Vec::new(), format: Format::Tidegate });
+        let (files, format) = (Vec::new(), Format::Tidegate);
+        let (strict, sync, quiet) = (false, false, QUIET);
+        plan.sources.push(SourcePlan { name, files, strict, sync, quiet, format });
     }
     for (at, config) in sections.sources.iter().enumerate() {
         let key = format!("source[{at}]");
@@ -149,8 +161,21 @@ fn source(
         wrong(&format!("{key}.{part}"), cause);
         Format::Combined
     });
-    let files = config.files.iter().map(|file| root.join(file)).collect();
-    plan.sources.push(SourcePlan { name, files, format });
+    let mut files = Vec::with_capacity(config.files.len());
+    for (at, file) in config.files.iter().enumerate() {
+        match FilePattern::new(&root.join(file)) {
+            Ok(pattern) => files.push(pattern),
+            Err(cause) => wrong(&format!("{key}.files[{at}]"), format!("`{file}`: {cause}")),
+        }
+    }
+    let quiet = config.quiet.as_deref().map(str::parse::<Span>).transpose();
+    let quiet = quiet.unwrap_or_else(|error| {
+        wrong(&format!("{key}.quiet"), error.to_string());
+        None
+    });
+    let quiet = quiet.map_or(QUIET, |quiet| quiet.0);
+    let (strict, sync) = (config.strict.unwrap_or(false), config.sync.unwrap_or(false));
+    plan.sources.push(SourcePlan { name, files, strict, sync, quiet, format });
 }
 
 fn sink(config: &SinkConfig, key: &str, plan: &mut Plan, wrong: &mut dyn FnMut(&str, String)) {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use crate::batch::{Batch, Checkpoint};
 use crate::binlog::{Binlog, Note};
 use crate::decode::{Decoder, FieldRule, Format};
-use crate::delivery::{Delivery, Done};
-use crate::error::RunError;
+use crate::delivery::{Delivery, Done, Task};
+use crate::error::{LineError, RunError};
 use crate::quarantine::Quarantine;
 use crate::rollup::Rollup;
 use crate::sink::Sink;
@@ -24,6 +24,9 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// How often a process that stands by looks at the checkpoint.
 const STAND_BY_POLL: Duration = Duration::from_millis(250);
+
+/// When to ask again what other nodes have committed.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Tells a pipeline to end.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +87,10 @@ impl Pipeline {
         let tables: Vec<_> = tables.map(Arc::clone).collect();
         self.sink.prepare(&tables)?;
         let held = self.sink.checkpoints(&self.source_name)?;
-        let held = held.into_iter().find(|held| held.node == self.node);
+        let (held, others): (Vec<_>, Vec<_>) =
+            held.into_iter().partition(|held| held.node == self.node);
+        let held = held.into_iter().next();
+        self.source.others(&positions(others));
         self.source.resume(held.as_ref().map(|held| held.position.as_str()))?;
         self.quarantine.resume(held.as_ref().map_or(0, |held| held.sequence));
         let delivery = Delivery::start(self.sink, tables, Arc::clone(&self.status));
@@ -100,6 +106,7 @@ impl Pipeline {
                 .collect(),
             node: self.node,
             lines_in_window: 0,
+            wants_others: None,
             delivery: delivery.map_err(crate::error::SourceError::disk(
                 "start a thread for",
                 std::path::Path::new("delivery"),
@@ -144,6 +151,8 @@ struct Life {
     quarantine: Quarantine,
     windows: Vec<Window>,
     lines_in_window: u64,
+    /// When to ask what other nodes have committed, which the source wants to know.
+    wants_others: Option<Instant>,
     delivery: Delivery,
     /// Batches committed or under way.
     sequence: u64,
@@ -158,9 +167,20 @@ struct Life {
 impl Life {
     fn run(&mut self, stop: &Stop, until_caught_up: bool) -> Result<(), RunError> {
         loop {
-            let is_caught_up = !self.tail()?;
+            let is_caught_up = match self.tail() {
+                Ok(has_more) => !has_more,
+                Err(error) => {
+                    // What was read before stays good, and may not be there the next time.
+                    self.finish(stop)?;
+                    return Err(error);
+                }
+            };
             if let Some(done) = self.delivery.poll() {
                 self.retire(done)?;
+            }
+            if self.wants_others.is_some_and(|at| at <= Instant::now()) && !self.delivery.is_busy()
+            {
+                self.delivery.hand_over(Task::Others(self.source_name.clone()));
             }
             if self.is_full() && self.delivery.is_busy() {
                 self.settle(stop)?;
@@ -168,8 +188,8 @@ impl Life {
             if self.is_full() || Instant::now() >= self.next_flush {
                 self.deliver();
             }
-            let is_last = stop.is_told() || (until_caught_up && is_caught_up);
-            if is_last {
+            let is_through = is_caught_up && self.wants_others.is_none();
+            if stop.is_told() || (until_caught_up && is_through) {
                 return self.finish(stop);
             }
             if is_caught_up {
@@ -190,6 +210,31 @@ impl Life {
                 Status::count(&self.status.lost_bytes, to - from);
                 Ok(true)
             }
+            Step::Receded { file, from, to } => {
+                tracing::error!(file, from, to, "a log came back shorter than it was read");
+                Ok(true)
+            }
+            Step::Unreadable { file, cause } => {
+                tracing::warn!(file, cause, "a file cannot be read, the others go on");
+                Ok(true)
+            }
+            Step::Unfamiliar => {
+                self.wants_others = Some(Instant::now());
+                Ok(true)
+            }
+            Step::Torn(rest) => {
+                self.quarantine.add((rest.file, rest.start), &LineError::Torn, rest.bytes);
+                let bytes = rest.bytes.len() as u64;
+                self.count_one(bytes);
+                Ok(true)
+            }
+            Step::Oversized { beginning, length } => {
+                let (place, why) =
+                    ((beginning.file, beginning.start), LineError::Oversized { length });
+                self.quarantine.add(place, &why, beginning.bytes);
+                self.count_one(length);
+                Ok(true)
+            }
             Step::Lines(piece) => {
                 let (windows, quarantine) = (&mut self.windows, &mut self.quarantine);
                 let lines = count(windows, quarantine, &mut self.decoder, piece, &self.status);
@@ -199,6 +244,12 @@ impl Life {
                 Ok(true)
             }
         }
+    }
+
+    fn count_one(&mut self, bytes: u64) {
+        self.lines_in_window += 1;
+        Status::count(&self.status.lines, 1);
+        Status::count(&self.status.bytes, bytes);
     }
 
     fn is_full(&self) -> bool {
@@ -224,8 +275,10 @@ impl Life {
             sequence: self.sequence,
             position: self.source.position(),
         };
+        let mut to_sync = self.source.to_sync();
         let rows: Vec<_> = self.windows.iter_mut().flat_map(Window::take).collect();
-        self.delivery.hand_over(Batch { checkpoint, rows }, self.quarantine.close_batch());
+        to_sync.extend(self.quarantine.close_batch());
+        self.delivery.hand_over(Task::Deliver(Batch { checkpoint, rows }, to_sync));
     }
 
     /// Waits for the batch on its way.
@@ -242,16 +295,34 @@ impl Life {
     }
 
     fn retire(&mut self, done: Done) -> Result<(), RunError> {
-        let batch = done?;
-        self.source.committed(&batch.checkpoint.position)?;
-        self.note(&batch);
+        match done {
+            Done::Delivered(batch) => {
+                let batch = batch?;
+                self.source.committed(&batch.checkpoint.position)?;
+                self.note(&batch);
+                self.recycle(batch);
+            }
+            Done::Others(Ok(mut held)) => {
+                held.retain(|held| held.node != self.node);
+                self.wants_others = None;
+                self.source.others(&positions(held));
+            }
+            Done::Others(Err(error)) => {
+                tracing::warn!(%error, "what other nodes have read is not known");
+                self.wants_others = Some(Instant::now() + ASK_AGAIN);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the windows their memory back.
+    fn recycle(&mut self, batch: Batch) {
         for rows in batch.rows {
             let table = Arc::clone(&rows.table);
             if let Some(window) = self.windows.iter_mut().find(|window| window.fills(&table)) {
                 window.recycle(rows);
             }
         }
-        Ok(())
     }
 
     fn note(&self, batch: &Batch) {
@@ -270,6 +341,10 @@ impl Life {
         self.deliver();
         self.settle(stop)
     }
+}
+
+fn positions(held: Vec<Checkpoint>) -> Vec<String> {
+    held.into_iter().map(|held| held.position).collect()
 }
 
 /// Counts the lines of a piece; returns how many there are.

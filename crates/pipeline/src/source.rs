@@ -6,19 +6,23 @@
 mod files;
 mod journal;
 
-pub use files::FileSource;
+use std::sync::Arc;
+
+use stdx::DiskFile;
+
+pub use files::{FileOptions, FilePattern, FileSource, TimeOf, time_in};
 pub use journal::JournalSource;
 
 use crate::error::SourceError;
 
-/// Complete lines of one file.
+/// Bytes of one file.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'s> {
     /// The file's name, for messages.
     pub file: &'s str,
-    /// Lines, each with its line feed.
+    /// Complete lines, each with its line feed, unless the step says otherwise.
     pub bytes: &'s [u8],
-    /// The offset of the first byte in the file.
+    /// The offset of the first byte in the file; in what it unpacks to, when it is compressed.
     pub start: u64,
 }
 
@@ -27,7 +31,17 @@ pub struct Piece<'s> {
 pub enum Step<'s> {
     /// Lines.
     Lines(Piece<'s>),
-    /// Lines that are known to have been there and cannot be read any more.
+    /// The end of a file that nobody writes to any more, without a line feed: part of a line,
+    /// to be quarantined.
+    Torn(Piece<'s>),
+    /// A line that is longer than lines may be, to be quarantined; the piece has its beginning.
+    Oversized {
+        /// The beginning.
+        beginning: Piece<'s>,
+        /// The length of all of it in bytes, with its line feed if it has one.
+        length: u64,
+    },
+    /// Bytes that are known to have been there, were not handed out, and cannot be read any more.
     Lost {
         /// The file's name.
         file: &'s str,
@@ -36,6 +50,25 @@ pub enum Step<'s> {
         /// The offset just after the last one.
         to: u64,
     },
+    /// A file has less than what was handed out of it, as after a power cut: these bytes were
+    /// counted, and the file has them no more. Reading goes on at its end.
+    Receded {
+        /// The file's name.
+        file: &'s str,
+        /// Where the file ends.
+        from: u64,
+        /// How far it had been read.
+        to: u64,
+    },
+    /// A file cannot be read at present; the others go on. Said once for each cause.
+    Unreadable {
+        /// The file's name.
+        file: &'s str,
+        /// What the system says.
+        cause: &'s str,
+    },
+    /// A file came up that another node may have read before: wants [`Source::others`] anew.
+    Unfamiliar,
     /// Nothing more at present.
     CaughtUp,
 }
@@ -49,14 +82,25 @@ pub trait Source: Send {
     /// When the position makes no sense here, or files cannot be read.
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError>;
 
+    /// Takes note of the positions that other nodes have committed for this source at present;
+    /// called before `resume`, and whenever [`Step::Unfamiliar`] asks for it.
+    fn others(&mut self, _positions: &[String]) {}
+
     /// Returns the next lines.
     ///
     /// # Errors
-    /// When files cannot be read; asking again tries again.
+    /// When files cannot be read; asking again tries again. What was handed out before stays
+    /// good, and can be committed with [`Source::position`].
     fn read(&mut self) -> Result<Step<'_>, SourceError>;
 
     /// The position just after everything handed out.
     fn position(&self) -> String;
+
+    /// The files that must be made durable before [`Source::position`] may be committed; asked
+    /// for together with it. Syncing them may stall: it belongs on another thread.
+    fn to_sync(&mut self) -> Vec<Arc<dyn DiskFile>> {
+        Vec::new()
+    }
 
     /// `position` is safe in the sink: what lies before it is not needed any more.
     ///

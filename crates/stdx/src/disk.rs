@@ -44,8 +44,11 @@ pub trait Disk: Send + Sync {
     /// Removes a file; open handles keep it readable.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Returns the names of the files in a directory, in no order.
+    /// Returns the names of the files in a directory, and of the links to files, in no order.
     fn list(&self, dir: &Path) -> io::Result<Vec<String>>;
+
+    /// Returns the names of the directories in a directory, in no order; links are not followed.
+    fn list_dirs(&self, dir: &Path) -> io::Result<Vec<String>>;
 
     /// Returns what is known about a file without opening it.
     fn metadata(&self, path: &Path) -> io::Result<Metadata>;
@@ -82,6 +85,9 @@ pub trait DiskFile: Send + Sync {
 
     /// Returns the length in bytes.
     fn len(&self) -> io::Result<u64>;
+
+    /// Returns what is known about the file, whatever its name is by now.
+    fn metadata(&self) -> io::Result<Metadata>;
 
     /// Cuts the file to `length` bytes.
     fn truncate(&self, length: u64) -> io::Result<()>;

@@ -11,10 +11,10 @@ use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, bail};
 use pipeline::{
-    Binlog, FileSource, JOURNAL, JournalSource, Pipeline, QUARANTINE_BYTES_MAX, Quarantine, Rollup,
-    SinkPlan, Source, SourcePlan, Status, Stop,
+    Binlog, FileOptions, FileSource, JOURNAL, JournalSource, Pipeline, QUARANTINE_BYTES_MAX,
+    Quarantine, Rollup, SinkPlan, Source, SourcePlan, Status, Stop,
 };
-use stdx::RealDisk;
+use stdx::{RealDisk, SystemClock};
 
 use crate::cli::EventsCommand;
 use crate::commands;
@@ -162,14 +162,21 @@ impl Line {
 
     fn open_source(&self) -> Box<dyn Source> {
         let disk = Arc::new(RealDisk);
-        match (&self.plan.journal, self.source.files.first()) {
-            (Some(journal), None) if self.source.name == JOURNAL => {
+        match &self.plan.journal {
+            Some(journal) if self.source.name == JOURNAL => {
                 let consumer = format!("events-{}", self.sink.name);
                 Box::new(JournalSource::new(journal.options.dir.clone(), &consumer, disk))
             }
-            (_, file) => {
-                let file = file.expect("a source names files");
-                Box::new(FileSource::new(file, disk))
+            _ => {
+                let options = FileOptions {
+                    files: self.source.files.clone(),
+                    strict: self.source.strict,
+                    sync: self.source.sync,
+                    quiet: self.source.quiet,
+                    time_of: Some(pipeline::time_in(&self.source.format)),
+                };
+                let clock = Arc::new(SystemClock);
+                Box::new(FileSource::new(&self.source.name, options, disk, clock))
             }
         }
     }

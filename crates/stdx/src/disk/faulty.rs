@@ -246,12 +246,18 @@ impl Disk for FaultyDisk {
         Ok(here.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect())
     }
 
+    fn list_dirs(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let state = self.operation()?;
+        if !state.dirs.contains(dir) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let here = state.dirs.iter().filter(|path| path.parent() == Some(dir));
+        Ok(here.filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect())
+    }
+
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
         let state = self.operation()?;
-        let number = state.find(path)?;
-        let inode = &state.inodes[&number];
-        let identity = FileIdentity { device: 1, inode: number, created_us: inode.created_us };
-        Ok(Metadata { len: inode.live.len() as u64, identity, modified_us: inode.modified_us })
+        Ok(state.describe(state.find(path)?))
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
@@ -324,6 +330,12 @@ impl State {
 
     fn find(&self, path: &Path) -> io::Result<u64> {
         self.names.get(path).copied().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn describe(&self, number: u64) -> Metadata {
+        let inode = &self.inodes[&number];
+        let identity = FileIdentity { device: 1, inode: number, created_us: inode.created_us };
+        Metadata { len: inode.live.len() as u64, identity, modified_us: inode.modified_us }
     }
 
     fn add(&mut self, path: &Path, now_us: u64) -> io::Result<()> {
@@ -471,6 +483,10 @@ impl DiskFile for Handle {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.operation()?.inodes[&self.inode].live.len() as u64)
+    }
+
+    fn metadata(&self) -> io::Result<Metadata> {
+        Ok(self.operation()?.describe(self.inode))
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {

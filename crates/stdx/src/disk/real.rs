@@ -54,7 +54,20 @@ impl Disk for RealDisk {
         let mut names = Vec::new();
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
-            if entry.file_type()?.is_file() {
+            let kind = entry.file_type()?;
+            let leads_to_file = || fs::metadata(entry.path()).is_ok_and(|found| found.is_file());
+            if kind.is_file() || (kind.is_symlink() && leads_to_file()) {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        Ok(names)
+    }
+
+    fn list_dirs(&self, dir: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
                 names.extend(entry.file_name().into_string());
             }
         }
@@ -62,17 +75,7 @@ impl Disk for RealDisk {
     }
 
     fn metadata(&self, path: &Path) -> io::Result<Metadata> {
-        let found = fs::metadata(path)?;
-        let micros = |time: io::Result<SystemTime>| {
-            let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-            since.map_or(0, |since| since.as_micros() as u64)
-        };
-        let identity = FileIdentity {
-            device: found.dev(),
-            inode: found.ino(),
-            created_us: micros(found.created()),
-        };
-        Ok(Metadata { len: found.len(), identity, modified_us: micros(found.modified()) })
+        Ok(described(&fs::metadata(path)?))
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
@@ -83,6 +86,16 @@ impl Disk for RealDisk {
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+fn described(found: &fs::Metadata) -> Metadata {
+    let micros = |time: io::Result<SystemTime>| {
+        let since = time.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        since.map_or(0, |since| since.as_micros() as u64)
+    };
+    let created_us = micros(found.created());
+    let identity = FileIdentity { device: found.dev(), inode: found.ino(), created_us };
+    Metadata { len: found.len(), identity, modified_us: micros(found.modified()) }
 }
 
 struct RealFile(File);
@@ -110,6 +123,10 @@ impl DiskFile for RealFile {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.0.metadata()?.len())
+    }
+
+    fn metadata(&self) -> io::Result<Metadata> {
+        Ok(described(&self.0.metadata()?))
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {

@@ -1,0 +1,186 @@
+//! The bytes of a log file, packed by gzip or zstd or not at all, at offsets of the content.
+//!
+//! Packed files are read forwards; going back further than the last chunk begins anew.
+
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+
+use flate2::bufread::MultiGzDecoder;
+use stdx::DiskFile;
+
+use super::mark::{Content, WINDOW};
+
+/// Bytes that can be read again from a packed file without beginning anew.
+const HISTORY: usize = super::CHUNK_BYTES;
+
+/// How the bytes of a file are packed, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packing {
+    Plain,
+    Gzip,
+    Zstd,
+    /// In a way that is not read here.
+    Foreign(&'static str),
+}
+
+impl Packing {
+    pub fn of(head: &[u8]) -> Self {
+        match head {
+            [0x1f, 0x8b, ..] => Self::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            [b'B', b'Z', b'h', ..] => Self::Foreign("bzip2"),
+            [0xfd, b'7', b'z', b'X', b'Z', ..] => Self::Foreign("xz"),
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// An open log file.
+pub enum Opened {
+    Plain(Arc<dyn DiskFile>),
+    Packed(Box<Unpacked>),
+}
+
+impl Opened {
+    pub fn new(file: &Arc<dyn DiskFile>, packing: Packing) -> io::Result<Self> {
+        Ok(match packing {
+            Packing::Gzip | Packing::Zstd => {
+                Self::Packed(Box::new(Unpacked::new(Arc::clone(file), packing)?))
+            }
+            Packing::Plain | Packing::Foreign(_) => Self::Plain(Arc::clone(file)),
+        })
+    }
+
+    /// Fills `buffer` from `offset` on; what comes back shorter ends there.
+    pub fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => {
+                let mut filled = 0;
+                while filled < buffer.len() {
+                    match file.read_at(&mut buffer[filled..], offset + filled as u64) {
+                        Ok(0) => break,
+                        Ok(read) => filled += read,
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                Ok(filled)
+            }
+            Self::Packed(unpacked) => unpacked.read_at(buffer, offset),
+        }
+    }
+
+    /// The length of the content, which for a packed file is counted by unpacking all of it.
+    pub fn content_len(&mut self) -> io::Result<u64> {
+        match self {
+            Self::Plain(file) => file.len(),
+            Self::Packed(unpacked) => {
+                unpacked.decode_to(u64::MAX)?;
+                Ok(unpacked.at)
+            }
+        }
+    }
+
+    /// Whether it is a packed file of which nothing is missing, as far as it was read.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::Packed(unpacked) if unpacked.damage.is_none())
+    }
+
+    /// Why the content of a packed file ends early: it is still being written, or damaged.
+    pub fn damage(&self) -> Option<&str> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Packed(unpacked) => unpacked.damage.as_deref(),
+        }
+    }
+}
+
+impl Content for Opened {
+    fn window(&mut self, end: u64) -> io::Result<Option<Vec<u8>>> {
+        let mut window = vec![0; (end as usize).min(WINDOW)];
+        let start = end - window.len() as u64;
+        let read = self.read_at(&mut window, start)?;
+        Ok((read == window.len()).then_some(window))
+    }
+}
+
+/// A packed file as the bytes it unpacks to.
+pub struct Unpacked {
+    file: Arc<dyn DiskFile>,
+    packing: Packing,
+    decoder: Box<dyn Read + Send>,
+    /// The last bytes that came out; the newest end at `at`.
+    history: Vec<u8>,
+    at: u64,
+    ended: bool,
+    damage: Option<String>,
+}
+
+impl Unpacked {
+    fn new(file: Arc<dyn DiskFile>, packing: Packing) -> io::Result<Self> {
+        let decoder = decoder(&file, packing)?;
+        let history = Vec::with_capacity(2 * HISTORY);
+        Ok(Self { file, packing, decoder, history, at: 0, ended: false, damage: None })
+    }
+
+    fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        if offset < self.at - self.history.len() as u64 {
+            *self = Self::new(Arc::clone(&self.file), self.packing)?;
+        }
+        self.decode_to(offset + buffer.len() as u64)?;
+        let oldest = self.at - self.history.len() as u64;
+        let Some(skip) = offset.checked_sub(oldest) else { return Ok(0) };
+        let known = self.history.get(skip as usize..).unwrap_or_default();
+        let taken = known.len().min(buffer.len());
+        buffer[..taken].copy_from_slice(&known[..taken]);
+        Ok(taken)
+    }
+
+    fn decode_to(&mut self, end: u64) -> io::Result<()> {
+        while self.at < end && !self.ended {
+            if self.history.len() >= 2 * HISTORY {
+                self.history.drain(..HISTORY);
+            }
+            let known = self.history.len();
+            let step = (end - self.at).min((2 * HISTORY - known) as u64).min(64 << 10) as usize;
+            self.history.resize(known + step, 0);
+            let outcome = self.decoder.read(&mut self.history[known..]);
+            let read = *outcome.as_ref().unwrap_or(&0);
+            self.history.truncate(known + read);
+            self.at += read as u64;
+            match outcome {
+                Ok(0) => self.ended = true,
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.raw_os_error().is_some() => return Err(error),
+                Err(error) => {
+                    self.damage = Some(error.to_string());
+                    self.ended = true;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn decoder(file: &Arc<dyn DiskFile>, packing: Packing) -> io::Result<Box<dyn Read + Send>> {
+    let bytes = BufReader::with_capacity(64 << 10, At { file: Arc::clone(file), at: 0 });
+    Ok(match packing {
+        Packing::Zstd => Box::new(zstd::Decoder::with_buffer(bytes)?),
+        _ => Box::new(MultiGzDecoder::new(bytes)),
+    })
+}
+
+/// A file as a stream.
+struct At {
+    file: Arc<dyn DiskFile>,
+    at: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
