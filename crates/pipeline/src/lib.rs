@@ -15,6 +15,7 @@ mod decode;
 mod delivery;
 mod error;
 mod fields;
+mod inspect;
 mod plan;
 mod quarantine;
 mod rollup;
@@ -29,6 +30,7 @@ pub use batch::{Batch, Cell, Checkpoint, Column, KEY_TEXT_BYTES_MAX, Kind, Role,
 pub use binlog::{Binlog, Note};
 pub use decode::{Decoder, Event, FieldRule, Format, Template};
 pub use error::{LineError, RunError, SinkError, SourceError};
+pub use inspect::Inspector;
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use quarantine::{BYTES_MAX as QUARANTINE_BYTES_MAX, Quarantine};
 pub use rollup::Rollup;

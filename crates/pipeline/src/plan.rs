@@ -52,6 +52,13 @@ pub struct RollupPlan {
     pub rollup: Arc<Rollup>,
 }
 
+impl RollupPlan {
+    /// Whether it counts lines of this source.
+    pub fn counts(&self, source: &str) -> bool {
+        self.sources.is_empty() || self.sources.iter().any(|name| name == source)
+    }
+}
+
 /// A sink as meant.
 #[derive(Debug, Clone)]
 pub struct SinkPlan {

@@ -103,6 +103,9 @@ pub enum EventsCommand {
         #[arg(long, hide = true)]
         supervised: bool,
     },
+    /// Show what each line of a file becomes: its fields and the rows it counts in, or why it is
+    /// refused; one JSON object a line.
+    Inspect(InspectArgs),
     /// Show how far each source is delivered into each sink, by asking the running process.
     Status {
         /// Which configuration.
@@ -112,6 +115,19 @@ pub enum EventsCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Which lines to show.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// Which configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// The source whose format they have; may be left out when there is one.
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
+    /// The file; stdin without it, or with `-`.
+    pub file: Option<PathBuf>,
 }
 
 /// What to do with profiles.

@@ -2,6 +2,7 @@
 //! that wants it, so that a dead sink holds nobody else up.
 
 mod board;
+mod inspect;
 mod status;
 
 use std::io::Read;
@@ -29,6 +30,7 @@ const WINDOW_BYTES_MAX: usize = 32 << 20;
 pub fn command(command: EventsCommand) -> Result<()> {
     match command {
         EventsCommand::Run { config, once, supervised } => run(&config.config, once, supervised),
+        EventsCommand::Inspect(args) => inspect::command(&args),
         EventsCommand::Status { config, json } => status::command(&config.config, json),
     }
 }
@@ -101,10 +103,11 @@ fn lines(plan: &Arc<Plan>, once: bool) -> Vec<Line> {
 }
 
 fn rollups(plan: &Plan, source: &SourcePlan, sink: &SinkPlan) -> Vec<Arc<Rollup>> {
-    let wanted = plan.events.rollups.iter().filter(|rollup| {
-        let counts = rollup.sources.is_empty() || rollup.sources.contains(&source.name);
-        counts && rollup.sink == sink.name
-    });
+    let wanted = plan
+        .events
+        .rollups
+        .iter()
+        .filter(|rollup| rollup.counts(&source.name) && rollup.sink == sink.name);
     wanted.map(|rollup| Arc::clone(&rollup.rollup)).collect()
 }
 

@@ -1,0 +1,138 @@
+//! What a line becomes, shown: its fields, the rows it counts in, or why it is refused.
+//!
+//! Invariant: the same decoder and the same windows decide as in a pipeline; nothing is delivered.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use exchange::{FieldName, Fields, Value};
+use serde_json::{Map, Value as Json, json};
+
+use crate::batch::{Cell, Rows};
+use crate::decode::{Decoder, FieldRule, Format};
+use crate::rollup::Rollup;
+use crate::window::Window;
+
+/// Fields that every line may have; parameters of the query come on top.
+const FIELDS: [&str; 22] = [
+    "time",
+    "id",
+    "ranked_by",
+    "method",
+    "scheme",
+    "host",
+    "path",
+    "query",
+    "version",
+    "status",
+    "bytes_in",
+    "bytes_out",
+    "client_ip",
+    "user",
+    "route",
+    "decision",
+    "cache",
+    "upstream",
+    "total",
+    "model",
+    "model_version",
+    "propensity",
+];
+const HEADERS: [&str; 2] = ["header.user-agent", "header.referer"];
+
+/// Shows lines of one source.
+pub struct Inspector {
+    decoder: Decoder,
+    defined: Vec<FieldName>,
+    rollups: Vec<Arc<Rollup>>,
+}
+
+impl Inspector {
+    /// Shows lines of `format` with `rules` over their fields, and the rows of `rollups`.
+    pub fn new(format: &Format, rules: Arc<[FieldRule]>, rollups: Vec<Arc<Rollup>>) -> Self {
+        let defined = rules.iter().map(|rule| FieldName::Defined((*rule.field).clone()));
+        let defined = defined.collect();
+        Self { decoder: Decoder::new(format, rules), defined, rollups }
+    }
+
+    /// Shows a line, given without its line feed, as one JSON object: `fields` and `counts`, or
+    /// `refused`.
+    pub fn show(&mut self, line: &[u8]) -> Json {
+        let mut whole = line.to_vec();
+        whole.push(b'\n');
+        let Self { decoder, defined, rollups } = self;
+        let mut shown = Json::Null;
+        decoder.each(&whole, |_, _, outcome| {
+            shown = match outcome {
+                Err(error) => json!({ "refused": error.to_string() }),
+                Ok(event) => {
+                    let time_us = i64::try_from(event.time_us()).unwrap_or(i64::MAX);
+                    let counts = rollups.iter().flat_map(|rollup| counts(rollup, event, time_us));
+                    let counts: Map<String, Json> = counts.collect();
+                    json!({ "fields": fields(event, defined), "counts": counts })
+                }
+            };
+        });
+        shown
+    }
+}
+
+fn fields(event: &impl Fields, defined: &[FieldName]) -> Map<String, Json> {
+    let mut names: Vec<FieldName> =
+        FIELDS.iter().chain(&HEADERS).filter_map(|name| name.parse().ok()).collect();
+    if let Some(Value::Text(query)) = event.field(&FieldName::Query) {
+        let parameters = query.split(|byte| *byte == b'&').filter(|part| !part.is_empty());
+        let parameters = parameters.map(|part| {
+            let name = part.split(|byte| *byte == b'=').next().unwrap_or(part);
+            String::from_utf8_lossy(name).into_owned()
+        });
+        let parameters: BTreeSet<String> = parameters.collect();
+        names.extend(parameters.iter().filter_map(|name| format!("query.{name}").parse().ok()));
+    }
+    names.extend_from_slice(defined);
+    let present = names.iter().filter_map(|name| {
+        let value = event.field(name)?;
+        let value = match (value, name) {
+            (Value::Integer(us), FieldName::Time) => Json::String(time(us)),
+            (Value::Integer(number), _) => json!(number),
+            (Value::Real(number), _) => json!(number),
+            (text, _) => Json::String(text.to_string()),
+        };
+        Some((name.to_string(), value))
+    });
+    present.collect()
+}
+
+/// The rows that the line alone makes, by table; none when the rollup does not count it.
+fn counts(rollup: &Arc<Rollup>, event: &impl Fields, time_us: i64) -> Vec<(String, Json)> {
+    let mut window = Window::new(Arc::clone(rollup), "");
+    window.add(event, time_us);
+    let rows = window.take().filter(|rows| !rows.is_empty());
+    // Sketches say nothing to a reader.
+    let rows = rows.filter(|rows| rows.table.name == rollup.table.name);
+    rows.map(|rows| (rows.table.name.clone(), row(&rows))).collect()
+}
+
+fn row(rows: &Rows) -> Json {
+    let cells = rows.row(0).zip(&rows.table.columns);
+    let cells = cells.filter_map(|(cell, column)| {
+        let value = match cell {
+            Cell::Absent | Cell::Blob(_) => return None,
+            Cell::Integer(number) => json!(number),
+            Cell::Real(number) => json!(number),
+            Cell::Time(us) => Json::String(time(us.unsigned_abs())),
+            Cell::Text(text) => Json::String(String::from_utf8_lossy(text).into_owned()),
+        };
+        Some((column.name.clone(), value))
+    });
+    Json::Object(cells.collect())
+}
+
+fn time(us: u64) -> String {
+    let mut text = Vec::new();
+    exchange::write_rfc3339(us, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

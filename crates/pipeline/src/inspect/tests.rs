@@ -1,0 +1,22 @@
+//! Tests of what is shown of a line.
+
+use super::*;
+
+#[test]
+fn a_line_shows_its_fields_or_why_it_is_refused() {
+    let mut inspector = Inspector::new(&Format::Combined, Arc::default(), Vec::new());
+    let line = b"192.0.2.7 - ann [21/Nov/2026:10:00:00 +0000] \"GET /a?item=7%20x&n= HTTP/1.1\" \
+                 200 12 \"-\" \"curl\"";
+    let shown = inspector.show(line);
+    let fields = &shown["fields"];
+    assert_eq!(fields["time"], "2026-11-21T10:00:00.000000Z");
+    assert_eq!(fields["path"], "/a");
+    assert_eq!(fields["query.item"], "7 x");
+    assert_eq!(fields["query.n"], "");
+    assert_eq!(fields["status"], 200);
+    assert_eq!(fields["header.user-agent"], "curl");
+    assert!(fields.get("route").is_none());
+    assert_eq!(shown["counts"], json!({}));
+    let refused = inspector.show(b"nonsense")["refused"].to_string();
+    assert!(refused.len() > 10, "{refused}");
+}
