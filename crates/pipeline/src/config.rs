@@ -116,7 +116,8 @@ pub struct EventsConfig {
 pub struct SinkConfig {
     /// Its name.
     pub name: Option<String>,
-    /// The engine and where it is, such as `sqlite:data/tidegate.db`.
+    /// The engine and where it is: `sqlite:FILE`, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
+    /// `mysql://…` likewise, `ndjson:DIR`, `csv:DIR`.
     pub url: Option<String>,
     /// How often rows are delivered; default `1s`.
     pub flush: Option<String>,

@@ -224,8 +224,8 @@ fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
 
 fn describe(transaction: &Transaction<'_>, name: &str) -> rusqlite::Result<Existing> {
     let mut existing = Existing::default();
-    let text = "SELECT name, type, \"notnull\" AND dflt_value IS NULL AND pk = 0 AND hidden = 0, pk \
-         FROM pragma_table_xinfo(?) ORDER BY pk";
+    let text = "SELECT name, type, \"notnull\" AND dflt_value IS NULL AND pk = 0 AND hidden = 0, \
+         pk FROM pragma_table_xinfo(?) ORDER BY pk";
     let mut primary = Vec::new();
     let mut statement = transaction.prepare(text)?;
     let mut rows = statement.query([name])?;

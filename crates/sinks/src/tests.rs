@@ -1,6 +1,7 @@
 //! What every engine is to do, tried on the real ones.
 
 mod claims;
+mod encryption;
 mod faults;
 mod refusals;
 

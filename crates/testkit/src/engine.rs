@@ -4,10 +4,10 @@
 //! is dropped or the test process is gone for whatever reason, it ends the server and removes the
 //! folder; so a server can be shared by all tests of a process and still leaves nothing behind.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -64,6 +64,22 @@ impl Account {
         if let Some((user, group)) = self.0 {
             chown(path, Some(user), Some(group)).expect("root gives files away");
         }
+    }
+}
+
+/// Puts a certificate for 127.0.0.1 and its key beside the server's data, and the certificate of
+/// the authority that signed it; the key of that authority was thrown away.
+pub(crate) fn put_certificates(dir: &Path, account: Account) {
+    let files = [
+        ("authority.pem", include_str!("certificates/authority.pem")),
+        ("server.pem", include_str!("certificates/server.pem")),
+        ("server.key", include_str!("certificates/server.key")),
+    ];
+    for (name, text) in files {
+        let path = dir.join(name);
+        fs::write(&path, text).expect("a file");
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it is ours");
+        account.own(&path);
     }
 }
 
@@ -125,6 +141,11 @@ impl Engine {
             let _ =
                 Command::new("kill").args(["-s", "KILL", &child]).stderr(Stdio::null()).status();
         }
+    }
+
+    /// The certificate of the authority that its own is signed by.
+    pub(crate) fn authority(&self) -> PathBuf {
+        self.log.with_file_name("authority.pem")
     }
 
     pub(crate) fn process_id(&self) -> u32 {

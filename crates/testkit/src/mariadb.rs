@@ -1,5 +1,6 @@
 //! A real MariaDB.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -34,6 +35,7 @@ impl MariaDb {
         let account = Account::ordinary("mysql");
         let dir = TempDir::new().expect("a folder");
         account.own(dir.path());
+        engine::put_certificates(dir.path(), account);
         let data = format!("--datadir={}", dir.path().join("data").display());
         let mut install = Command::new("mariadb-install-db");
         install.args(["--no-defaults", &data, "--auth-root-authentication-method=normal"]);
@@ -45,6 +47,8 @@ impl MariaDb {
         let mut command = vec![program.display().to_string(), "--no-defaults".to_owned(), data];
         command.push(format!("--socket={socket}"));
         command.push(format!("--port={port}"));
+        command.push(format!("--ssl-cert={}", dir.path().join("server.pem").display()));
+        command.push(format!("--ssl-key={}", dir.path().join("server.key").display()));
         command.push(format!("--pid-file={}", dir.path().join("pid").display()));
         // Processes are killed, not the machine: what was written is kept without fsync.
         for option in [
@@ -84,6 +88,11 @@ impl MariaDb {
     /// The port it listens on.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// File with the certificate of the authority that the server's is signed by.
+    pub fn authority(&self) -> PathBuf {
+        self.engine.authority()
     }
 
     /// Its process.

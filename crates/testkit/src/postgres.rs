@@ -36,6 +36,7 @@ impl Postgres {
         let programs = programs();
         let dir = TempDir::new().expect("a folder");
         account.own(dir.path());
+        engine::put_certificates(dir.path(), account);
         let password = dir.path().join("password");
         fs::write(&password, PASSWORD).expect("a file");
         account.own(&password);
@@ -48,10 +49,21 @@ impl Postgres {
         let port = free_port();
         let mut command = vec![programs.join("postgres").display().to_string()];
         command.extend(["-D", &data, "-p", &port.to_string()].map(str::to_owned));
+        let file =
+            |setting: &str, name: &str| format!("{setting}={}", dir.path().join(name).display());
+        let certificate = file("ssl_cert_file", "server.pem");
+        let key = file("ssl_key_file", "server.key");
         let sockets = format!("unix_socket_directories={}", dir.path().display());
         // Processes are killed, not the machine: what was written is kept without fsync.
-        for setting in ["listen_addresses=127.0.0.1", &sockets, "fsync=off", "full_page_writes=off"]
-        {
+        for setting in [
+            "listen_addresses=127.0.0.1",
+            "ssl=on",
+            &certificate,
+            &key,
+            &sockets,
+            "fsync=off",
+            "full_page_writes=off",
+        ] {
             command.extend(["-c".to_owned(), setting.to_owned()]);
         }
         // Immediate shutdown: it takes its processes with it and waits for nobody.
@@ -80,6 +92,11 @@ impl Postgres {
     /// The port it listens on.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// File with the certificate of the authority that the server's is signed by.
+    pub fn authority(&self) -> PathBuf {
+        self.engine.authority()
     }
 
     /// Its main process.

@@ -32,7 +32,7 @@ pub async fn merge(
             .exec(held(table, chunk.len()), Params::Positional(chunk.concat()))
             .await?;
         for row in found {
-            let values = row.unwrap();
+            let values = Row::unwrap(row);
             let Some(at) = places.get(&format!("{:?}", &values[..keys])) else { continue };
             let held = values[keys..].iter().map(|value| match value {
                 Bound::Bytes(bytes) => Some(bytes.as_slice()),

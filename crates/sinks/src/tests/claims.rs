@@ -25,15 +25,15 @@ claims! {
     postgres: [
         merges_every_role advances_one_of_two_writers shows_the_checkpoints_of_every_node
         commits_nothing_of_a_batch_that_is_refused keeps_rows_of_a_table_without_keys
-        takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows takes_what_logs_hold
-        stops_sums_at_the_largest_number tells_long_keys_apart
+        takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows
+        takes_what_logs_hold stops_sums_at_the_largest_number tells_long_keys_apart
         delivers_the_same_keys_from_many_nodes_at_once keeps_spaces_and_case_in_keys
     ];
     mysql: [
         merges_every_role advances_one_of_two_writers shows_the_checkpoints_of_every_node
         commits_nothing_of_a_batch_that_is_refused keeps_rows_of_a_table_without_keys
-        takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows takes_what_logs_hold
-        stops_sums_at_the_largest_number tells_long_keys_apart
+        takes_a_hundred_thousand_rows merges_sketches quotes_names_that_sql_knows
+        takes_what_logs_hold stops_sums_at_the_largest_number tells_long_keys_apart
         delivers_the_same_keys_from_many_nodes_at_once keeps_spaces_and_case_in_keys
     ];
 }
@@ -81,7 +81,8 @@ fn merges_every_role(bench: &Bench) {
     sink.deliver(&batch(1, as_rows(&first))).unwrap();
     sink.deliver(&batch(2, as_rows(&second))).unwrap();
     let found = bench.query(
-        "SELECT status, count, sum_x, min_x, max_x, last_user, mean_x FROM \"reads\" ORDER BY status",
+        "SELECT status, count, sum_x, min_x, max_x, last_user, mean_x FROM \"reads\" \
+         ORDER BY status",
     );
     assert_eq!(found, "1|4|4|4|7.5|anna|1\n2|4|2|3|2|bert|0.5\n3|4|4|1|1|carl|1");
     let times = bench.query("SELECT last_user_time FROM \"reads\" WHERE status = 1");
