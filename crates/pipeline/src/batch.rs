@@ -222,7 +222,7 @@ pub struct Batch {
     pub rows: Vec<Rows>,
 }
 
-/// `text` as engines take it: UTF-8 without NUL, at most `bytes_max` bytes; what is cut ends in `…`.
+/// `text` as engines take it: UTF-8 without NUL, at most `bytes_max` bytes; a cut ends in `…`.
 pub(crate) fn fit(text: &[u8], bytes_max: usize) -> Cow<'_, [u8]> {
     let valid = match std::str::from_utf8(text) {
         Ok(valid) if memchr::memchr(0, text).is_none() => Cow::Borrowed(valid),

@@ -8,7 +8,7 @@
 //!
 //! A value is hashed by XXH3 (64 bits, seed 0). Encoding, version 1: `H`, 1, form, then
 //! - form 0, sparse: the number of entries, then their differences in ascending order; an entry is
-//!   `index << 6 | rank` with the first 25 bits of the hash and the place of the first 1 after them;
+//!   `index << 6 | rank` with the first 25 bits of the hash and the place of the first 1 then;
 //! - form 1, dense: 2¹⁴ registers of six bits, the lowest bits of the first byte first.
 //!
 //! Invariant: a sketch is dense exactly when it has seen more than `SPARSE_MAX` different indexes,
