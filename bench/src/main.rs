@@ -5,6 +5,7 @@
 //! the load generator and the origin share core 1. Refuses: figures without a peer's version, and
 //! rounds in which a reply was wrong.
 
+mod lines;
 mod machine;
 mod measure;
 mod origin;
@@ -36,6 +37,9 @@ struct Arguments {
     /// Keep the results in bench/results and write docs/BENCHMARKS.md anew.
     #[arg(long)]
     write: bool,
+    /// Count the lines of a log by path and minute, as the bare scanner of row `events`.
+    #[arg(long, hide = true)]
+    scan: Option<std::path::PathBuf>,
     /// List the rows.
     #[arg(long)]
     list: bool,
@@ -44,6 +48,10 @@ struct Arguments {
 #[expect(clippy::print_stdout, reason = "the table of results is this program's output")]
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
+    if let Some(log) = &arguments.scan {
+        println!("{}", lines::scan(log)?);
+        return Ok(());
+    }
     if arguments.list {
         for row in ROWS {
             println!("{:14} {}", row.name, row.what);

@@ -33,6 +33,9 @@ fn version(setup: &Setup, peer: &str) -> String {
         "varnish" => first_line("varnishd", &["-V"]).replace("varnishd ", ""),
         "python" => of_python(VERSIONS),
         "libcachesim" => of_python(SIMULATOR_VERSION),
+        "duckdb" => of_python("import duckdb; print('DuckDB ' + duckdb.__version__)"),
+        "mawk" => first_line("mawk", &["-W", "version"]),
+        "goaccess" => first_line("goaccess", &["--version"]),
         "wrk" => first_line("wrk", &["-v"]).split(" [").next().unwrap_or("wrk").to_owned(),
         _ => setup.tidegate().map_or_else(
             |_| "tidegate missing".to_owned(),

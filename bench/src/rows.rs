@@ -4,6 +4,7 @@
 mod coalesce;
 mod connections;
 mod disk;
+mod events;
 mod hit;
 mod hit_nolog;
 mod idle;
@@ -49,4 +50,5 @@ pub const ROWS: &[Row] = &[
     traces::ROW,
     disk::ROW,
     idle::ROW,
+    events::ROW,
 ];

@@ -11,6 +11,7 @@ mod freshness;
 mod head;
 mod key;
 mod line;
+mod log;
 mod path;
 mod query;
 mod range;
@@ -62,7 +63,7 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 18] = [
+pub const TARGETS: [Target; 19] = [
     target!(accept),
     target!(answer),
     target!(chunked),
@@ -74,6 +75,7 @@ pub const TARGETS: [Target; 18] = [
     target!(head),
     target!(key),
     target!(line),
+    target!(log),
     target!(path),
     target!(query),
     target!(range),

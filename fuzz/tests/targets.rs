@@ -115,3 +115,8 @@ fn every_target_is_run_here() {
         assert!(text.contains(&format!("hold(\"{}\")", target.name)), "`{}`", target.name);
     }
 }
+
+#[test]
+fn a_log_line_means_the_same_beside_any_other() {
+    hold("log");
+}
