@@ -97,6 +97,13 @@ pub struct RollupConfig {
     /// Fields whose quantiles are kept, within 1 % of the value; in the same table, in columns
     /// `quantiles_FIELD`.
     pub quantiles: Vec<String>,
+    /// Deliver single events instead of aggregates: a row a line, with `node`, `source`, `file`
+    /// and `file_offset`, by which it can be traced; default `false`.
+    pub raw: Option<bool>,
+    /// Fields of single events; default: `time`, `id`, `method`, `host`, `path`, `query`,
+    /// `status`, `bytes_in`, `bytes_out`, `client_ip`, `user`, `route`, `decision`, `cache`,
+    /// `ranked_by`, `total`.
+    pub fields: Vec<String>,
     /// Name of the sink; it may be left out when there is one.
     pub sink: Option<String>,
 }

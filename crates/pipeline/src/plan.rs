@@ -229,14 +229,11 @@ impl Check<'_> {
             let filter = Filter::parse_with(text, &|name| resolve(name, &plan.fields));
             filter.map_err(|error| self.wrong("where", error.to_string())).ok()
         });
-        let mut columns = Columns::default();
-        self.key(config, &mut columns);
-        let keys = columns.columns.clone();
-        self.measures(config, &mut columns);
-        let (sketches, sketch_table) = self.sketches(config, keys, &name);
-        let table = Arc::new(Table { name, columns: columns.columns });
-        let Columns { key, measures, .. } = columns;
-        let rollup = Rollup { filter, key, measures, table, sketches, sketch_table };
+        let rollup = if config.raw == Some(true) {
+            self.raw(config, name, filter)
+        } else {
+            self.aggregates(config, name, filter)
+        };
         plan.rollups.push(RollupPlan {
             sources: config.source.clone(),
             sink,
@@ -257,6 +254,52 @@ impl Check<'_> {
                 String::new()
             }
         }
+    }
+
+    fn aggregates(
+        &mut self,
+        config: &RollupConfig,
+        name: String,
+        filter: Option<Filter>,
+    ) -> Rollup {
+        if !config.fields.is_empty() {
+            self.wrong("fields", "goes with `raw = true`".into());
+        }
+        let mut columns = Columns::default();
+        self.key(config, &mut columns);
+        let keys = columns.columns.clone();
+        self.measures(config, &mut columns);
+        let (sketches, sketch_table) = self.sketches(config, keys, &name);
+        let table = Arc::new(Table { name, columns: columns.columns });
+        let Columns { key, measures, .. } = columns;
+        Rollup { filter, key, measures, table, raw: Vec::new(), sketches, sketch_table }
+    }
+
+    fn raw(&mut self, config: &RollupConfig, name: String, filter: Option<Filter>) -> Rollup {
+        let RollupConfig { by, sum, min, max, mean, last, unique, quantiles, .. } = config;
+        let aggregates = [by, sum, min, max, mean, last, unique, quantiles];
+        if config.count.is_some() || aggregates.iter().any(|names| !names.is_empty()) {
+            self.wrong("raw", "rows of single events have `fields` and no aggregates".into());
+        }
+        let place = rollup::PLACE.iter();
+        let mut columns: Vec<Column> = place
+            .map(|(name, kind)| Column { name: (*name).into(), kind: *kind, role: Role::Plain })
+            .collect();
+        let usual = || rollup::RAW.map(str::to_owned).to_vec();
+        let names = if config.fields.is_empty() { usual() } else { config.fields.clone() };
+        let mut raw = Vec::new();
+        for name in names {
+            let Some(field) = self.field("fields", &name) else { continue };
+            let (name, kind) = (column_name(&name), rollup::kind_of(&field));
+            if columns.iter().any(|other| other.name == name) {
+                self.wrong("fields", format!("there are two columns `{name}`"));
+            }
+            columns.push(Column { name, kind, role: Role::Plain });
+            raw.push((field, kind));
+        }
+        let table = Arc::new(Table { name, columns });
+        let (key, measures, sketches) = (Vec::new(), Vec::new(), Vec::new());
+        Rollup { filter, key, measures, table, raw, sketches, sketch_table: None }
     }
 
     fn key(&mut self, config: &RollupConfig, columns: &mut Columns) {

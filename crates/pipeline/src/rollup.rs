@@ -46,6 +46,34 @@ pub enum SketchOf {
     Quantiles(FieldName),
 }
 
+/// Columns of a single event that say where its line stands.
+pub(crate) const PLACE: [(&str, Kind); 4] = [
+    ("node", Kind::Text),
+    ("source", Kind::Text),
+    ("file", Kind::Text),
+    ("file_offset", Kind::Integer),
+];
+
+/// Fields of single events, unless others are wanted.
+pub(crate) const RAW: [&str; 16] = [
+    "time",
+    "id",
+    "method",
+    "host",
+    "path",
+    "query",
+    "status",
+    "bytes_in",
+    "bytes_out",
+    "client_ip",
+    "user",
+    "route",
+    "decision",
+    "cache",
+    "ranked_by",
+    "total",
+];
+
 /// A rollup: one table in one sink, and one beside it for its sketches.
 #[derive(Debug, Clone)]
 pub struct Rollup {
@@ -57,6 +85,9 @@ pub struct Rollup {
     pub measures: Vec<Measure>,
     /// The table.
     pub table: Arc<Table>,
+    /// Fields of single events, when rows are those: after the columns that say where the line
+    /// stands ([`PLACE`]). Then there is no key and no measure.
+    pub raw: Vec<(FieldName, Kind)>,
     /// What is kept that no engine can add up.
     pub sketches: Vec<SketchOf>,
     /// The table of sketches, when there are any: the key, `node`, and a column for each.

@@ -17,7 +17,7 @@ use crate::rollup::Rollup;
 use crate::sink::Sink;
 use crate::source::{Piece, Source, Step};
 use crate::status::Status;
-use crate::window::Window;
+use crate::window::{Place, Window};
 
 /// How long a caught-up source is left alone.
 const POLL: Duration = Duration::from_millis(50);
@@ -95,16 +95,16 @@ impl Pipeline {
         self.quarantine.resume(held.as_ref().map_or(0, |held| held.sequence));
         let delivery = Delivery::start(self.sink, tables, Arc::clone(&self.status));
         let mut life = Life {
-            source_name: self.source_name,
             source: self.source,
             decoder: Decoder::new(&self.format, self.fields),
             quarantine: self.quarantine,
             windows: self
                 .rollups
                 .into_iter()
-                .map(|rollup| Window::new(rollup, &self.node))
+                .map(|rollup| Window::new(rollup, &self.node, &self.source_name))
                 .collect(),
             node: self.node,
+            source_name: self.source_name,
             lines_in_window: 0,
             wants_others: None,
             delivery: delivery.map_err(crate::error::SourceError::disk(
@@ -363,7 +363,8 @@ fn count(
             Ok(event) => {
                 last_us = Some(event.time_us());
                 let time_us = i64::try_from(event.time_us()).unwrap_or(i64::MAX);
-                windows.iter_mut().for_each(|window| window.add(event, time_us));
+                let place = Place { file: piece.file, offset: piece.start + start as u64 };
+                windows.iter_mut().for_each(|window| window.add(event, time_us, place));
             }
             Err(error) => {
                 quarantine.add((piece.file, piece.start + start as u64), &error, line);

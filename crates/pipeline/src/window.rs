@@ -9,6 +9,7 @@
 //! Invariant: nothing here was delivered, and everything read since the last batch is here.
 
 mod measure;
+mod raw;
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
@@ -22,12 +23,16 @@ use smallvec::SmallVec;
 
 use crate::batch::{Cell, Flat, KEY_TEXT_BYTES_MAX, Kind, Rows, Table, fit};
 use crate::rollup::{Part, Rollup, SketchOf};
+use raw::Shared;
 
 /// Running values of one rollup.
 #[derive(Debug)]
 pub struct Window {
     rollup: Arc<Rollup>,
     node: Box<str>,
+    source_name: Box<str>,
+    /// Texts that the rows of many single events share.
+    shared: Shared,
     seed: RandomState,
     /// The row of each key, by half its hash.
     index: HashTable<(u32, u32)>,
@@ -41,6 +46,15 @@ pub struct Window {
     spare: Option<Rows>,
     /// Lines that lacked a number that is part of the key.
     without_key: u64,
+}
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'p> {
+    /// The file's name.
+    pub file: &'p str,
+    /// The offset of the line's first byte.
+    pub offset: u64,
 }
 
 #[derive(Debug)]
@@ -58,10 +72,12 @@ enum KeyCell<'e> {
 type Key<'e> = SmallVec<[KeyCell<'e>; 4]>;
 
 impl Window {
-    /// An empty window; sketches are kept for `node`.
-    pub fn new(rollup: Arc<Rollup>, node: &str) -> Self {
+    /// An empty window for lines that `node` reads from a source.
+    pub fn new(rollup: Arc<Rollup>, node: &str, source_name: &str) -> Self {
         Self {
             node: node.into(),
+            source_name: source_name.into(),
+            shared: Shared::default(),
             seed: RandomState::default(),
             index: HashTable::new(),
             rows: Rows::new(Arc::clone(&rollup.table)),
@@ -75,9 +91,12 @@ impl Window {
     }
 
     /// Adds one event at `time_us`, if it passes the filter.
-    pub fn add(&mut self, event: &impl Fields, time_us: i64) {
+    pub fn add(&mut self, event: &impl Fields, time_us: i64, place: Place<'_>) {
         if self.rollup.filter.as_ref().is_some_and(|filter| !filter.matches(event)) {
             return;
+        }
+        if !self.rollup.raw.is_empty() {
+            return self.add_raw(event, place);
         }
         let Some(key) = key_of(&self.rollup.key, event, time_us) else {
             self.without_key += 1;
@@ -106,6 +125,7 @@ impl Window {
         let spare = self.spare.take();
         let spare = spare.unwrap_or_else(|| Rows::new(Arc::clone(&self.rollup.table)));
         self.index.clear();
+        self.shared = Shared::default();
         std::iter::once(std::mem::replace(&mut self.rows, spare)).chain(sketched)
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use exchange::{FieldName, Fields, Value};
 use metrics::{Quantiles, Uniques};
 
-use super::Window;
+use super::{Place, Window};
 use crate::batch::{Cell, KEY_TEXT_BYTES_MAX, Rows};
 use crate::config::{RollupConfig, SinkConfig};
 use crate::plan::{Sections, plan};
@@ -29,6 +29,10 @@ fn line<const N: usize>(fields: [(&str, Value<'static>); N]) -> Line {
     Line(fields.into_iter().map(|(name, value)| (name.parse().unwrap(), value)).collect())
 }
 
+fn add(window: &mut Window, line: &Line, time_us: i64) {
+    window.add(line, time_us, Place { file: "a.log", offset: 0 });
+}
+
 fn text(text: &'static str) -> Value<'static> {
     Value::from(text)
 }
@@ -46,7 +50,7 @@ fn rollup(config: RollupConfig) -> Arc<Rollup> {
 }
 
 fn window(config: RollupConfig) -> Window {
-    Window::new(rollup(config), "node-1")
+    Window::new(rollup(config), "node-1", "log")
 }
 
 fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
@@ -90,7 +94,7 @@ fn every_measure_is_kept_per_key() {
             ("total", Value::Integer(2 * second)),
             ("user", text(user)),
         ];
-        window.add(&line(fields), second as i64 * 1_000_000);
+        add(&mut window, &line(fields), second as i64 * 1_000_000);
     }
     let rows = taken(&mut window);
     assert_eq!(rows.len(), 1);
@@ -105,7 +109,7 @@ fn every_measure_is_kept_per_key() {
 fn late_lines_go_into_the_bucket_of_their_own_time() {
     let mut window = window(RollupConfig { by: names(["minute"]), ..RollupConfig::default() });
     for time in [5 * MINUTE, 2 * MINUTE + 1, 5 * MINUTE - 1, 6 * MINUTE - 1, -1] {
-        window.add(&line([]), time);
+        add(&mut window, &line([]), time);
     }
     let rows = taken(&mut window);
     let counts: HashMap<_, _> =
@@ -125,8 +129,8 @@ fn absent_values_change_nothing() {
         last: names(["path"]),
         ..RollupConfig::default()
     });
-    window.add(&line([]), 7);
-    window.add(&line([("query.price", text("dear"))]), 9);
+    add(&mut window, &line([]), 7);
+    add(&mut window, &line([("query.price", text("dear"))]), 9);
     let rows = taken(&mut window);
     let row = |name: &str| rows[0][name].as_str();
     assert_eq!((row("user"), row("count"), row("sum_bytes_out")), ("", "2", "0"));
@@ -137,9 +141,9 @@ fn absent_values_change_nothing() {
 #[test]
 fn a_line_without_a_number_of_the_key_does_not_count() {
     let mut window = window(RollupConfig { by: names(["status"]), ..RollupConfig::default() });
-    window.add(&line([]), 0);
-    window.add(&line([("status", Value::Integer(200))]), 0);
-    window.add(&line([("status", Value::Integer(u64::MAX))]), 0);
+    add(&mut window, &line([]), 0);
+    add(&mut window, &line([("status", Value::Integer(200))]), 0);
+    add(&mut window, &line([("status", Value::Integer(u64::MAX))]), 0);
     let rows = taken(&mut window);
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0]["status"].as_str(), rows[0]["count"].as_str()), ("200", "1"));
@@ -157,7 +161,7 @@ fn huge_integers_are_compared_exactly_and_added_up_to_the_bound() {
     });
     let huge = i64::MAX as u64;
     for bytes in [huge - 1, huge, u64::MAX] {
-        window.add(&line([("bytes_in", Value::Integer(bytes))]), 0);
+        add(&mut window, &line([("bytes_in", Value::Integer(bytes))]), 0);
     }
     let rows = taken(&mut window);
     assert_eq!(rows[0]["min_bytes_in"], (huge - 1).to_string());
@@ -172,10 +176,10 @@ fn text_that_no_engine_takes_shares_a_row_with_what_it_becomes() {
     let long = "é".repeat(KEY_TEXT_BYTES_MAX);
     let long: &'static str = long.leak();
     for path in [&b"/\xff"[..], b"/\xfe", "/\u{fffd}".as_bytes(), b"/\0", b"/ok"] {
-        window.add(&line([("path", Value::from(path))]), 0);
+        add(&mut window, &line([("path", Value::from(path))]), 0);
     }
-    window.add(&line([("path", text(long))]), 0);
-    window.add(&line([("path", Value::from(&long.as_bytes()[..600]))]), 0);
+    add(&mut window, &line([("path", text(long))]), 0);
+    add(&mut window, &line([("path", Value::from(&long.as_bytes()[..600]))]), 0);
     let rows = taken(&mut window);
     let counts: Vec<&str> = rows.iter().map(|row| row["count"].as_str()).collect();
     assert_eq!(counts, ["4", "1", "2"]);
@@ -189,7 +193,7 @@ fn keys_that_look_alike_when_joined_stay_apart() {
     let mut window =
         window(RollupConfig { by: names(["path", "user"]), ..RollupConfig::default() });
     for (path, user) in [("ab", "c"), ("a", "bc"), ("abc", ""), ("", "abc")] {
-        window.add(&line([("path", text(path)), ("user", text(user))]), 0);
+        add(&mut window, &line([("path", text(path)), ("user", text(user))]), 0);
     }
     assert_eq!(taken(&mut window).len(), 4);
 }
@@ -200,7 +204,7 @@ fn keys_survive_the_growth_of_the_table_and_equal_hashes() {
     let mut window = window(RollupConfig { by: names(["status"]), ..RollupConfig::default() });
     for round in 0..2 {
         for status in 0..150_000 {
-            window.add(&line([("status", Value::Integer(status))]), round);
+            add(&mut window, &line([("status", Value::Integer(status))]), round);
         }
     }
     let rows = window.take().next().unwrap();
@@ -214,7 +218,7 @@ fn keys_survive_the_growth_of_the_table_and_equal_hashes() {
 fn minus_zero_is_the_key_zero() {
     let mut window = window(RollupConfig { by: names(["propensity"]), ..RollupConfig::default() });
     for value in [0.0, -0.0, f64::NAN, f64::INFINITY] {
-        window.add(&line([("propensity", Value::Real(value))]), 0);
+        add(&mut window, &line([("propensity", Value::Real(value))]), 0);
     }
     let rows = taken(&mut window);
     assert_eq!(rows.len(), 1);
@@ -230,7 +234,7 @@ fn a_window_is_empty_after_it_was_taken_and_uses_its_memory_again() {
     });
     assert_eq!(window.bytes(), 0);
     for _ in 0..3 {
-        window.add(&line([("path", text("/a")), ("user", text("anna"))]), 0);
+        add(&mut window, &line([("path", text("/a")), ("user", text("anna"))]), 0);
         assert!(window.bytes() > 0);
         let all: Vec<Rows> = window.take().collect();
         assert_eq!(shown(&all[0])[0]["count"], "1");
@@ -253,7 +257,7 @@ fn a_last_value_that_changes_with_every_line_does_not_fill_the_window() {
         ..RollupConfig::default()
     });
     for time in 0..10_000 {
-        window.add(&line([("id", Value::from(format!("{time:032}")))]), time);
+        add(&mut window, &line([("id", Value::from(format!("{time:032}")))]), time);
     }
     assert!(window.bytes() < 1_000, "{}", window.bytes());
     assert_eq!(taken(&mut window)[0]["last_id"], format!("{:032}", 9_999));
@@ -270,9 +274,9 @@ fn sketches_are_kept_per_key_and_node() {
     for number in 0..1_000_u64 {
         let user = Value::from(format!("user-{}", number % 300));
         let fields = [("path", text("/a")), ("user", user), ("total", Value::Integer(number))];
-        window.add(&line(fields), 0);
+        add(&mut window, &line(fields), 0);
     }
-    window.add(&line([("path", text("/anonymous"))]), 0);
+    add(&mut window, &line([("path", text("/anonymous"))]), 0);
     let all: Vec<Rows> = window.take().collect();
     assert_eq!((all.len(), all[0].len(), all[1].len()), (2, 2, 1));
     assert_eq!(all[1].table.name, "t_sketches");
@@ -285,4 +289,31 @@ fn sketches_are_kept_per_key_and_node() {
     assert_eq!(Uniques::decode(unique).unwrap().count(), 300);
     let p90 = Quantiles::decode(quantiles).unwrap().quantile(0.9).unwrap();
     assert!((p90 / 899.0 - 1.0).abs() < 0.01, "{p90}");
+}
+
+#[test]
+fn raw_rows_can_be_traced_to_their_lines() {
+    let mut window = window(RollupConfig {
+        raw: Some(true),
+        fields: names(["time", "path", "status", "user"]),
+        ..RollupConfig::default()
+    });
+    for (file, offset) in [("a.log", 0), ("a.log", 230), ("a.log.1", 7)] {
+        let fields = [
+            ("time", Value::Integer(5)),
+            ("path", Value::from(&b"/\xff"[..])),
+            ("status", Value::Integer(200)),
+        ];
+        window.add(&line(fields), 5, Place { file, offset });
+    }
+    let rows = taken(&mut window);
+    let places: Vec<_> =
+        rows.iter().map(|row| (row["file"].as_str(), row["file_offset"].as_str())).collect();
+    assert_eq!(places, [("a.log", "0"), ("a.log", "230"), ("a.log.1", "7")]);
+    let row = |name: &str| rows[2][name].as_str();
+    assert_eq!((row("node"), row("source")), ("node-1", "log"));
+    assert_eq!((row("time"), row("path"), row("status")), ("@5", "/\u{fffd}", "200"));
+    assert_eq!(row("user"), "-");
+    window.add(&line([]), 5, Place { file: "a.log", offset: 9 });
+    assert_eq!(taken(&mut window)[0]["node"], "node-1");
 }
