@@ -3,6 +3,7 @@
 //! Times are text such as `2026-11-21T09:48:00Z`, which SQLite's date functions read and which
 //! sort as they should.
 
+mod plain;
 mod sketches;
 
 use std::path::{Path, PathBuf};
@@ -208,6 +209,9 @@ fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Result<()
 fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
     if rows.table.has_sketches() {
         return sketches::merge(transaction, rows);
+    }
+    if rows.table.keys() == 0 {
+        return plain::insert_all(transaction, rows);
     }
     let text = insert(&rows.table);
     let mut statement = transaction.prepare_cached(&text)?;

@@ -1,0 +1,43 @@
+//! Rows that never meet: many in one statement, since half of what SQLite does for one is to start
+//! and end a statement.
+
+use pipeline::Rows;
+use rusqlite::{Statement, Transaction};
+
+use super::{Bound, Trouble, insert};
+
+/// Rows in one statement; more gain nothing.
+const ROWS: usize = 32;
+/// Parameters that a statement may have; SQLite's own bound is 32,766.
+const PARAMETERS_MAX: usize = 4_000;
+
+/// Inserts rows into a table without a key.
+pub(super) fn insert_all(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
+    let width = rows.table.columns.len();
+    let at_once = (PARAMETERS_MAX / width).clamp(1, ROWS);
+    let one = insert(&rows.table);
+    let values = format!(", ({})", vec!["?"; width].join(", "));
+    let many = format!("{one}{}", values.repeat(at_once - 1));
+    let whole = rows.len() - rows.len() % at_once;
+    let mut statement = transaction.prepare_cached(&many)?;
+    for start in (0..whole).step_by(at_once) {
+        insert_rows(&mut statement, rows, start..start + at_once)?;
+    }
+    let mut statement = transaction.prepare_cached(&one)?;
+    for start in whole..rows.len() {
+        insert_rows(&mut statement, rows, start..start + 1)?;
+    }
+    Ok(())
+}
+
+fn insert_rows(
+    statement: &mut Statement<'_>,
+    rows: &Rows,
+    wanted: std::ops::Range<usize>,
+) -> Result<(), Trouble> {
+    for (at, cell) in wanted.flat_map(|row| rows.row(row)).enumerate() {
+        statement.raw_bind_parameter(at + 1, Bound(cell))?;
+    }
+    statement.raw_execute()?;
+    Ok(())
+}
