@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::batch::{Cell, Rows};
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::rollup::Rollup;
-use crate::window::Window;
+use crate::window::{Place, Window};
 
 /// Fields that every line may have; parameters of the query come on top.
 const FIELDS: [&str; 22] = [
@@ -105,8 +105,8 @@ fn fields(event: &impl Fields, defined: &[FieldName]) -> Map<String, Json> {
 
 /// The rows that the line alone makes, by table; none when the rollup does not count it.
 fn counts(rollup: &Arc<Rollup>, event: &impl Fields, time_us: i64) -> Vec<(String, Json)> {
-    let mut window = Window::new(Arc::clone(rollup), "");
-    window.add(event, time_us);
+    let mut window = Window::new(Arc::clone(rollup), "", "");
+    window.add(event, time_us, Place { file: "", offset: 0 });
     let rows = window.take().filter(|rows| !rows.is_empty());
     // Sketches say nothing to a reader.
     let rows = rows.filter(|rows| rows.table.name == rollup.table.name);

@@ -33,7 +33,7 @@ pub use error::{LineError, RunError, SinkError, SourceError};
 pub use inspect::Inspector;
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use quarantine::{BYTES_MAX as QUARANTINE_BYTES_MAX, Quarantine};
-pub use rollup::Rollup;
+pub use rollup::{Rollup, SketchOf};
 pub use run::{Pipeline, Stop};
 pub use sink::Sink;
 pub use source::{

@@ -25,7 +25,7 @@ use pipeline::Sink;
 pub use files::FileSink;
 pub use mysql::MySqlSink;
 pub use postgres::PostgresSink;
-pub use sqlite::SqliteSink;
+pub use sqlite::{Answer, Query, QueryError, SqliteSink, ask, ask_sql};
 
 /// A sink's address that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

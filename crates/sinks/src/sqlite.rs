@@ -1,9 +1,11 @@
 //! SQLite: the database is a file beside us, and a batch is one transaction.
 //!
-//! Times are text such as `2026-11-21T09:48:00Z`, which SQLite's date functions read and which
-//! sort as they should.
+//! Times are text such as `2026-11-21T09:48:00Z` in a key and `2026-11-21T09:48:07.250000Z`
+//! elsewhere, which SQLite's date functions read and which sort as they should.
 
+mod functions;
 mod plain;
+mod query;
 mod sketches;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +18,9 @@ use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, TransactionBeh
 
 use crate::existing::{Existing, Held};
 use crate::sql::{self, CHECKPOINTS, Dialect};
-use crate::time::rfc3339;
+use crate::time::{rfc3339, rfc3339_exact};
+
+pub use query::{Answer, Query, QueryError, ask, ask_sql};
 
 const ENGINE: &str = "sqlite";
 /// How long another process may hold the database.
@@ -218,8 +222,8 @@ fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
     for index in 0..rows.len() {
         let cells = rows.row(index).zip(&rows.table.columns);
         let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
-        for (at, (cell, _)) in stored.enumerate() {
-            statement.raw_bind_parameter(at + 1, Bound(cell))?;
+        for (at, (cell, column)) in stored.enumerate() {
+            statement.raw_bind_parameter(at + 1, Bound(cell, column.role))?;
         }
         statement.raw_execute()?;
     }
@@ -262,8 +266,8 @@ fn insert(table: &Table) -> String {
     DIALECT.merge(table, &format!("VALUES ({places})"))
 }
 
-/// A cell as SQLite takes it.
-struct Bound<'a>(Cell<'a>);
+/// A cell of a column with a role, as SQLite takes it.
+struct Bound<'a>(Cell<'a>, Role);
 
 impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -271,7 +275,8 @@ impl ToSql for Bound<'_> {
             Cell::Absent => ToSqlOutput::Borrowed(ValueRef::Null),
             Cell::Integer(number) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),
             Cell::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(number)),
-            Cell::Time(us) => ToSqlOutput::from(rfc3339(us)),
+            Cell::Time(us) if self.1 == Role::Key => ToSqlOutput::from(rfc3339(us)),
+            Cell::Time(us) => ToSqlOutput::from(rfc3339_exact(us)),
             Cell::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
             Cell::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
         })

@@ -12,3 +12,11 @@ pub fn rfc3339(us: i64) -> String {
     }
     String::from_utf8(text).expect("a timestamp is ASCII")
 }
+
+/// `2026-11-21T09:48:00.000000Z`, always with its fraction: where times are compared as text, one
+/// without would come after all of its second, since `.` sorts before `Z`.
+pub fn rfc3339_exact(us: i64) -> String {
+    let mut text = Vec::with_capacity(27);
+    exchange::write_rfc3339(us.unsigned_abs(), &mut text);
+    String::from_utf8(text).expect("a timestamp is ASCII")
+}

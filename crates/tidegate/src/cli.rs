@@ -115,6 +115,50 @@ pub enum EventsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Show what a rollup says, its sketches merged over machines and keys; reads SQLite sinks.
+    Query(QueryArgs),
+}
+
+/// What to read of which rollup.
+#[derive(Debug, Args)]
+pub struct QueryArgs {
+    /// Which configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Name of the rollup.
+    #[arg(required_unless_present = "sql", conflicts_with = "sql")]
+    pub rollup: Option<String>,
+    /// An SQL condition on columns of the key, such as "path LIKE '/1/%'".
+    #[arg(long = "where", value_name = "SQL", conflicts_with = "sql")]
+    pub filter: Option<String>,
+    /// Columns of the key to group by, such as path,hour; a minute may become an hour or a day,
+    /// and `--by ''` is one row; the whole key by default.
+    #[arg(long, value_name = "COLUMNS", conflicts_with = "sql")]
+    pub by: Option<String>,
+    /// The earliest time, such as 2026-11-21T09:48, or 6h for that long ago.
+    #[arg(long, value_name = "TIME", conflicts_with = "sql")]
+    pub since: Option<String>,
+    /// The time after the latest.
+    #[arg(long, value_name = "TIME", conflicts_with = "sql")]
+    pub until: Option<String>,
+    /// Any query instead; tidegate_unique(BLOB) and tidegate_quantile(BLOB, Q) merge the sketches
+    /// of a group.
+    #[arg(long, value_name = "SQL")]
+    pub sql: Option<String>,
+    /// How it is printed.
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Table)]
+    pub format: AnswerFormat,
+}
+
+/// How an answer is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum AnswerFormat {
+    /// Columns for people.
+    Table,
+    /// An array of objects.
+    Json,
+    /// Comma-separated values with a header.
+    Csv,
 }
 
 /// Which lines to show.

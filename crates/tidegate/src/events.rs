@@ -3,6 +3,7 @@
 
 mod board;
 mod inspect;
+mod query;
 mod status;
 
 use std::io::Read;
@@ -32,6 +33,7 @@ pub fn command(command: EventsCommand) -> Result<()> {
         EventsCommand::Run { config, once, supervised } => run(&config.config, once, supervised),
         EventsCommand::Inspect(args) => inspect::command(&args),
         EventsCommand::Status { config, json } => status::command(&config.config, json),
+        EventsCommand::Query(args) => query::query(args),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows that never meet: many in one statement, since half of what SQLite does for one is to start
 //! and end a statement.
 
-use pipeline::Rows;
+use pipeline::{Role, Rows};
 use rusqlite::{Statement, Transaction};
 
 use super::{Bound, Trouble, insert};
@@ -36,7 +36,7 @@ fn insert_rows(
     wanted: std::ops::Range<usize>,
 ) -> Result<(), Trouble> {
     for (at, cell) in wanted.flat_map(|row| rows.row(row)).enumerate() {
-        statement.raw_bind_parameter(at + 1, Bound(cell))?;
+        statement.raw_bind_parameter(at + 1, Bound(cell, Role::Plain))?;
     }
     statement.raw_execute()?;
     Ok(())

@@ -15,7 +15,7 @@ pub(super) fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Tr
     let broken = |cause| Trouble::Sketch { table: table.name.clone(), cause };
     for index in 0..rows.len() {
         for (at, key) in rows.row(index).take(table.keys()).enumerate() {
-            held.raw_bind_parameter(at + 1, Bound(key))?;
+            held.raw_bind_parameter(at + 1, Bound(key, Role::Key))?;
         }
         let mut found = held.raw_query();
         let found = found.next()?;
@@ -29,9 +29,9 @@ pub(super) fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Tr
             match (cell, there) {
                 (Cell::Blob(new), Some(there)) => {
                     let merged = merge_sketches(there, new).map_err(broken)?;
-                    write.raw_bind_parameter(at + 1, Bound(Cell::Blob(&merged)))?;
+                    write.raw_bind_parameter(at + 1, Bound(Cell::Blob(&merged), column.role))?;
                 }
-                (cell, _) => write.raw_bind_parameter(at + 1, Bound(cell))?,
+                (cell, _) => write.raw_bind_parameter(at + 1, Bound(cell, column.role))?,
             }
         }
         write.raw_execute()?;

@@ -1,1 +1,87 @@
-//! Tests.
+//! Claims about merging into SQLite.
+
+use std::sync::Arc;
+
+use pipeline::{Batch, Cell, Checkpoint, Column, Kind, Role, Rows, Sink, Table};
+use rusqlite::Connection;
+
+use super::SqliteSink;
+
+fn table() -> Arc<Table> {
+    let column = |name: &str, kind, role| Column { name: name.to_owned(), kind, role };
+    let columns = vec![
+        column("path", Kind::Text, Role::Key),
+        column("minute", Kind::Time, Role::Key),
+        column("sum_x", Kind::Integer, Role::Sum),
+        column("count_x", Kind::Integer, Role::Sum),
+        column("mean_x", Kind::Real, Role::Mean { sum: 2, count: 3 }),
+        column("min_x", Kind::Real, Role::Min),
+        column("max_x", Kind::Real, Role::Max),
+        column("last_x_time", Kind::Time, Role::Max),
+        column("last_x", Kind::Text, Role::Last { time: 7 }),
+    ];
+    Arc::new(Table { name: "t".to_owned(), columns })
+}
+
+/// A row of one key: sum, count, least, most, and the last text with its microsecond.
+type Given = (i64, i64, Option<f64>, Option<f64>, Option<(i64, &'static str)>);
+
+fn batch(sequence: u64, (sum, count, min, max, last): Given) -> Batch {
+    let mut rows = Rows::new(table());
+    let real = |number: Option<f64>| number.map_or(Cell::Absent, Cell::Real);
+    let cells = [
+        Cell::Text(b"/a"),
+        Cell::Time(0),
+        Cell::Integer(sum),
+        Cell::Integer(count),
+        Cell::Absent,
+        real(min),
+        real(max),
+        last.map_or(Cell::Absent, |(time, _)| Cell::Time(time)),
+        last.map_or(Cell::Absent, |(_, text)| Cell::Text(text.as_bytes())),
+    ];
+    cells.into_iter().for_each(|cell| rows.push(cell));
+    let (node, source) = ("n".to_owned(), "s".to_owned());
+    let checkpoint = Checkpoint { node, source, sequence, position: String::new() };
+    Batch { checkpoint, rows: vec![rows] }
+}
+
+#[test]
+fn every_role_is_merged_with_the_row_held() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("x.db");
+    let mut sink = SqliteSink::new(&file);
+    sink.prepare(&[table()]).unwrap();
+    let connection = Connection::open(&file).unwrap();
+    let held = || -> String {
+        let text = "SELECT json_array(path, minute, sum_x, count_x, mean_x, min_x, max_x, \
+                    last_x_time, last_x) FROM t";
+        connection.query_row(text, [], |row| row.get(0)).unwrap()
+    };
+    let given: [(Given, &str); 6] = [
+        ((0, 0, None, None, None), "0,0,null,null,null,null,null"),
+        (
+            (6, 2, Some(3.0), Some(4.0), Some((2_000_000, "b"))),
+            "6,2,3.0,3.0,4.0,\"1970-01-01T00:00:02.000000Z\",\"b\"",
+        ),
+        // Absent values change nothing, and neither does a line that was later before.
+        ((0, 0, None, None, None), "6,2,3.0,3.0,4.0,\"1970-01-01T00:00:02.000000Z\",\"b\""),
+        (
+            (1, 2, Some(-1.0), Some(0.0), Some((1_999_999, "a"))),
+            "7,4,1.75,-1.0,4.0,\"1970-01-01T00:00:02.000000Z\",\"b\"",
+        ),
+        // A fraction of the same second is later, and of two equal times the new one counts.
+        (
+            (1, 0, None, Some(9.5), Some((2_000_001, "c"))),
+            "8,4,2.0,-1.0,9.5,\"1970-01-01T00:00:02.000001Z\",\"c\"",
+        ),
+        (
+            (0, 0, None, None, Some((2_000_001, "d"))),
+            "8,4,2.0,-1.0,9.5,\"1970-01-01T00:00:02.000001Z\",\"d\"",
+        ),
+    ];
+    for (at, (given, expected)) in given.into_iter().enumerate() {
+        sink.deliver(&batch(at as u64 + 1, given)).unwrap();
+        assert_eq!(held(), format!("[\"/a\",\"1970-01-01T00:00:00Z\",{expected}]"), "{at}");
+    }
+}

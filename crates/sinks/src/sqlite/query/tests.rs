@@ -1,0 +1,190 @@
+//! Claims about reading rollups back.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use metrics::{Quantiles, Uniques};
+use pipeline::config::{RollupConfig, SinkConfig};
+use pipeline::{Batch, Cell, Checkpoint, Rollup, Rows, Sections, Sink};
+use serde_json::{Value, json};
+
+use super::{Answer, Query, QueryError, ask, ask_sql};
+use crate::SqliteSink;
+
+const MINUTE: i64 = 60_000_000;
+
+fn rollup(config: RollupConfig) -> Arc<Rollup> {
+    let name = |name: &str| Some(name.to_owned());
+    let sink = SinkConfig { name: name("main"), url: name("x"), ..SinkConfig::default() };
+    let rollups = vec![RollupConfig { name: name("reads"), ..config }];
+    let sections = Sections { rollups, sinks: vec![sink], ..Sections::default() };
+    let root = Path::new(".");
+    let plan = pipeline::plan(&sections, root, true, &mut |key, why| panic!("{key}: {why}"));
+    Arc::clone(&plan.rollups[0].rollup)
+}
+
+fn reads() -> Arc<Rollup> {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    rollup(RollupConfig {
+        by: names(&["path", "minute"]),
+        sum: names(&["bytes_out"]),
+        mean: names(&["total"]),
+        last: names(&["status"]),
+        unique: names(&["user"]),
+        quantiles: names(&["total"]),
+        ..RollupConfig::default()
+    })
+}
+
+/// Two nodes count `/a` in two minutes, each a half of the users and of the times; `/b` has none.
+fn filled(dir: &tempfile::TempDir) -> PathBuf {
+    let (file, rollup) = (dir.path().join("x.db"), reads());
+    let mut sink = SqliteSink::new(&file);
+    sink.prepare(&rollup.tables().cloned().collect::<Vec<_>>()).unwrap();
+    for (node, offset) in [("n1", 0), ("n2", 500)] {
+        let mut rows = Rows::new(Arc::clone(&rollup.table));
+        let mut sketches = Rows::new(Arc::clone(rollup.sketch_table.as_ref().unwrap()));
+        for minute in [60, 61] {
+            let (mut users, mut totals) = (Uniques::default(), Quantiles::default());
+            for number in offset..offset + 500_u64 {
+                users.add(&number.to_le_bytes());
+                totals.add(number as f64);
+            }
+            let key = [Cell::Text(b"/a"), Cell::Time(minute * MINUTE)];
+            let sum = Cell::Integer(500);
+            let last = [Cell::Time(minute * MINUTE + offset as i64), Cell::Integer(offset as i64)];
+            let values = [sum, sum, sum, sum, Cell::Absent];
+            key.iter().chain(&values).chain(&last).for_each(|cell| rows.push(*cell));
+            let (mut blobs, mut quantiles) = (Vec::new(), Vec::new());
+            users.encode(&mut blobs);
+            totals.encode(&mut quantiles);
+            key.iter().for_each(|cell| sketches.push(*cell));
+            sketches.push(Cell::Text(node.as_bytes()));
+            sketches.push(Cell::Blob(&blobs));
+            sketches.push(Cell::Blob(&quantiles));
+        }
+        let none = [Cell::Integer(1), Cell::Integer(0), Cell::Integer(0), Cell::Integer(0)];
+        let key = [Cell::Text(b"/b"), Cell::Time(60 * MINUTE)];
+        key.iter().chain(&none).chain(&[Cell::Absent; 3]).for_each(|cell| rows.push(*cell));
+        let checkpoint = Checkpoint {
+            node: node.to_owned(),
+            source: "log".to_owned(),
+            sequence: 1,
+            position: String::new(),
+        };
+        sink.deliver(&Batch { checkpoint, rows: vec![rows, sketches] }).unwrap();
+    }
+    file
+}
+
+fn objects(answer: &Answer) -> Vec<Value> {
+    let object = |row: &Vec<Value>| {
+        answer.columns.iter().cloned().zip(row.iter().cloned()).collect::<serde_json::Map<_, _>>()
+    };
+    answer.rows.iter().map(|row| object(row).into()).collect()
+}
+
+fn by(names: &[&str]) -> Query {
+    let by = Some(names.iter().map(|name| (*name).to_owned()).collect());
+    Query { by, ..Query::default() }
+}
+
+#[test]
+fn nodes_are_merged_and_every_measure_is_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = objects(&ask(&filled(&dir), &reads(), &Query::default()).unwrap());
+    assert_eq!(rows.len(), 3);
+    let row = &rows[0];
+    assert_eq!((&row["path"], &row["minute"]), (&json!("/a"), &json!("1970-01-01T01:00:00Z")));
+    assert_eq!((&row["count"], &row["unique_user"]), (&json!(1_000), &json!(1_000)));
+    assert_eq!((&row["mean_total"], &row["last_status"]), (&json!(1.0), &json!(500)));
+    for (name, truth) in [("p50_total", 499.0), ("p90_total", 899.0), ("p99_total", 989.0)] {
+        let got = row[name].as_f64().unwrap();
+        assert!((got / truth - 1.0).abs() <= 0.01, "{name}: {got}");
+    }
+    let row = &rows[2];
+    assert_eq!(
+        (&row["count"], &row["unique_user"], &row["p50_total"]),
+        (&json!(2), &json!(0), &Value::Null)
+    );
+    assert_eq!((&row["mean_total"], &row["last_status"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn keys_are_merged_by_what_is_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = filled(&dir);
+    let rows = objects(&ask(&file, &reads(), &by(&["hour", "path"])).unwrap());
+    // Both minutes had the same users.
+    let expected = (&json!("1970-01-01T01:00:00Z"), &json!(2_000), &json!(1_000));
+    assert_eq!((&rows[0]["hour"], &rows[0]["count"], &rows[0]["unique_user"]), expected);
+    let rows = objects(&ask(&file, &reads(), &by(&[])).unwrap());
+    assert_eq!((rows.len(), &rows[0]["count"]), (1, &json!(2_002)));
+    let error = ask(&file, &reads(), &by(&["second"])).unwrap_err();
+    assert!(matches!(error, QueryError::Column { .. }));
+    let expected = "no column `second` in the key of `reads`; it has `path`, `minute`";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn conditions_and_times_choose_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = filled(&dir);
+    let query = |since: Option<&str>, until: Option<&str>, filter: Option<&str>| {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let by = Some(Vec::new());
+        let (since, until, filter) = (owned(since), owned(until), owned(filter));
+        objects(&ask(&file, &reads(), &Query { by, filter, since, until }).unwrap())[0].clone()
+    };
+    assert_eq!(query(Some("1970-01-01T01:01"), None, None)["count"], 1_000);
+    assert_eq!(query(None, Some("1970-01-01T01:01"), None)["count"], 1_002);
+    let row = query(Some("1970-01-01T01:00"), Some("1970-01-01T01:01"), Some("path = '/a' OR 0"));
+    assert_eq!((&row["count"], &row["unique_user"]), (&json!(1_000), &json!(1_000)));
+    assert_eq!(query(None, None, Some("path = '/b'"))["unique_user"], 0);
+}
+
+#[test]
+fn functions_merge_sketches_in_any_query_and_nothing_can_be_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = filled(&dir);
+    let text = "SELECT node, tidegate_unique(unique_user), \
+                round(tidegate_quantile(quantiles_total, 1)) FROM reads_sketches \
+                GROUP BY node ORDER BY node";
+    let answer = ask_sql(&file, text).unwrap();
+    let expected = [json!(["n1", 500, 499.0]), json!(["n2", 500, 999.0])];
+    assert_eq!(answer.rows.into_iter().map(Value::from).collect::<Vec<_>>(), expected);
+    let error = ask_sql(&file, "DELETE FROM reads").unwrap_err().to_string();
+    assert!(error.contains("readonly"), "{error}");
+    let error = ask_sql(&file, "SELECT tidegate_unique('x')").unwrap_err().to_string();
+    assert!(error.starts_with(&format!("query `{}`: ", file.display())), "{error}");
+}
+
+#[test]
+fn single_events_are_chosen_by_time_and_condition() {
+    let dir = tempfile::tempdir().unwrap();
+    let fields = vec!["time".to_owned(), "path".to_owned()];
+    let config = RollupConfig { raw: Some(true), fields, ..RollupConfig::default() };
+    let (file, rollup) = (dir.path().join("x.db"), rollup(config));
+    let mut sink = SqliteSink::new(&file);
+    sink.prepare(&[Arc::clone(&rollup.table)]).unwrap();
+    let mut rows = Rows::new(Arc::clone(&rollup.table));
+    for number in 0..100 {
+        let place = [Cell::Text(b"n"), Cell::Text(b"s"), Cell::Text(b"f"), Cell::Integer(number)];
+        place.into_iter().for_each(|cell| rows.push(cell));
+        rows.push(Cell::Time(number * 1_000_000));
+        rows.push(Cell::Text(b"/a"));
+    }
+    let checkpoint = Checkpoint {
+        node: "n".to_owned(),
+        source: "s".to_owned(),
+        sequence: 1,
+        position: String::new(),
+    };
+    sink.deliver(&Batch { checkpoint, rows: vec![rows] }).unwrap();
+    let since = Some("1970-01-01T00:01:20Z".to_owned());
+    let filter = Some("file_offset < 90".to_owned());
+    let answer = ask(&file, &rollup, &Query { since, filter, ..Query::default() }).unwrap();
+    assert_eq!(answer.rows.len(), 10);
+    assert_eq!(answer.columns, ["node", "source", "file", "file_offset", "time", "path"]);
+    assert_eq!(answer.rows[0][3], 80);
+}

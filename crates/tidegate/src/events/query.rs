@@ -1,0 +1,160 @@
+//! `tidegate events query`: what a rollup says, or any SQL, from its SQLite sink.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, anyhow, bail};
+use pipeline::SinkPlan;
+use serde_json::Value;
+use sinks::{Answer, Query};
+use stdx::Span;
+
+use crate::cli::{AnswerFormat, QueryArgs};
+use crate::commands;
+use crate::config::Plan;
+
+/// Reads what is asked for and prints it.
+pub fn query(args: QueryArgs) -> Result<()> {
+    let plan = commands::load(&args.config.config)?;
+    let answer = match (&args.sql, &args.rollup) {
+        (Some(sql), _) => sinks::ask_sql(&only_database(&plan)?, sql)?,
+        (None, Some(name)) => ask(&plan, name, &args)?,
+        (None, None) => bail!("name a rollup, or write `--sql`"),
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let written = match args.format {
+        AnswerFormat::Table => table(&answer, &mut out),
+        AnswerFormat::Json => json(&answer, &mut out),
+        AnswerFormat::Csv => csv(&answer, &mut out),
+    };
+    match written.and_then(|()| out.flush()) {
+        // Whoever reads has enough, as `head` does.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("print the answer"),
+    }
+}
+
+fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
+    let rollup = plan.events.rollups.iter().find(|rollup| rollup.rollup.table.name == name);
+    let rollup = rollup.ok_or_else(|| {
+        let known = plan.events.rollups.iter().map(|rollup| rollup.rollup.table.name.as_str());
+        let known: Vec<&str> = known.collect();
+        anyhow!("there is no rollup `{name}`; there is `{}`", known.join("`, `"))
+    })?;
+    let sink = plan.events.sinks.iter().find(|sink| sink.name == rollup.sink);
+    let file = database(plan, sink.expect("the configuration was checked"))?;
+    let by = args.by.as_ref().map(|by| {
+        let names = by.split(',').map(str::trim).filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
+    });
+    let query = Query {
+        by,
+        filter: args.filter.clone(),
+        since: args.since.as_deref().map(time).transpose()?,
+        until: args.until.as_deref().map(time).transpose()?,
+    };
+    Ok(sinks::ask(&file, &rollup.rollup, &query)?)
+}
+
+/// The file of a SQLite sink.
+fn database(plan: &Plan, sink: &SinkPlan) -> Result<PathBuf> {
+    match sink.url.strip_prefix("sqlite:") {
+        Some(file) => Ok(plan.root.join(Path::new(file))),
+        None => bail!("sink `{}` is no SQLite file, and only those can be read", sink.name),
+    }
+}
+
+fn only_database(plan: &Plan) -> Result<PathBuf> {
+    let is_file = |sink: &&SinkPlan| sink.url.starts_with("sqlite:");
+    let files: Vec<&SinkPlan> = plan.events.sinks.iter().filter(is_file).collect();
+    match files.as_slice() {
+        [only] => database(plan, only),
+        [] => bail!("there is no SQLite sink to read"),
+        _ => bail!("there are several SQLite sinks; `--sql` reads the one there is"),
+    }
+}
+
+/// A time, or how long ago it was, as the text that it has in the database.
+fn time(text: &str) -> Result<String> {
+    if let Ok(ago) = text.parse::<Span>() {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mut time = Vec::new();
+        exchange::write_rfc3339(now.saturating_sub(ago.0).as_micros() as u64, &mut time);
+        time.truncate("2026-11-21T09:48:00".len());
+        return Ok(String::from_utf8(time).context("write a time")?);
+    }
+    let shape = b"0000-00-00T00:00:00";
+    let fits = text.len() >= 4
+        && text.bytes().zip(shape).all(|(byte, wanted)| match wanted {
+            b'0' => byte.is_ascii_digit(),
+            other => byte == *other,
+        });
+    if !fits {
+        bail!("`{text}` is no time; write one such as 2026-11-21T09:48, or 6h for that long ago");
+    }
+    Ok(text.to_owned())
+}
+
+fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    let rows: Vec<Vec<String>> =
+        answer.rows.iter().map(|row| row.iter().map(|value| shown(value, "-")).collect()).collect();
+    let width = |at: usize, name: &str| {
+        let cells = rows.iter().map(|row| row[at].chars().count());
+        cells.chain([name.chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> =
+        answer.columns.iter().enumerate().map(|(at, name)| width(at, name)).collect();
+    let is_number =
+        |at: usize| answer.rows.iter().all(|row| row[at].is_number() || row[at].is_null());
+    let right: Vec<bool> = (0..widths.len()).map(is_number).collect();
+    for row in std::iter::once(&answer.columns).chain(&rows) {
+        let mut line = String::new();
+        for (cell, (width, right)) in row.iter().zip(widths.iter().zip(&right)) {
+            let space = " ".repeat(width - cell.chars().count());
+            let cell = if *right { format!("{space}{cell}  ") } else { format!("{cell}{space}  ") };
+            line += &cell;
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// An array with an object a row, one a line.
+fn json(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    write!(out, "[")?;
+    for (at, row) in answer.rows.iter().enumerate() {
+        let pairs = answer.columns.iter().zip(row);
+        let pairs: Vec<String> =
+            pairs.map(|(name, value)| format!("{}: {value}", Value::from(name.as_str()))).collect();
+        let comma = if at == 0 { "" } else { "," };
+        write!(out, "{comma}\n  {{{}}}", pairs.join(", "))?;
+    }
+    writeln!(out, "\n]")
+}
+
+/// RFC 4180, but lines end with a line feed only.
+fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    let quoted = |text: String| match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text,
+    };
+    let names = answer.columns.iter().cloned().map(quoted).collect::<Vec<_>>();
+    writeln!(out, "{}", names.join(","))?;
+    for row in &answer.rows {
+        let cells: Vec<String> = row.iter().map(|value| quoted(shown(value, ""))).collect();
+        writeln!(out, "{}", cells.join(","))?;
+    }
+    Ok(())
+}
+
+fn shown(value: &Value, absent: &str) -> String {
+    match value {
+        Value::Null => absent.to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
