@@ -105,7 +105,7 @@ fn read_rows(path: &Path, text: &str, parameters: &[&str]) -> rusqlite::Result<A
     connection.busy_timeout(BUSY_TIMEOUT)?;
     functions::register(&connection)?;
     let mut statement = connection.prepare(text)?;
-    let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut rows = Vec::new();
     let mut found = statement.query(rusqlite::params_from_iter(parameters))?;
     while let Some(row) = found.next()? {
