@@ -214,7 +214,9 @@ impl FileSource {
         found: Metadata,
         is_close: bool,
     ) -> Result<bool, SourceError> {
-        if let Some(Role::Carrier(id)) = self.found.get(&key).map(|found| found.role) {
+        if let Some(Role::Carrier(id)) = self.found.get(&key).map(|found| found.role)
+            && self.still_carries(id, &found)?
+        {
             self.look_at_carrier(id, found);
             return Ok(true);
         }
@@ -240,6 +242,33 @@ impl FileSource {
         })
     }
 
+    /// Whether a file that changed has the log still that was read from it. Without an open
+    /// handle its inode may have been used again.
+    fn still_carries(&mut self, id: LogId, found: &Metadata) -> Result<bool, SourceError> {
+        let Some(log) = self.logs.get(id) else { return Ok(false) };
+        if matches!(log.open, Some(Opened::Plain(_))) {
+            return Ok(true);
+        }
+        if log.hint != Some(found.identity) {
+            self.unsettle(id);
+            return Ok(false);
+        }
+        if log.packing != Packing::Plain {
+            let file = self.disk.open_read(Path::new(&log.name));
+            let packed = file.and_then(|file| packed_mark(&file)).ok().flatten();
+            let is_same = packed.is_some() && packed == log.packed;
+            if !is_same {
+                self.close(id);
+                self.unsettle(id);
+            }
+            return Ok(is_same);
+        }
+        if log.mark.offset == 0 {
+            return Ok(true);
+        }
+        Ok(!self.is_free(id)?)
+    }
+
     fn look_at_carrier(&mut self, id: LogId, found: Metadata) {
         let now = self.clock.unix_micros();
         let Some(log) = self.logs.get_mut(id) else { return };
@@ -248,16 +277,8 @@ impl FileSource {
                 log.grown_us = now;
             }
             log.len = found.len;
-        } else {
-            let file = self.disk.open_read(Path::new(&log.name));
-            let packed = file.and_then(|file| packed_mark(&file)).ok().flatten();
-            if packed.is_some() && packed == log.packed {
-                return;
-            }
-            log.grown_us = now;
-            self.close(id);
+            self.wake(id);
         }
-        self.wake(id);
     }
 
     /// Opens a file; none when it has nothing to be recognised by.

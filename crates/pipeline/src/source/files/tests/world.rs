@@ -156,6 +156,11 @@ impl Tail {
         self.try_drain().unwrap_or_else(|failed| panic!("{} after {:?}", failed.1, failed.0))
     }
 
+    /// Has the reader look how long its files are, as each delivery does.
+    pub fn source_sees_lengths(&mut self) {
+        self.source.bytes_behind();
+    }
+
     pub fn fails(&mut self) -> String {
         stdx::Chain(&self.try_drain().unwrap_err().1).to_string()
     }
