@@ -38,9 +38,12 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 11] = [
+const NEEDS: [Need; 13] = [
     need("C compiler", "command -v cc", "gcc", Stage::Run),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
+    // librdkafka's own build asks for both.
+    need("C++ compiler", "command -v c++", "g++", Stage::Run),
+    need("make", "command -v make", "make", Stage::Run),
     need("curl", "command -v curl", "curl", Stage::Run),
     need("Python 3.11 or newer", PYTHON_NEW_ENOUGH, "python3", Stage::Test),
     need("Python's venv", "python3 -c 'import ensurepip, venv'", "python3-venv", Stage::Test),

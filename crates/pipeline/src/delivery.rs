@@ -185,6 +185,7 @@ impl Courier {
     fn again(&mut self, batch: &Batch) -> Result<(), SinkError> {
         self.sink.prepare(&self.tables)?;
         let wanted = &batch.checkpoint;
+        self.sink.claim(&wanted.node, &wanted.source)?;
         let held = self.sink.checkpoints(&wanted.source)?;
         let held = held.into_iter().find(|held| held.node == wanted.node);
         match held {

@@ -86,6 +86,7 @@ impl Pipeline {
         let tables = self.rollups.iter().flat_map(|rollup| rollup.tables());
         let tables: Vec<_> = tables.map(Arc::clone).collect();
         self.sink.prepare(&tables)?;
+        self.sink.claim(&self.node, &self.source_name)?;
         let held = self.sink.checkpoints(&self.source_name)?;
         let (held, others): (Vec<_>, Vec<_>) =
             held.into_iter().partition(|held| held.node == self.node);

@@ -15,6 +15,19 @@ pub trait Sink: Send {
     /// `Unreachable`, or `Refused` when a table exists with other columns.
     fn prepare(&mut self, tables: &[Arc<Table>]) -> Result<(), SinkError>;
 
+    /// Takes over the delivery of `source` by `node`: what an earlier process left unfinished is
+    /// finished or undone, and where the engine can fence that process off, it is. Called before
+    /// [`Sink::checkpoints`] by whoever is to deliver from what that returns, and by nobody else.
+    ///
+    /// Engines that commit at once have nothing to do here.
+    ///
+    /// # Errors
+    /// `Unreachable`.
+    fn claim(&mut self, node: &str, source: &str) -> Result<(), SinkError> {
+        let _ = (node, source);
+        Ok(())
+    }
+
     /// Returns the checkpoints that every node has committed for `source`.
     ///
     /// # Errors

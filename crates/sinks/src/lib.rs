@@ -8,6 +8,8 @@ mod address;
 mod existing;
 mod files;
 mod fitted;
+mod json;
+mod kafka;
 mod mysql;
 mod postgres;
 mod sql;
@@ -23,6 +25,7 @@ use files::Format;
 use pipeline::Sink;
 
 pub use files::FileSink;
+pub use kafka::KafkaSink;
 pub use mysql::MySqlSink;
 pub use postgres::PostgresSink;
 pub use sqlite::{Answer, Query, QueryError, SqliteSink, ask, ask_sql};
@@ -33,7 +36,8 @@ pub enum UrlError {
     /// No engine has this scheme.
     #[error(
         "`{scheme}` is no engine; there are `sqlite:FILE`, `ndjson:DIR`, `csv:DIR`, \
-         `postgres://USER:PASSWORD@HOST:PORT/DATABASE` and `mysql://` likewise"
+         `postgres://USER:PASSWORD@HOST:PORT/DATABASE` `mysql://` likewise, \
+         `kafka://HOST:PORT/PREFIX`"
     )]
     Scheme {
         /// What stands before the colon.
@@ -79,6 +83,7 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
             Ok(Box::new(PostgresSink::new(Address::parse(scheme, rest, 5432, root)?)))
         }
         "sqlite" => Ok(Box::new(SqliteSink::new(&root.join(rest)))),
+        "kafka" => Ok(Box::new(KafkaSink::new(url)?)),
         _ => Err(UrlError::Scheme { scheme: scheme.to_owned() }),
     }
 }

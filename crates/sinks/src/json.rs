@@ -1,0 +1,77 @@
+//! Rows as JSON: what engines without columns of ours are given.
+//!
+//! Text that is not UTF-8 has U+FFFD where it is not; bytes are hexadecimal; numbers that JSON
+//! cannot say are `null`.
+
+use std::io::Write;
+
+use pipeline::{Cell, Role, Rows};
+
+/// How times are written.
+pub type WriteTime = fn(i64, &mut Vec<u8>);
+
+/// Appends an object with the row's values by the names of their columns; what is absent is left
+/// out. Columns that an engine computes are left out too.
+pub fn object(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
+    out.push(b'{');
+    let mut is_first = true;
+    for (cell, column) in rows.row(index).zip(&rows.table.columns) {
+        if matches!(column.role, Role::Mean { .. }) || cell == Cell::Absent {
+            continue;
+        }
+        if !is_first {
+            out.push(b',');
+        }
+        is_first = false;
+        text(column.name.as_bytes(), out);
+        out.push(b':');
+        value(cell, time, out);
+    }
+    out.push(b'}');
+}
+
+/// Appends an array with the row's key.
+pub fn key(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (at, cell) in rows.row(index).take(rows.table.keys()).enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        value(cell, time, out);
+    }
+    out.push(b']');
+}
+
+/// `2026-11-21T09:48:00.000000Z`
+pub fn rfc3339(us: i64, out: &mut Vec<u8>) {
+    out.push(b'"');
+    exchange::write_rfc3339(us.unsigned_abs(), out);
+    out.push(b'"');
+}
+
+/// Appends a string.
+pub fn text(bytes: &[u8], out: &mut Vec<u8>) {
+    let text = String::from_utf8_lossy(bytes);
+    serde_json::to_writer(out, &*text).expect("writing to memory does not fail");
+}
+
+fn value(cell: Cell<'_>, time: WriteTime, out: &mut Vec<u8>) {
+    match cell {
+        Cell::Absent => out.extend_from_slice(b"null"),
+        Cell::Integer(number) => out.extend_from_slice(number.to_string().as_bytes()),
+        Cell::Real(number) => {
+            serde_json::to_writer(out, &number).expect("writing to memory does not fail");
+        }
+        Cell::Time(us) => time(us, out),
+        Cell::Text(bytes) => text(bytes, out),
+        Cell::Blob(bytes) => {
+            out.push(b'"');
+            let written = bytes.iter().try_for_each(|byte| write!(out, "{byte:02x}"));
+            written.expect("writing to memory does not fail");
+            out.push(b'"');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

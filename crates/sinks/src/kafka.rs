@@ -1,0 +1,291 @@
+//! Kafka: a batch is one transaction of one message per row, and of the checkpoint.
+//!
+//! A message's topic is the prefix and the rollup's name, its key the row's key as a JSON array,
+//! its value the row's deltas as a JSON object: whoever reads `read_committed` and adds them up has
+//! what a database would hold. The checkpoint is a message of the compacted topic
+//! `tidegate_checkpoints`, whose key is node and source.
+//!
+//! Invariant: only the latest process that claimed a node's source can commit: its
+//! `transactional.id` fences the others off, and it knows the checkpoint that it follows.
+//! Refuses: TLS, which librdkafka has from OpenSSL only.
+
+mod address;
+mod checkpoints;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::{Batch, Checkpoint, Rows, Sink, SinkError, Table};
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::producer::{
+    BaseRecord, DeliveryResult, NoCustomPartitioner, Producer, ProducerContext, ThreadedProducer,
+};
+
+use crate::UrlError;
+use crate::json;
+use address::Address;
+
+const ENGINE: &str = "kafka";
+/// The topic of checkpoints, after the prefix.
+const CHECKPOINTS: &str = "tidegate_checkpoints";
+/// How long one request may take; the caller tries again.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a commit may take; the broker aborts a transaction that takes `transaction.timeout.ms`.
+const COMMIT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Delivers into Kafka.
+pub struct KafkaSink {
+    address: Address,
+    claimed: Option<Claimed>,
+}
+
+/// The right to commit for a node's source.
+struct Claimed {
+    node: String,
+    source: String,
+    producer: ThreadedProducer<Log>,
+    /// The sequence of the checkpoint that the engine holds, once it was read.
+    held: Option<u64>,
+}
+
+impl KafkaSink {
+    /// A sink for `kafka://HOST:PORT[,HOST:PORT…]/PREFIX?PROPERTY=VALUE&…`; properties are those of
+    /// librdkafka.
+    ///
+    /// # Errors
+    /// When the address lacks something, or a property is none or is ours to set.
+    pub fn new(url: &str) -> Result<Self, UrlError> {
+        Ok(Self { address: Address::parse(url)?, claimed: None })
+    }
+
+    fn topic(&self, name: &str) -> String {
+        format!("{}{name}", self.address.prefix)
+    }
+
+    fn consumer(&self, isolation: &str) -> Result<BaseConsumer<Log>, SinkError> {
+        let mut config = self.address.config.clone();
+        config.set("isolation.level", isolation).set("enable.partition.eof", "true");
+        config.create_with_context(Log).map_err(|error| self.unreachable(&error))
+    }
+
+    fn unreachable(&self, error: &impl ToString) -> SinkError {
+        let place = self.address.place.clone();
+        SinkError::Unreachable { engine: ENGINE, place, cause: error.to_string() }
+    }
+
+    fn refused(&self, cause: impl ToString) -> SinkError {
+        let place = self.address.place.clone();
+        SinkError::Refused { engine: ENGINE, place, cause: cause.to_string() }
+    }
+
+    /// What an error of the transaction under way means.
+    fn failed(&self, error: &KafkaError) -> SinkError {
+        let fences = [
+            RDKafkaErrorCode::Fenced,
+            RDKafkaErrorCode::ProducerFenced,
+            RDKafkaErrorCode::InvalidProducerEpoch,
+        ];
+        match error.rdkafka_error_code() {
+            Some(code) if fences.contains(&code) => {
+                self.refused("another process has taken over the delivery of this source")
+            }
+            Some(RDKafkaErrorCode::MessageSizeTooLarge) => self.refused(error),
+            _ => self.unreachable(error),
+        }
+    }
+
+    fn missing(&self, tables: &[Arc<Table>]) -> Result<Vec<String>, SinkError> {
+        let consumer = self.consumer("read_committed")?;
+        let names = tables.iter().map(|table| table.name.as_str()).chain([CHECKPOINTS]);
+        let mut missing = Vec::new();
+        for topic in names.map(|name| self.topic(name)) {
+            let metadata = consumer.fetch_metadata(Some(&topic), PATIENCE);
+            let metadata = metadata.map_err(|error| self.unreachable(&error))?;
+            if metadata.topics().iter().all(|found| found.error().is_some()) {
+                missing.push(topic);
+            }
+        }
+        Ok(missing)
+    }
+
+    fn create(&self, topics: &[String]) -> Result<(), SinkError> {
+        let admin: AdminClient<Log> =
+            self.address.config.create_with_context(Log).map_err(|e| self.unreachable(&e))?;
+        let checkpoints = self.topic(CHECKPOINTS);
+        let wanted: Vec<NewTopic<'_>> = topics
+            .iter()
+            .map(|topic| {
+                // -1: as the cluster has it.
+                let replication = TopicReplication::Fixed(-1);
+                if *topic == checkpoints {
+                    NewTopic::new(topic, 1, replication).set("cleanup.policy", "compact")
+                } else {
+                    NewTopic::new(topic, -1, replication)
+                }
+            })
+            .collect();
+        let options = AdminOptions::new().operation_timeout(Some(PATIENCE));
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.map_err(|error| self.unreachable(&error))?;
+        let created = runtime.block_on(admin.create_topics(&wanted, &options));
+        for created in created.map_err(|error| self.unreachable(&error))? {
+            match created {
+                Ok(_) | Err((_, RDKafkaErrorCode::TopicAlreadyExists)) => {}
+                Err((topic, code)) => {
+                    return Err(self.refused(format!("topic `{topic}` was not created: {code}")));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes sure that the checkpoint before `new` is the one held.
+    fn compare(&mut self, new: &Checkpoint) -> Result<(), SinkError> {
+        let is_claimed = self
+            .claimed
+            .as_ref()
+            .is_some_and(|claimed| claimed.node == new.node && claimed.source == new.source);
+        if !is_claimed {
+            self.claim(&new.node, &new.source)?;
+        }
+        if self.claimed.as_ref().is_some_and(|claimed| claimed.held.is_none()) {
+            self.checkpoints(&new.source)?;
+        }
+        let held = self.claimed.as_ref().and_then(|claimed| claimed.held).unwrap_or(0);
+        let expected = new.sequence - 1;
+        if held == expected {
+            return Ok(());
+        }
+        Err(SinkError::Fenced { source_name: new.source.clone(), held, expected })
+    }
+
+    fn commit(&self, batch: &Batch) -> Result<(), KafkaError> {
+        let claimed = self.claimed.as_ref().expect("the checkpoint was compared under a claim");
+        let producer = &claimed.producer;
+        producer.begin_transaction()?;
+        for rows in &batch.rows {
+            self.send_rows(producer, rows)?;
+        }
+        let (key, value) = checkpoints::encode(&batch.checkpoint);
+        let topic = self.topic(CHECKPOINTS);
+        send(producer, BaseRecord::to(&topic).key(&key[..]).payload(&value[..]))?;
+        producer.commit_transaction(COMMIT_PATIENCE)
+    }
+
+    fn send_rows(&self, producer: &ThreadedProducer<Log>, rows: &Rows) -> Result<(), KafkaError> {
+        let topic = self.topic(&rows.table.name);
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        for index in 0..rows.len() {
+            key.clear();
+            value.clear();
+            json::object(rows, index, json::rfc3339, &mut value);
+            let mut record = BaseRecord::to(&topic).payload(&value[..]);
+            if rows.table.keys() > 0 {
+                json::key(rows, index, json::rfc3339, &mut key);
+                record = record.key(&key[..]);
+            }
+            send(producer, record)?;
+        }
+        Ok(())
+    }
+}
+
+/// Hands a message over; waits while the queue is full.
+fn send(
+    producer: &ThreadedProducer<Log>,
+    mut record: BaseRecord<'_, [u8], [u8]>,
+) -> Result<(), KafkaError> {
+    loop {
+        match producer.send(record) {
+            Ok(()) => return Ok(()),
+            Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), same)) => {
+                record = same;
+                producer.poll(Duration::from_millis(10));
+            }
+            Err((error, _)) => return Err(error),
+        }
+    }
+}
+
+impl Sink for KafkaSink {
+    fn prepare(&mut self, tables: &[Arc<Table>]) -> Result<(), SinkError> {
+        let missing = self.missing(tables)?;
+        if missing.is_empty() { Ok(()) } else { self.create(&missing) }
+    }
+
+    fn claim(&mut self, node: &str, source: &str) -> Result<(), SinkError> {
+        self.claimed = None;
+        let id = format!("tidegate:{}:{node}:{source}", self.address.prefix);
+        let mut config: ClientConfig = self.address.config.clone();
+        config.set("transactional.id", id);
+        let producer: ThreadedProducer<Log> =
+            config.create_with_context(Log).map_err(|error| self.unreachable(&error))?;
+        // Whatever an earlier process had under way is committed or aborted when this returns.
+        producer.init_transactions(PATIENCE).map_err(|error| self.unreachable(&error))?;
+        let (node, source) = (node.to_owned(), source.to_owned());
+        self.claimed = Some(Claimed { node, source, producer, held: None });
+        Ok(())
+    }
+
+    fn checkpoints(&mut self, source: &str) -> Result<Vec<Checkpoint>, SinkError> {
+        let all = self.read_checkpoints()?;
+        let found: Vec<_> = all.into_values().filter(|held| held.source == source).collect();
+        if let Some(claimed) = self.claimed.as_mut().filter(|claimed| claimed.source == source) {
+            let own = found.iter().find(|held| held.node == claimed.node);
+            claimed.held = Some(own.map_or(0, |held| held.sequence));
+        }
+        Ok(found)
+    }
+
+    fn deliver(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        self.compare(&batch.checkpoint)?;
+        match self.commit(batch) {
+            Ok(()) => {
+                if let Some(claimed) = &mut self.claimed {
+                    claimed.held = Some(batch.checkpoint.sequence);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // The next claim ends the transaction, one way or the other.
+                self.claimed = None;
+                Err(self.failed(&error))
+            }
+        }
+    }
+}
+
+/// Sends what librdkafka says to our log.
+#[derive(Debug, Clone)]
+struct Log;
+
+impl rdkafka::ClientContext for Log {
+    fn log(&self, level: rdkafka::config::RDKafkaLogLevel, facility: &str, message: &str) {
+        use rdkafka::config::RDKafkaLogLevel as Level;
+        match level {
+            Level::Debug | Level::Info | Level::Notice => {
+                tracing::debug!(facility, message, "librdkafka");
+            }
+            _ => tracing::warn!(facility, message, "librdkafka"),
+        }
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        tracing::warn!(%error, reason, "librdkafka");
+    }
+}
+
+impl rdkafka::consumer::ConsumerContext for Log {}
+
+impl ProducerContext<NoCustomPartitioner> for Log {
+    type DeliveryOpaque = ();
+
+    /// A message that is not delivered fails its transaction; nothing is to be noted here.
+    fn delivery(&self, _: &DeliveryResult<'_>, (): ()) {}
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! What a `kafka:` address says.
+
+use rdkafka::ClientConfig;
+
+use crate::UrlError;
+
+/// Properties that exactly once depends on.
+const OURS: [&str; 7] = [
+    "bootstrap.servers",
+    "transactional.id",
+    "enable.idempotence",
+    "isolation.level",
+    "enable.partition.eof",
+    "acks",
+    "group.id",
+];
+
+/// A `kafka:` address.
+#[derive(Debug)]
+pub struct Address {
+    /// The brokers, for messages.
+    pub place: String,
+    /// What topics' names begin with.
+    pub prefix: String,
+    /// Properties for every client.
+    pub config: ClientConfig,
+}
+
+impl Address {
+    /// Reads `kafka://HOST:PORT[,HOST:PORT…]/PREFIX?PROPERTY=VALUE&…`.
+    pub fn parse(url: &str) -> Result<Self, UrlError> {
+        let missing = |what| UrlError::Incomplete { url: url.to_owned(), what };
+        let rest = url.strip_prefix("kafka://").ok_or_else(|| missing("host"))?;
+        let (rest, properties) = rest.split_once('?').unwrap_or((rest, ""));
+        let (brokers, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if brokers.is_empty() {
+            return Err(missing("host"));
+        }
+        let is_topic = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        if !prefix.bytes().all(is_topic) {
+            return Err(wrong(url, format!("`{prefix}` cannot begin a topic's name")));
+        }
+        let mut config = ClientConfig::new();
+        // Consumers need a group's name though they join none.
+        config.set("bootstrap.servers", brokers).set("group.id", "tidegate");
+        config.set("client.id", "tidegate");
+        for property in properties.split('&').filter(|property| !property.is_empty()) {
+            let (name, value) = property.split_once('=').unwrap_or((property, ""));
+            if OURS.contains(&name) {
+                return Err(wrong(url, format!("property `{name}` is not to be set")));
+            }
+            config.set(name, value);
+        }
+        config.create_native_config().map_err(|error| wrong(url, error.to_string()))?;
+        Ok(Self { place: brokers.to_owned(), prefix: prefix.to_owned(), config })
+    }
+}
+
+fn wrong(url: &str, cause: String) -> UrlError {
+    UrlError::Wrong { url: url.to_owned(), cause }
+}

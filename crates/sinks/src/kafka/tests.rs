@@ -1,0 +1,111 @@
+//! The sink against librdkafka's mock cluster, which knows topics, producers and transactions,
+//! but fences nobody off and hides no aborted message: `make test-engines` has a real broker.
+
+use std::sync::Arc;
+
+use pipeline::{Cell, Column, Kind, Role};
+use rdkafka::mocking::MockCluster;
+use rdkafka::producer::DefaultProducerContext;
+use rdkafka::{Message, Offset, TopicPartitionList};
+
+use super::*;
+
+struct Broker {
+    cluster: MockCluster<'static, DefaultProducerContext>,
+}
+
+impl Broker {
+    fn start() -> Self {
+        let cluster = MockCluster::new(1).unwrap();
+        for topic in ["t_hits", "t_tidegate_checkpoints"] {
+            cluster.create_topic(topic, 1, 1).unwrap();
+        }
+        Self { cluster }
+    }
+
+    fn sink(&self) -> KafkaSink {
+        KafkaSink::new(&format!("kafka://{}/t_", self.cluster.bootstrap_servers())).unwrap()
+    }
+
+    fn messages(&self, topic: &str) -> Vec<(String, String)> {
+        let consumer = self.sink().consumer("read_committed").unwrap();
+        let mut partitions = TopicPartitionList::new();
+        partitions.add_partition_offset(topic, 0, Offset::Beginning).unwrap();
+        consumer.assign(&partitions).unwrap();
+        let mut found = Vec::new();
+        let shown = |bytes: Option<&[u8]>| String::from_utf8(bytes.unwrap().to_vec()).unwrap();
+        loop {
+            match consumer.poll(PATIENCE).expect("the mock cluster answers") {
+                Ok(message) => found.push((shown(message.key()), shown(message.payload()))),
+                Err(KafkaError::PartitionEOF(_)) => return found,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+fn table() -> Arc<Table> {
+    let column = |name: &str, kind, role| Column { name: name.to_owned(), kind, role };
+    let path = column("path", Kind::Text, Role::Key);
+    let columns = vec![path, column("count", Kind::Integer, Role::Sum)];
+    Arc::new(Table { name: "hits".to_owned(), columns })
+}
+
+fn batch(sequence: u64) -> Batch {
+    let mut rows = Rows::new(table());
+    rows.push(Cell::Text(b"/a"));
+    rows.push(Cell::Integer(i64::try_from(sequence).unwrap()));
+    let (node, source) = ("n.1".to_owned(), "log".to_owned());
+    let position = format!("p{sequence}");
+    Batch { checkpoint: Checkpoint { node, source, sequence, position }, rows: vec![rows] }
+}
+
+/// What a pipeline does before it delivers.
+fn begin(sink: &mut KafkaSink) -> Option<Checkpoint> {
+    sink.prepare(&[table()]).unwrap();
+    sink.claim("n.1", "log").unwrap();
+    sink.checkpoints("log").unwrap().pop()
+}
+
+#[test]
+fn commits_rows_with_their_checkpoint() {
+    let broker = Broker::start();
+    let mut sink = broker.sink();
+    assert_eq!(begin(&mut sink), None);
+    sink.deliver(&batch(1)).unwrap();
+    sink.deliver(&batch(2)).unwrap();
+    let of = |count: u64| ("[\"/a\"]".to_owned(), format!("{{\"path\":\"/a\",\"count\":{count}}}"));
+    assert_eq!(broker.messages("t_hits"), [of(1), of(2)]);
+    assert_eq!(begin(&mut broker.sink()), Some(batch(2).checkpoint));
+    assert!(broker.sink().checkpoints("other").unwrap().is_empty());
+}
+
+#[test]
+fn reading_checkpoints_takes_no_right_away() {
+    let broker = Broker::start();
+    let mut sink = broker.sink();
+    begin(&mut sink);
+    sink.deliver(&batch(1)).unwrap();
+    assert_eq!(broker.sink().checkpoints("log").unwrap(), [batch(1).checkpoint]);
+    sink.deliver(&batch(2)).unwrap();
+}
+
+#[test]
+fn delivers_nothing_where_the_checkpoint_is_another_one() {
+    let broker = Broker::start();
+    let mut sink = broker.sink();
+    begin(&mut sink);
+    let fenced = sink.deliver(&batch(2)).unwrap_err();
+    assert!(matches!(fenced, SinkError::Fenced { held: 0, expected: 1, .. }), "{fenced}");
+    assert!(broker.messages("t_hits").is_empty());
+}
+
+#[test]
+fn finds_what_is_wrong_with_an_address() {
+    let error = |url: &str| KafkaSink::new(url).err().expect("it is wrong").to_string();
+    assert_eq!(error("kafka:///t"), "`kafka:///t` names no host");
+    assert_eq!(error("kafka://h/a b"), "`kafka://h/a b`: `a b` cannot begin a topic's name");
+    assert_eq!(error("kafka://h?acks=0"), "`kafka://h?acks=0`: property `acks` is not to be set");
+    assert!(error("kafka://h?lingre=1").contains("lingre"));
+    assert!(KafkaSink::new("kafka://h:1,i:2/p_?compression.type=lz4").is_ok());
+}
