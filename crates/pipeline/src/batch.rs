@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Text in a key is cut to this: engines bound what an index may hold.
+use twox_hash::XxHash3_64;
+
+/// Text in a key is shortened to this: engines bound what an index may hold.
 pub const KEY_TEXT_BYTES_MAX: usize = 512;
 
 /// The type of a column.
@@ -222,7 +224,9 @@ pub struct Batch {
     pub rows: Vec<Rows>,
 }
 
-/// `text` as engines take it: UTF-8 without NUL, at most `bytes_max` bytes; a cut ends in `…`.
+/// `text` as engines take it: UTF-8 without NUL, at most `bytes_max` bytes. A longer one keeps its
+/// beginning, `…`, and 16 hexadecimal digits of the XXH3 of the whole, so that two that only differ
+/// in their ends are two still.
 pub(crate) fn fit(text: &[u8], bytes_max: usize) -> Cow<'_, [u8]> {
     let valid = match std::str::from_utf8(text) {
         Ok(valid) if memchr::memchr(0, text).is_none() => Cow::Borrowed(valid),
@@ -235,9 +239,10 @@ pub(crate) fn fit(text: &[u8], bytes_max: usize) -> Cow<'_, [u8]> {
             Cow::Owned(valid) => Cow::Owned(valid.into_bytes()),
         };
     }
-    let mut end = bytes_max - '…'.len_utf8();
+    let mut end = bytes_max - '…'.len_utf8() - 16;
     while !valid.is_char_boundary(end) {
         end -= 1;
     }
-    Cow::Owned(format!("{}…", &valid[..end]).into_bytes())
+    let whole = XxHash3_64::oneshot(text);
+    Cow::Owned(format!("{}…{whole:016x}", &valid[..end]).into_bytes())
 }
