@@ -1,6 +1,6 @@
 # Two commands: `make run` and `make test`. Everything below is a cargo command that anyone can run.
 
-.PHONY: run test bench help
+.PHONY: run test test-engines bench help
 
 run: ## Build Tidegate and run the news example on http://127.0.0.1:8080
 	@sh xtask/before-cargo.sh
@@ -11,6 +11,11 @@ test: ## Set up what the tests need, then run every check and every test
 	@sh xtask/before-cargo.sh
 	@cargo xtask setup --test
 	@cargo xtask ci
+
+test-engines: ## Run the long tests on real Kafka, ClickHouse and FerretDB
+	@sh xtask/before-cargo.sh
+	@cargo xtask setup --test
+	@cargo xtask test-engines
 
 bench: ## Run Tidegate and its peers side by side; ARGS="…" are passed on
 	@sh xtask/before-cargo.sh

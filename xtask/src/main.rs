@@ -6,6 +6,7 @@
 mod bench;
 mod cache_tests;
 mod ci;
+mod engines;
 mod finding;
 mod fuzz;
 mod graph;
@@ -34,6 +35,7 @@ usage: cargo xtask COMMAND
                           random faults on both sides of the real binary
     soak events [--kills N] [--seed S] [--sink E] [--thorough] [--release]
                           kills, failing calls and spoilt files around `events run`
+    test-engines          set up Kafka, ClickHouse and FerretDB, and run the long tests on them
     cache-tests --suite DIR [--only ID]
                           run any checkout of the HTTP cache tests, or one test of it
 ";
@@ -71,6 +73,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,
         ["bench", arguments @ ..] => bench::run(arguments)?,
         ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
+        ["test-engines"] => engines::run()?,
         ["soak", arguments @ ..] => soak::run(arguments)?,
         ["cache-tests", "--suite", suite] => cache_tests::run(suite, &["--report"])?,
         ["cache-tests", "--suite", suite, "--only", id] => {

@@ -1,0 +1,96 @@
+//! `make test-engines`: sets up engines that no package of the system brings, and runs the long
+//! tests on them.
+//!
+//! Invariant: an engine that cannot be set up does not hide the others; its tests say why they do
+//! not run, and the list at the end names what ran on what.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::setup::execute;
+use crate::tree::root;
+
+/// Where engines are put, and where the tests look for them.
+const FOLDER: &str = "target/engines";
+
+/// An engine, and what puts it in its folder.
+struct Engine {
+    name: &'static str,
+    /// Programs that the setting up needs.
+    programs: &'static [&'static str],
+    set_up: fn(&Path) -> Result<()>,
+}
+
+const ENGINES: [Engine; 3] = [
+    Engine { name: "kafka", programs: &["java", "mvn"], set_up: kafka },
+    Engine { name: "clickhouse", programs: &["apt-get"], set_up: clickhouse },
+    Engine { name: "ferretdb", programs: &["go"], set_up: ferretdb },
+];
+
+/// Sets up what it can, and runs the tests.
+pub fn run() -> Result<()> {
+    let folder = root().join(FOLDER);
+    fs::create_dir_all(&folder).with_context(|| format!("creating `{}`", folder.display()))?;
+    for engine in &ENGINES {
+        match engine.prepare(&folder.join(engine.name)) {
+            Ok(()) => println!("engine {}: ready", engine.name),
+            Err(error) => println!("engine {}: NOT here: {error:#}", engine.name),
+        }
+    }
+    let mut tests = Command::new("cargo");
+    tests.args(["test", "--package", "tidegate", "--test", "engines", "--", "--test-threads=1"]);
+    execute(tests.env("TIDEGATE_ENGINES", &folder).current_dir(root()))
+}
+
+impl Engine {
+    fn prepare(&self, folder: &Path) -> Result<()> {
+        for program in self.programs {
+            if Command::new(program).arg("--help").output().is_err() {
+                bail!("`{program}` is missing; install it with your system's packages");
+            }
+        }
+        fs::create_dir_all(folder).with_context(|| format!("creating `{}`", folder.display()))?;
+        (self.set_up)(folder)
+    }
+}
+
+fn kafka(folder: &Path) -> Result<()> {
+    let libraries = folder.join("libs");
+    if libraries.is_dir() {
+        return Ok(());
+    }
+    let mut maven = Command::new("mvn");
+    maven.args(["-q", "-B", "-f", "xtask/engines/kafka/pom.xml", "dependency:copy-dependencies"]);
+    let into = format!("-DoutputDirectory={}", libraries.display());
+    execute(maven.arg(into).current_dir(root()))
+}
+
+/// The server is old, and knows no deduplication tokens: it takes plain inserts only.
+fn clickhouse(folder: &Path) -> Result<()> {
+    let program = Path::new("/usr/sbin/clickhouse-server");
+    if !program.exists() {
+        let mut install = Command::new("apt-get");
+        install.args(["install", "-y", "-q", "--no-install-recommends", "clickhouse-server"]);
+        execute(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
+    }
+    let link = folder.join("clickhouse-server");
+    if link.exists() {
+        return Ok(());
+    }
+    std::os::unix::fs::symlink(program, &link)
+        .with_context(|| format!("linking `{}`", link.display()))
+}
+
+fn ferretdb(folder: &Path) -> Result<()> {
+    let program = folder.join("ferretdb");
+    if program.exists() {
+        return Ok(());
+    }
+    println!("building FerretDB; this takes some minutes, once");
+    let mut build = Command::new("go");
+    build.args(["build", "-o"]).arg(&program).arg(".");
+    execute(build.current_dir(root().join("xtask/engines/ferretdb")))
+}
