@@ -5,6 +5,7 @@
 //! Invariant: rows and checkpoint are committed together or not at all.
 
 mod address;
+mod clickhouse;
 mod existing;
 mod files;
 mod fitted;
@@ -24,6 +25,7 @@ use address::Address;
 use files::Format;
 use pipeline::Sink;
 
+pub use clickhouse::ClickHouseSink;
 pub use files::FileSink;
 pub use kafka::KafkaSink;
 pub use mysql::MySqlSink;
@@ -37,7 +39,8 @@ pub enum UrlError {
     #[error(
         "`{scheme}` is no engine; there are `sqlite:FILE`, `ndjson:DIR`, `csv:DIR`, \
          `postgres://USER:PASSWORD@HOST:PORT/DATABASE` `mysql://` likewise, \
-         `kafka://HOST:PORT/PREFIX`"
+         `kafka://HOST:PORT/PREFIX`, \
+         `clickhouse://USER:PASSWORD@HOST:PORT/DATABASE`"
     )]
     Scheme {
         /// What stands before the colon.
@@ -83,6 +86,7 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
             Ok(Box::new(PostgresSink::new(Address::parse(scheme, rest, 5432, root)?)))
         }
         "sqlite" => Ok(Box::new(SqliteSink::new(&root.join(rest)))),
+        "clickhouse" => Ok(Box::new(ClickHouseSink::new(rest, root)?)),
         "kafka" => Ok(Box::new(KafkaSink::new(url)?)),
         _ => Err(UrlError::Scheme { scheme: scheme.to_owned() }),
     }

@@ -34,7 +34,8 @@ impl Broker {
              listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}\n\
              controller.listener.names=CONTROLLER\nlog.dirs={}\nnum.partitions=3\n\
              offsets.topic.replication.factor=1\ntransaction.state.log.replication.factor=1\n\
-             transaction.state.log.min.isr=1\n",
+             transaction.state.log.min.isr=1\nbroker.session.timeout.ms=2000\n\
+             broker.heartbeat.interval.ms=500\n",
             folder.path().join("data").display()
         );
         std::fs::write(folder.path().join("s.properties"), properties).unwrap();
@@ -54,10 +55,14 @@ impl Broker {
     }
 
     fn run(&mut self) {
-        let mut java = self.java("kafka.Kafka");
-        java.arg("s.properties");
         let address = SocketAddr::from(([127, 0, 0, 1], self.port));
-        self.server = Some(Server::spawn(java, address).unwrap());
+        // A broker that was killed may have to wait for its own session to end.
+        let server = (0..3).find_map(|_| {
+            let mut java = self.java("kafka.Kafka");
+            java.arg("s.properties");
+            Server::spawn(java, address).ok()
+        });
+        self.server = Some(server.expect("the broker starts"));
     }
 
     fn sink(&self) -> KafkaSink {

@@ -32,7 +32,7 @@ pub fn prove(engine: &mut dyn Engine, kills: u64, crashes: u64) {
     let mut dice = Dice(0x2545_f491_4f6c_dd1d);
     let mut written = 0;
     for kill in 0..kills {
-        let mut process = start(folder.path(), &[]);
+        let process = start(folder.path(), &[]);
         let end = Instant::now() + Duration::from_millis(dice.below(3000));
         while Instant::now() < end {
             written = append(folder.path(), written, 1 + dice.below(200));
@@ -41,9 +41,9 @@ pub fn prove(engine: &mut dyn Engine, kills: u64, crashes: u64) {
         if crashes > 0 && kill % (kills / crashes) == 0 {
             engine.crash();
         }
-        process.kill().unwrap();
-        process.wait().unwrap();
+        drop(process);
     }
+    written = append(folder.path(), written, 5000);
     catch_up(folder.path());
     assert_eq!(engine.totals(), expected(written), "of {written} lines");
     testkit::notice(&format!(
@@ -63,23 +63,33 @@ fn configure(folder: &Path, url: &str) {
     append(folder, 0, 0);
 }
 
-fn start(folder: &Path, arguments: &[&str]) -> Child {
+fn start(folder: &Path, arguments: &[&str]) -> Process {
     let log = OpenOptions::new().create(true).append(true).open(folder.join("stderr")).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
     command.args(["events", "run", "-c"]).arg(folder.join("tidegate.toml")).args(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    Process(command.spawn().unwrap())
+}
+
+/// A process that is killed when it is dropped.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 fn catch_up(folder: &Path) {
     let mut process = start(folder, &["--once"]);
     let end = Instant::now() + CATCH_UP;
     let status = loop {
-        if let Some(status) = process.try_wait().unwrap() {
+        if let Some(status) = process.0.try_wait().unwrap() {
             break Some(status);
         }
         if Instant::now() > end {
-            process.kill().unwrap();
-            process.wait().unwrap();
             break None;
         }
         std::thread::sleep(Duration::from_millis(20));

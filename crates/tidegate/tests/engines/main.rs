@@ -3,6 +3,7 @@
 //! The record process and the engine are killed again and again while a log grows; in the end the
 //! engine's totals must be those of the log. What an engine's absence keeps from running says so.
 
+mod clickhouse;
 mod kafka;
 mod ledger;
 

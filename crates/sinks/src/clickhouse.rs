@@ -1,0 +1,288 @@
+//! ClickHouse over HTTP: it has no transactions, but forgets an insert that it has seen already.
+//!
+//! Every insert carries an `insert_deduplication_token` of node, source, sequence and table. A
+//! batch is first written whole into `tidegate_batches`, by one insert; what that table then holds
+//! under the sequence is the batch, whoever wrote it, and what is applied: the rows of each rollup
+//! into `<name>_deltas`, and last the row in `tidegate_checkpoints`. A batch that was interrupted
+//! is found there by the next claim, and applied again with the same tokens.
+//! The view `<name>` adds up the deltas.
+//!
+//! Invariant: rows that are applied come from `tidegate_batches`, so two attempts cannot differ.
+//! Refuses servers without these tokens, unless told that rows may count twice.
+
+mod http;
+mod schema;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pipeline::{Batch, Checkpoint, Rows, Sink, SinkError, Table};
+use serde::{Deserialize, Serialize};
+
+use crate::UrlError;
+use crate::address::Address;
+use crate::json;
+use crate::trouble::Trouble;
+use http::{Connection, Insert};
+use schema::{Abilities, BATCHES, CHECKPOINTS};
+
+const ENGINE: &str = "clickhouse";
+const PORT: u16 = 8123;
+/// Rows in one insert: a server takes that many as one block, all or nothing.
+const ROWS_MAX: usize = 50_000;
+/// Applied batches are deleted when that many more were delivered.
+const KEEP: u64 = 256;
+/// What an address says where duplicates are no harm.
+const LOOSE: &str = "guarantee=at-least-once";
+
+/// Delivers into ClickHouse.
+#[derive(Debug)]
+pub struct ClickHouseSink {
+    address: Address,
+    connection: Connection,
+    /// Whether a server without tokens will do.
+    is_loose: bool,
+    abilities: Option<Abilities>,
+    /// Of this process: which batch under a sequence is ours.
+    attempt: u64,
+}
+
+/// A row of `tidegate_batches`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Part {
+    node: String,
+    source: String,
+    sequence: u64,
+    attempt: u64,
+    part: u32,
+    position: String,
+    /// Where the rows go; empty for a batch without rows.
+    target: String,
+    rows: String,
+}
+
+/// A row of `tidegate_checkpoints`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Held {
+    node: String,
+    source: String,
+    sequence: u64,
+    position: String,
+}
+
+impl ClickHouseSink {
+    /// A sink for what follows `clickhouse:`, `//USER:PASSWORD@HOST:PORT/DATABASE`; files in
+    /// parameters are relative to `root`.
+    ///
+    /// # Errors
+    /// When the address lacks something or has something unknown.
+    pub fn new(rest: &str, root: &Path) -> Result<Self, UrlError> {
+        let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let parameters: Vec<&str> = parameters.split('&').collect();
+        let others: Vec<&str> = parameters.iter().copied().filter(|one| *one != LOOSE).collect();
+        let is_loose = others.len() < parameters.len();
+        let rest = format!("{place}?{}", others.join("&"));
+        let address = Address::parse(ENGINE, &rest, PORT, root)?;
+        let connection = Connection::new(&address)
+            .map_err(|cause| UrlError::Wrong { url: format!("{ENGINE}://{address}"), cause })?;
+        let attempt = attempt_id() >> 1;
+        Ok(Self { address, connection, is_loose, abilities: None, attempt })
+    }
+
+    fn told(&self, trouble: Trouble) -> SinkError {
+        trouble.told(ENGINE, &self.address)
+    }
+
+    fn abilities(&mut self) -> Result<Abilities, Trouble> {
+        if let Some(abilities) = self.abilities {
+            return Ok(abilities);
+        }
+        let abilities = Abilities::ask(&self.connection)?;
+        if !abilities.has_tokens && !self.is_loose {
+            return Err(Trouble::Refused(format!(
+                "this server knows no insert_deduplication_token, so a retried insert may count \
+                 twice; hint: use 22.3 or newer, or add `?{LOOSE}` to the address"
+            )));
+        }
+        self.abilities = Some(abilities);
+        Ok(abilities)
+    }
+
+    fn create(&mut self, tables: &[Arc<Table>]) -> Result<(), Trouble> {
+        let abilities = self.abilities()?;
+        for statement in abilities.own_tables() {
+            self.connection.execute(&statement)?;
+        }
+        for table in tables {
+            for statement in abilities.create(table) {
+                self.connection.execute(&statement)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn held(&self, source: &str) -> Result<Vec<Checkpoint>, Trouble> {
+        let rows: Vec<Held> = self.connection.select(&format!(
+            "SELECT node, source, max(sequence) AS sequence, \
+             argMax(position, {CHECKPOINTS}.sequence) AS position FROM {CHECKPOINTS} \
+             WHERE source = {} GROUP BY node, source",
+            schema::literal(source)
+        ))?;
+        let held = rows.into_iter().map(|Held { node, source, sequence, position }| Checkpoint {
+            node,
+            source,
+            sequence,
+            position,
+        });
+        Ok(held.collect())
+    }
+
+    fn parts(&self, (node, source): (&str, &str), sequence: u64) -> Result<Vec<Part>, Trouble> {
+        self.connection.select(&format!(
+            "SELECT node, source, sequence, attempt, part, position, target, rows FROM {BATCHES} \
+             WHERE node = {} AND source = {} AND sequence = {sequence} ORDER BY part",
+            schema::literal(node),
+            schema::literal(source)
+        ))
+    }
+
+    /// Applies what is written under the sequence after `held`, if something is.
+    fn redo(&mut self, node: &str, source: &str) -> Result<(), Trouble> {
+        self.abilities()?;
+        let held = self.held(source)?.into_iter().find(|held| held.node == node);
+        let next = held.map_or(0, |held| held.sequence) + 1;
+        let parts = self.parts((node, source), next)?;
+        self.apply(&parts)
+    }
+
+    fn commit(&mut self, batch: &Batch) -> Result<(), Trouble> {
+        let new = &batch.checkpoint;
+        let abilities = self.abilities()?;
+        let held = self.held(&new.source)?.into_iter().find(|held| held.node == new.node);
+        let (held, expected) = (held.map_or(0, |held| held.sequence), new.sequence - 1);
+        let fenced = |held| SinkError::Fenced { source_name: new.source.clone(), held, expected };
+        if held != expected {
+            return Err(Trouble::Told(fenced(held)));
+        }
+        let parts = self.split(batch, abilities);
+        self.insert(BATCHES, &lines(&parts), &format!("{}:batch", token(&parts[0])))?;
+        let written = self.parts((&new.node, &new.source), new.sequence)?;
+        self.apply(&written)?;
+        if written.iter().any(|part| part.attempt != self.attempt) {
+            return Err(Trouble::Told(fenced(new.sequence)));
+        }
+        if new.sequence.is_multiple_of(KEEP) {
+            self.forget(new)?;
+        }
+        Ok(())
+    }
+
+    /// Inserts rows and checkpoint; again and again without harm.
+    fn apply(&self, parts: &[Part]) -> Result<(), Trouble> {
+        let Some(last) = parts.last() else { return Ok(()) };
+        for part in parts.iter().filter(|part| !part.target.is_empty()) {
+            let token = format!("{}:{}:{}", token(part), part.target, part.part);
+            self.insert(&part.target, part.rows.as_bytes(), &token)?;
+        }
+        let held = Held {
+            node: last.node.clone(),
+            source: last.source.clone(),
+            sequence: last.sequence,
+            position: last.position.clone(),
+        };
+        self.insert(CHECKPOINTS, &lines(&[held]), &format!("{}:checkpoint", token(last)))
+    }
+
+    fn insert(&self, table: &str, rows: &[u8], token: &str) -> Result<(), Trouble> {
+        let has_tokens = self.abilities.is_some_and(|abilities| abilities.has_tokens);
+        let token = has_tokens.then_some(token);
+        self.connection.insert(&Insert { table, rows, token })
+    }
+
+    fn split(&self, batch: &Batch, abilities: Abilities) -> Vec<Part> {
+        let mut targets = Vec::new();
+        for rows in &batch.rows {
+            let target = schema::target(&rows.table);
+            for first in (0..rows.len()).step_by(ROWS_MAX) {
+                let end = rows.len().min(first + ROWS_MAX);
+                targets.push((target.clone(), written(rows, first..end, abilities)));
+            }
+        }
+        if targets.is_empty() {
+            targets.push((String::new(), String::new()));
+        }
+        let new = &batch.checkpoint;
+        let parts = targets.into_iter().zip(0..).map(|((target, rows), part)| Part {
+            node: new.node.clone(),
+            source: new.source.clone(),
+            sequence: new.sequence,
+            attempt: self.attempt,
+            part,
+            position: new.position.clone(),
+            target,
+            rows,
+        });
+        parts.collect()
+    }
+
+    /// Deletes batches that nobody will ask for.
+    fn forget(&self, new: &Checkpoint) -> Result<(), Trouble> {
+        self.connection.execute(&format!(
+            "ALTER TABLE {BATCHES} DELETE WHERE node = {} AND source = {} AND sequence < {}",
+            schema::literal(&new.node),
+            schema::literal(&new.source),
+            new.sequence
+        ))
+    }
+}
+
+fn written(rows: &Rows, which: std::ops::Range<usize>, abilities: Abilities) -> String {
+    let mut out = Vec::new();
+    for index in which {
+        json::object(rows, index, abilities.time(), &mut out);
+        out.push(b'\n');
+    }
+    String::from_utf8(out).expect("JSON is text")
+}
+
+fn lines(rows: &[impl Serialize]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for row in rows {
+        serde_json::to_writer(&mut out, row).expect("texts and numbers are JSON");
+        out.push(b'\n');
+    }
+    out
+}
+
+fn token(part: &Part) -> String {
+    format!("{}:{}:{}", part.node, part.source, part.sequence)
+}
+
+/// Another number in each process.
+fn attempt_id() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u32(std::process::id());
+    hasher.finish()
+}
+
+impl Sink for ClickHouseSink {
+    fn prepare(&mut self, tables: &[Arc<Table>]) -> Result<(), SinkError> {
+        self.create(tables).map_err(|trouble| self.told(trouble))
+    }
+
+    fn claim(&mut self, node: &str, source: &str) -> Result<(), SinkError> {
+        self.redo(node, source).map_err(|trouble| self.told(trouble))
+    }
+
+    fn checkpoints(&mut self, source: &str) -> Result<Vec<Checkpoint>, SinkError> {
+        self.held(source).map_err(|trouble| self.told(trouble))
+    }
+
+    fn deliver(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        self.commit(batch).map_err(|trouble| self.told(trouble))
+    }
+}
+
+#[cfg(test)]
+mod tests;

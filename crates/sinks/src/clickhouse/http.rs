@@ -1,0 +1,130 @@
+//! ClickHouse's HTTP interface: a statement in the address, rows in the body.
+
+use std::fs;
+
+use serde::de::DeserializeOwned;
+use ureq::Agent;
+use ureq::http::StatusCode;
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+
+use crate::address::{Address, Encryption};
+use crate::trouble::Trouble;
+
+/// Bytes of an answer that are read: checkpoints, or one batch.
+const ANSWER_MAX: u64 = 1 << 30;
+/// Bytes of an error that are shown.
+const SHOWN: usize = 400;
+
+/// How statements reach a server.
+#[derive(Debug)]
+pub struct Connection {
+    agent: Agent,
+    url: String,
+    user: String,
+    password: String,
+    database: String,
+}
+
+/// Rows for a table.
+pub struct Insert<'a> {
+    pub table: &'a str,
+    /// As `JSONEachRow`.
+    pub rows: &'a [u8],
+    /// What the server knows the insert by.
+    pub token: Option<&'a str>,
+}
+
+impl Connection {
+    /// Reads certificates, connects nowhere.
+    pub fn new(address: &Address) -> Result<Self, String> {
+        let is_https = matches!(address.encryption, Encryption::Require | Encryption::VerifyFull);
+        let mut tls = TlsConfig::builder();
+        tls = tls.disable_verification(address.encryption == Encryption::Require);
+        if let Some(path) = &address.root_certificates {
+            tls = tls.root_certs(certificates(path)?);
+        }
+        let config = Agent::config_builder()
+            .timeout_connect(Some(address.connect_timeout))
+            .timeout_global(Some(address.statement_timeout))
+            .http_status_as_error(false)
+            .proxy(None)
+            .tls_config(tls.build());
+        let scheme = if is_https { "https" } else { "http" };
+        let host = match address.host.contains(':') {
+            true => format!("[{}]", address.host),
+            false => address.host.clone(),
+        };
+        Ok(Self {
+            agent: config.build().into(),
+            url: format!("{scheme}://{host}:{}/", address.port),
+            user: address.user.clone(),
+            password: address.password.clone().unwrap_or_default(),
+            database: address.database.clone(),
+        })
+    }
+
+    /// Runs a statement that answers nothing.
+    pub fn execute(&self, statement: &str) -> Result<(), Trouble> {
+        self.send(statement, &[], &[]).map(drop)
+    }
+
+    /// Runs a query and reads its rows.
+    pub fn select<T: DeserializeOwned>(&self, query: &str) -> Result<Vec<T>, Trouble> {
+        let plain = ("output_format_json_quote_64bit_integers", "0");
+        let answer = self.send(&format!("{query} FORMAT JSONEachRow"), &[plain], &[])?;
+        let rows = answer.lines().map(serde_json::from_str);
+        rows.collect::<Result<_, _>>()
+            .map_err(|error| Trouble::Unreachable(format!("the answer makes no sense: {error}")))
+    }
+
+    /// Inserts rows, all or nothing.
+    pub fn insert(&self, insert: &Insert<'_>) -> Result<(), Trouble> {
+        let statement = format!("INSERT INTO `{}` FORMAT JSONEachRow", insert.table);
+        let token = insert.token.map(|token| ("insert_deduplication_token", token));
+        self.send(&statement, token.as_slice(), insert.rows).map(drop)
+    }
+
+    fn send(
+        &self,
+        statement: &str,
+        settings: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<String, Trouble> {
+        let unreachable = |error: ureq::Error| Trouble::Unreachable(error.to_string());
+        let request = self
+            .agent
+            .post(&self.url)
+            .header("X-ClickHouse-User", &self.user)
+            .header("X-ClickHouse-Key", &self.password)
+            .query("database", &self.database)
+            // An answer says how it ended, not how it began.
+            .query("wait_end_of_query", "1")
+            .query_pairs(settings.iter().copied())
+            .query("query", statement);
+        let mut answer = request.send(body).map_err(unreachable)?;
+        let status = answer.status();
+        let text = answer.body_mut().with_config().limit(ANSWER_MAX).read_to_string();
+        let text = text.map_err(unreachable)?;
+        if status == StatusCode::OK {
+            return Ok(text);
+        }
+        let cause: String = text.trim().chars().take(SHOWN).collect();
+        match status.is_client_error() {
+            true => Err(Trouble::Refused(cause)),
+            false => Err(Trouble::Unreachable(format!("{status}: {cause}"))),
+        }
+    }
+}
+
+fn certificates(path: &std::path::Path) -> Result<RootCerts, String> {
+    let text = fs::read(path).map_err(|error| format!("read `{}`: {error}", path.display()))?;
+    let mut found = Vec::new();
+    for item in parse_pem(&text) {
+        match item {
+            Ok(PemItem::Certificate(certificate)) => found.push(certificate),
+            Ok(_) => {}
+            Err(error) => return Err(format!("read `{}`: {error}", path.display())),
+        }
+    }
+    Ok(RootCerts::from(found))
+}

@@ -1,0 +1,185 @@
+//! Tables and views, as old and new servers take them.
+
+use pipeline::{Column, Kind, Role, Table};
+use serde::Deserialize;
+
+use super::http::Connection;
+use crate::json::WriteTime;
+use crate::trouble::Trouble;
+
+/// Batches, whole, until they are applied.
+pub const BATCHES: &str = "tidegate_batches";
+/// Checkpoints; the one with the largest sequence is the one held.
+pub const CHECKPOINTS: &str = "tidegate_checkpoints";
+/// How many inserts into a table the server remembers.
+const WINDOW: &str = "non_replicated_deduplication_window = 10000";
+
+/// What a server can do.
+#[derive(Debug, Clone, Copy)]
+pub struct Abilities {
+    /// It forgets an insert whose token it has seen.
+    pub has_tokens: bool,
+    /// It has times finer than seconds.
+    has_fine_times: bool,
+}
+
+#[derive(Debug, Deserialize)]
+struct Found {
+    found: u64,
+}
+
+impl Abilities {
+    /// Asks the server.
+    pub fn ask(connection: &Connection) -> Result<Self, Trouble> {
+        let has = |table: &str, name: &str| {
+            let query = format!("SELECT count() AS found FROM {table} WHERE name = '{name}'");
+            let rows: Vec<Found> = connection.select(&query)?;
+            Ok::<_, Trouble>(rows.iter().any(|row| row.found > 0))
+        };
+        let has_tokens = has("system.settings", "insert_deduplication_token")?;
+        Ok(Self::new(has_tokens, has("system.data_type_families", "DateTime64")?))
+    }
+
+    /// A server that can do this.
+    pub fn new(has_tokens: bool, has_fine_times: bool) -> Self {
+        Self { has_tokens, has_fine_times }
+    }
+
+    /// How times are written for it.
+    pub fn time(self) -> WriteTime {
+        if self.has_fine_times { fine_time } else { plain_time }
+    }
+
+    /// The tables that are not a rollup's.
+    pub fn own_tables(self) -> [String; 2] {
+        let settings = self.settings();
+        [
+            format!(
+                "CREATE TABLE IF NOT EXISTS {BATCHES} (node String, source String, \
+                 sequence UInt64, attempt UInt64, part UInt32, position String, target String, \
+                 rows String) ENGINE = MergeTree() ORDER BY (node, source, sequence, part)\
+                 {settings}"
+            ),
+            format!(
+                "CREATE TABLE IF NOT EXISTS {CHECKPOINTS} (node String, source String, \
+                 sequence UInt64, position String) ENGINE = ReplacingMergeTree(sequence) \
+                 ORDER BY (node, source){settings}"
+            ),
+        ]
+    }
+
+    /// A rollup's table of deltas and the view that adds them up.
+    pub fn create(self, table: &Table) -> Vec<String> {
+        let stored = crate::sql::stored(table)
+            .map(|column| format!("`{}` {}", column.name, self.type_of(column)));
+        let stored: Vec<String> = stored.collect();
+        let keys: Vec<String> = keys(table).map(|key| format!("`{key}`")).collect();
+        let order = if keys.is_empty() { "tuple()".to_owned() } else { keys.join(", ") };
+        let create = format!(
+            "CREATE TABLE IF NOT EXISTS `{}` ({}) ENGINE = {} ORDER BY ({order}){}",
+            target(table),
+            stored.join(", "),
+            engine(table),
+            self.settings()
+        );
+        if keys.is_empty() { vec![create] } else { vec![create, view(table)] }
+    }
+
+    fn settings(self) -> String {
+        if self.has_tokens { format!(" SETTINGS {WINDOW}") } else { String::new() }
+    }
+
+    fn type_of(self, column: &Column) -> String {
+        let kind = match column.kind {
+            Kind::Text | Kind::Blob => "String",
+            Kind::Integer => "Int64",
+            Kind::Real => "Float64",
+            Kind::Time if self.has_fine_times => "DateTime64(6, 'UTC')",
+            Kind::Time => "DateTime('UTC')",
+        };
+        match column.role {
+            Role::Key | Role::Sum | Role::Sketch => kind.to_owned(),
+            _ => format!("Nullable({kind})"),
+        }
+    }
+}
+
+/// Where the rows of a table go.
+pub fn target(table: &Table) -> String {
+    if table.keys() > 0 { format!("{}_deltas", table.name) } else { table.name.clone() }
+}
+
+/// A string as SQL takes it.
+pub fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
+/// Deltas of sums are added up while they are merged. That drops rows whose sums are all 0, so one
+/// of them must be the count.
+fn engine(table: &Table) -> &'static str {
+    let measures = || crate::sql::stored(table).filter(|column| column.role != Role::Key);
+    let is_sum = |column: &Column| column.role == Role::Sum;
+    let is_summing = table.keys() > 0 && measures().all(is_sum);
+    match is_summing && measures().any(|column| column.name == "count") {
+        true => "SummingMergeTree()",
+        false => "MergeTree()",
+    }
+}
+
+/// Inner names stand between the table's and the view's, which are the same: otherwise the server
+/// takes the name in `sum(count) AS count` for the sum.
+fn view(table: &Table) -> String {
+    let name = |at: usize| &table.columns[at].name;
+    let mut inner = Vec::new();
+    let mut outer = Vec::new();
+    for (at, column) in table.columns.iter().enumerate() {
+        let own = &column.name;
+        match column.role {
+            Role::Mean { sum, count } => {
+                outer.push(format!("_{sum} / nullIf(_{count}, 0) AS `{own}`"));
+                continue;
+            }
+            Role::Key => inner.push(format!("`{own}` AS _{at}")),
+            Role::Sum => inner.push(format!("sum(`{own}`) AS _{at}")),
+            Role::Min => inner.push(format!("min(`{own}`) AS _{at}")),
+            Role::Max => inner.push(format!("max(`{own}`) AS _{at}")),
+            Role::Last { time } => {
+                inner.push(format!("argMax(`{own}`, `{}`) AS _{at}", name(time)));
+            }
+            Role::Sketch | Role::Plain => inner.push(format!("groupArray(`{own}`) AS _{at}")),
+        }
+        outer.push(format!("_{at} AS `{own}`"));
+    }
+    let keys: Vec<String> = keys(table).map(|key| format!("`{key}`")).collect();
+    format!(
+        "CREATE VIEW IF NOT EXISTS `{}` AS SELECT {} FROM (SELECT {} FROM `{}` GROUP BY {})",
+        table.name,
+        outer.join(", "),
+        inner.join(", "),
+        target(table),
+        keys.join(", ")
+    )
+}
+
+fn keys(table: &Table) -> impl Iterator<Item = &str> {
+    table.columns[..table.keys()].iter().map(|column| column.name.as_str())
+}
+
+/// `"2026-11-21 09:48:00.000000"`
+fn fine_time(us: i64, out: &mut Vec<u8>) {
+    let start = out.len() + 1;
+    out.push(b'"');
+    exchange::write_rfc3339(us.unsigned_abs(), out);
+    out[start + 10] = b' ';
+    // The `Z`.
+    out.pop();
+    out.push(b'"');
+}
+
+/// `"2026-11-21 09:48:00"`
+fn plain_time(us: i64, out: &mut Vec<u8>) {
+    let start = out.len() + 1;
+    fine_time(us, out);
+    out.truncate(start + 19);
+    out.push(b'"');
+}
