@@ -37,7 +37,8 @@ pub use rollup::{Rollup, SketchOf};
 pub use run::{Pipeline, Stop};
 pub use sink::Sink;
 pub use source::{
-    FileOptions, FilePattern, FileSource, JournalSource, Piece, Source, Step, TimeOf, time_in,
+    FileOptions, FilePattern, FileSource, JournalSource, Piece, Source, Step, TimeOf, Until,
+    time_in,
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;

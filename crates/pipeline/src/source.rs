@@ -5,6 +5,7 @@
 
 mod files;
 mod journal;
+mod until;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use stdx::DiskFile;
 
 pub use files::{FileOptions, FilePattern, FileSource, TimeOf, time_in};
 pub use journal::JournalSource;
+pub use until::Until;
 
 use crate::error::SourceError;
 

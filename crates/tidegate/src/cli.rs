@@ -117,6 +117,9 @@ pub enum EventsCommand {
     },
     /// Show what a rollup says, its sketches merged over machines and keys; reads SQLite sinks.
     Query(QueryArgs),
+    /// Count the delivered part of the log once more and compare it with SQLite sinks, also while
+    /// they are being filled; exit code 1 names the first difference of each rollup.
+    Verify(ConfigArgs),
 }
 
 /// What to read of which rollup.

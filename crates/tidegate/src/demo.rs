@@ -3,6 +3,7 @@
 //! The headlines and reading paths are real; who reads what is drawn from a stated mixture, so the
 //! uplift that is shown is planted (examples/news/README.md).
 
+mod counts;
 mod readers;
 mod screen;
 
@@ -54,15 +55,17 @@ pub fn run(args: &DemoArgs) -> Result<()> {
 
 fn plan(folder: &Path, args: &DemoArgs) -> Result<Plan> {
     let file = folder.join("tidegate.toml");
+    // What reads the file while the demo runs asks the same addresses.
+    let config = CONFIG
+        .replace("public = \"127.0.0.1:8080\"", &format!("public = \"{}\"", args.public))
+        .replace("admin  = \"127.0.0.1:8081\"", &format!("admin  = \"{}\"", args.admin));
     for (name, content) in
-        [("tidegate.toml", CONFIG.as_bytes()), ("items.jsonl", ITEMS), ("model.json", MODEL)]
+        [("tidegate.toml", config.as_bytes()), ("items.jsonl", ITEMS), ("model.json", MODEL)]
     {
         std::fs::write(folder.join(name), content)
             .with_context(|| format!("write `{}`", folder.join(name).display()))?;
     }
     let mut plan = commands::load(&file)?;
-    plan.public = args.public;
-    plan.admin = args.admin;
     plan.drain = Duration::from_secs(2);
     Ok(plan)
 }

@@ -5,6 +5,7 @@ mod board;
 mod inspect;
 mod query;
 mod status;
+mod verify;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,7 @@ pub fn command(command: EventsCommand) -> Result<()> {
         EventsCommand::Inspect(args) => inspect::command(&args),
         EventsCommand::Status { config, json } => status::command(&config.config, json),
         EventsCommand::Query(args) => query::query(args),
+        EventsCommand::Verify(args) => verify::command(&args.config),
     }
 }
 
@@ -173,16 +175,20 @@ impl Line {
                 Box::new(JournalSource::new(journal.options.dir.clone(), &consumer, disk))
             }
             _ => {
-                let options = FileOptions {
-                    files: self.source.files.clone(),
-                    strict: self.source.strict,
-                    sync: self.source.sync,
-                    quiet: self.source.quiet,
-                    time_of: Some(pipeline::time_in(&self.source.format)),
-                };
+                let options = file_options(&self.source);
                 let clock = Arc::new(SystemClock);
                 Box::new(FileSource::new(&self.source.name, options, disk, clock))
             }
         }
+    }
+}
+
+fn file_options(source: &SourcePlan) -> FileOptions {
+    FileOptions {
+        files: source.files.clone(),
+        strict: source.strict,
+        sync: source.sync,
+        quiet: source.quiet,
+        time_of: Some(pipeline::time_in(&source.format)),
     }
 }

@@ -172,6 +172,17 @@ impl FileSource {
             buffer: Vec::new(),
         }
     }
+
+    /// Looks through the folders, and says how far each log was handed out that has a file there,
+    /// by the file's path; 0 for one that was not begun.
+    ///
+    /// # Errors
+    /// When files cannot be read.
+    pub fn extents(&mut self) -> Result<Vec<(String, u64)>, SourceError> {
+        self.scan()?;
+        let there = self.logs.iter().filter(|(_, log)| log.carrier.is_some());
+        Ok(there.map(|(_, log)| (log.name.clone(), log.mark.offset)).collect())
+    }
 }
 
 impl Source for FileSource {

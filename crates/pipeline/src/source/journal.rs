@@ -18,8 +18,8 @@ const FILE: &str = "journal";
 pub struct JournalSource {
     dir: PathBuf,
     disk: Arc<dyn Disk>,
-    /// The name under which segments are held back.
-    consumer_name: String,
+    /// The name under which segments are held back, if they are.
+    consumer_name: Option<String>,
     consumer: Option<Consumer>,
     reader: Option<Reader>,
     offset: u64,
@@ -28,8 +28,13 @@ pub struct JournalSource {
 impl JournalSource {
     /// A source for the journal in `dir`, which need not exist yet; `consumer` names who reads.
     pub fn new(dir: PathBuf, consumer: &str, disk: Arc<dyn Disk>) -> Self {
-        let consumer_name = consumer.to_owned();
+        let consumer_name = Some(consumer.to_owned());
         Self { dir, disk, consumer_name, consumer: None, reader: None, offset: 0 }
+    }
+
+    /// The same for who only looks: nothing is written, and no segment held back.
+    pub fn onlooker(dir: PathBuf, disk: Arc<dyn Disk>) -> Self {
+        Self { dir, disk, consumer_name: None, consumer: None, reader: None, offset: 0 }
     }
 }
 
@@ -48,9 +53,10 @@ impl Source for JournalSource {
         };
         self.offset = reader.offset();
         self.reader = Some(reader);
-        let disk = Arc::clone(&self.disk);
-        self.consumer =
-            Some(Consumer::register(&self.dir, &self.consumer_name, self.offset, disk)?);
+        if let Some(name) = &self.consumer_name {
+            let disk = Arc::clone(&self.disk);
+            self.consumer = Some(Consumer::register(&self.dir, name, self.offset, disk)?);
+        }
         Ok(())
     }
 

@@ -1,4 +1,5 @@
 //! One screen that shows the loop: what is asked, who gets what, how fast, and what is learned.
+//! Counts come from the rollups of what was recorded, the latency from the metrics.
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
@@ -7,14 +8,14 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use exchange::{CacheResult, Decision};
-use gateway::{EXCHANGES, SECONDS};
+use gateway::SECONDS;
 use metrics::TimerSnapshot;
 
+use super::counts::Counts;
 use super::readers::Readers;
 use crate::serve::Parts;
 
-const ROUTE: (&str, &str) = ("route", "/1/recommendations.{format:json}");
-const FEEDBACK: (&str, &str) = ("route", "/1/feedback/read");
+const LISTS: &str = "/1/recommendations.{format:json}";
 /// Seconds between two lines when the output is no terminal.
 const LINE_EVERY: u32 = 5;
 
@@ -68,38 +69,40 @@ impl Screen {
     }
 
     fn invitation(&self) -> String {
-        let (public, admin) = (self.public, self.admin);
+        let (public, admin, folder) = (self.public, self.admin, self.folder.display());
         format!(
             "Tidegate demo: news, ranked by a model, personalised at the edge.\n\
-             Configuration, journal and profiles of this run: {}\n\n\
+             Configuration, journal, profiles and counts of this run: {folder}\n\n\
              Worth trying:\n\
              \x20 curl -i 'http://{public}/1/recommendations.json'\n\
              \x20 curl -i -H 'Cookie: userId=r0001' 'http://{public}/1/recommendations.json?explain=1'\n\
              \x20 curl -i -X POST -H 'Cookie: userId=me' 'http://{public}/1/feedback/read?item=1'\n\
-             \x20 curl 'http://{admin}/status'\n",
-            self.folder.display()
+             \x20 curl 'http://{admin}/status'\n\
+             \x20 tidegate events query requests -c {folder}/tidegate.toml\n\
+             \x20 tidegate events verify -c {folder}/tidegate.toml\n"
         )
     }
 
     fn summary(&mut self, parts: &Parts, readers: Option<&Readers>) -> String {
         let registry = &parts.registry;
-        let count = |filter: &[(&str, &str)]| registry.sum(EXCHANGES, filter);
-        let requests = count(&[]);
+        let counts = Counts::read(&self.folder);
+        let requests = counts.all();
         let now = Instant::now();
         let seconds = now.duration_since(self.last).as_secs_f64().max(0.001);
-        let rate = (requests - self.last_requests) as f64 / seconds;
+        let rate = requests.saturating_sub(self.last_requests) as f64 / seconds;
         let timer = registry.merged(SECONDS);
         let recent = timer.since(&self.last_timer);
         (self.last, self.last_requests, self.last_timer) = (now, requests, timer);
 
-        let lists = count(&[ROUTE]);
+        let lists = counts.of_route(LISTS);
         let hits: u64 = [CacheResult::Hit, CacheResult::Stale, CacheResult::Collapsed]
-            .map(|cache| count(&[ROUTE, ("cache", cache.name())]))
+            .map(|cache| counts.cached(LISTS, cache.name()))
             .iter()
             .sum();
+        let own = counts.decided(LISTS, Decision::Personalised.name());
         let decisions: Vec<String> = Decision::ALL
             .iter()
-            .map(|decision| (decision.name(), count(&[ROUTE, ("decision", decision.name())])))
+            .map(|decision| (decision.name(), counts.decided(LISTS, decision.name())))
             .filter(|(_, count)| *count > 0)
             .map(|(name, count)| format!("{name} {count}"))
             .collect();
@@ -108,12 +111,13 @@ impl Screen {
         let generation = parts.profiles.as_ref().and_then(|p| p.generation()).unwrap_or(0);
         let mut text = format!(
             "  requests   {requests} ({rate:.0}/s), reads recorded {}\n\
-             \x20 hit ratio  {:.1} % of {lists} lists\n\
+             \x20 hit ratio  {:.1} % of {lists} lists, {:.1} % personalised\n\
              \x20 decisions  {}\n\
              \x20 latency    p50 {p50:.0?}, p99 {p99:.0?}\n\
              \x20 learned    {profiles} profiles, generation {generation}",
-            count(&[FEEDBACK]),
+            counts.reads,
             percent(hits, lists),
+            percent(own, lists),
             decisions.join(", "),
         );
         if let Some(readers) = readers {

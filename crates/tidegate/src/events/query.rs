@@ -58,7 +58,7 @@ fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
 }
 
 /// The file of a SQLite sink.
-fn database(plan: &Plan, sink: &SinkPlan) -> Result<PathBuf> {
+pub(super) fn database(plan: &Plan, sink: &SinkPlan) -> Result<PathBuf> {
     match sink.url.strip_prefix("sqlite:") {
         Some(file) => Ok(plan.root.join(Path::new(file))),
         None => bail!("sink `{}` is no SQLite file, and only those can be read", sink.name),

@@ -1,12 +1,13 @@
 //! Claims about `tidegate demo`: what the README shows.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 use testkit::{Client, Server, free_port};
 
-use crate::running::{BINARY, json, until};
+use crate::running::{BINARY, journal_in, json, run, until};
 
 struct Demo {
     public: SocketAddr,
@@ -22,6 +23,17 @@ fn demo(arguments: &[&str]) -> Demo {
     command.args(arguments);
     let server = Server::spawn(command, public).unwrap();
     Demo { public, admin, server }
+}
+
+/// The folder of a demo's run.
+fn folder(demo: &Demo) -> PathBuf {
+    std::env::temp_dir().join(format!("tidegate-demo-{}", demo.server.process_id()))
+}
+
+/// What an SQL text finds in the demo's sink.
+fn asked(folder: &Path, sql: &str) -> Vec<Value> {
+    let (_, text, _) = run(&["events", "query", "--format", "json", "--sql", sql], folder);
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
 fn ids(list: &Value) -> Vec<String> {
@@ -129,9 +141,54 @@ fn simulated_readers_close_the_loop_and_the_demo_ends_by_itself() {
         });
         line.is_some_and(|line| !line.ends_with(" 0"))
     });
+    let (code, text, said) = run(&["events", "verify"], &folder(&demo));
+    assert_eq!(code, 0, "{text}{said}");
     let ended = demo.server.wait().unwrap();
     assert!(ended.success(), "{}", demo.server.stderr());
     let shown = demo.server.stdout();
     assert_eq!(shown.matches("curl ").count(), 4, "{shown}");
     assert!(shown.contains("hit ratio"), "{shown}");
+}
+
+#[test]
+fn rollups_hold_what_the_journal_holds_and_verify_agrees() {
+    let demo = demo(&["--no-readers"]);
+    let folder = folder(&demo);
+    for turn in 0..60 {
+        let reply = Client::get(demo.public, "/1/recommendations.json")
+            .header("cookie", &format!("userId=u{}", turn % 7))
+            .send();
+        assert_eq!(reply.status, 200);
+        let read = format!("/1/feedback/read?item={}", turn % 5);
+        let cookie = format!("userId=u{}", turn % 3);
+        let read = Client::post(demo.public, &read, "").header("cookie", &cookie).send();
+        assert_eq!(read.status, 204);
+    }
+    until("the reads", || {
+        let sql = "SELECT SUM(count) AS reads FROM reads_by_item";
+        asked(&folder, sql).first().is_some_and(|row| row["reads"] == 60)
+    });
+    until("all requests", || {
+        let sql = "SELECT SUM(count) AS requests FROM requests";
+        asked(&folder, sql).first().is_some_and(|row| row["requests"] == 120)
+    });
+    let lines = journal_in(&folder.join("data/journal"));
+    let is_read = |line: &&Value| line["path"] == "/1/feedback/read";
+    assert_eq!((lines.len(), lines.iter().filter(is_read).count()), (120, 60));
+    let whole = ["events", "query", "reads_by_item", "--by", "query_item", "--format", "json"];
+    let (_, text, said) = run(&whole, &folder);
+    let items: Vec<Value> = serde_json::from_str(&text).expect(&said);
+    for item in &items {
+        let of_item = |line: &&Value| {
+            line["query"] == format!("item={}", item["query_item"].as_str().unwrap())
+        };
+        assert_eq!(item["count"], lines.iter().filter(is_read).filter(of_item).count());
+        assert_eq!(item["unique_user"], 3);
+    }
+    assert_eq!(items.len(), 5);
+    let (code, text, said) = run(&["events", "verify"], &folder);
+    assert_eq!(code, 0, "{text}{said}");
+    assert!(text.contains("journal to main: 120 lines"), "{text}");
+    let (_, text, said) = run(&["events", "status"], &folder);
+    assert!(text.contains("journal to main: caught up"), "{text}{said}");
 }

@@ -183,3 +183,62 @@ fn inspect_shows_the_rows_that_a_line_counts_in() {
     assert_eq!(code, 1);
     assert!(said.contains("no source `x`; there are: web"), "{said}");
 }
+
+/// Tells events to verify: status code, stdout, stderr.
+fn verify(folder: &Path) -> (i32, String, String) {
+    run(&["events", "verify"], folder)
+}
+
+#[test]
+fn verify_counts_rotated_logs_again_and_names_what_differs() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    let more = "[[rollup]]\nname = \"all\"\nby = [\"minute\"]\nunique = [\"query.id\"]\n\
+                quantiles = [\"status\"]\nsum = [\"query.id\"]\n[[rollup]]\nname = \"single\"\n\
+                raw = true\n";
+    let config = CONFIG.replace("access.log", "access.log*") + more;
+    std::fs::write(folder.join("tidegate.toml"), config).unwrap();
+    let once = ["events", "run", "--once"];
+    append(folder, 0..100);
+    assert_eq!(run(&once, folder).0, 0);
+    append(folder, 100..150);
+    std::fs::rename(folder.join("access.log"), folder.join("access.log.1")).unwrap();
+    append(folder, 150..200);
+    assert_eq!(run(&once, folder).0, 0);
+    // What comes behind the checkpoint does not count.
+    append(folder, 200..250);
+    std::fs::write(folder.join("access.log.2"), line(777)).unwrap();
+    let (code, text, said) = verify(folder);
+    assert_eq!(code, 0, "{text}{said}");
+    assert!(text.contains("web to main: 200 lines"), "{text}");
+    for rows in ["by_id: 200 rows agree", "all: 1 rows agree", "single: 200 rows agree"] {
+        assert!(text.contains(rows), "{text}");
+    }
+
+    let database = rusqlite::Connection::open(folder.join("sink.db")).unwrap();
+    database.execute("UPDATE by_id SET count = 2 WHERE query_id = '7'", []).unwrap();
+    database.execute("DELETE FROM single WHERE path = '/p' AND query = 'id=9'", []).unwrap();
+    let (code, text, said) = verify(folder);
+    assert_eq!(code, 1, "{text}{said}");
+    assert!(text.contains("(query_id \"7\", count 2, "), "{text}");
+    assert!(text.contains("(query_id \"7\", count 1, "), "{text}");
+    assert!(text.contains("all: 1 rows agree"), "{text}");
+    assert!(said.contains("2 of 3 rollups differ"), "{said}");
+}
+
+#[test]
+fn verify_says_which_bytes_are_gone() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("tidegate.toml"), CONFIG).unwrap();
+    let (code, _, said) = verify(folder);
+    assert_eq!(code, 1);
+    assert!(said.contains("has no file"), "{said}");
+    append(folder, 0..10);
+    assert_eq!(run(&["events", "run", "--once"], folder).0, 0);
+    std::fs::remove_file(folder.join("access.log")).unwrap();
+    let (code, text, said) = verify(folder);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("the log has no (query_id \"0\""), "{text}");
+    assert!(said.contains("hint: "), "{said}");
+}
