@@ -42,12 +42,12 @@ pub fn check(
     for source in config.source.iter().filter(|name| !sources.contains(&name.as_str())) {
         wrong("source", format!("there is no source `{source}`"));
     }
-    let Some(from) = &config.from else {
-        return wrong("from", "name the field that holds it, such as `query.item`".into());
-    };
-    let from = match resolve(from, rules) {
-        Ok(from) => from,
-        Err(error) => return wrong("from", error.to_string()),
+    let from = match config.from.as_deref().map(|from| resolve(from, rules)) {
+        Some(from) => from.map_err(|error| wrong("from", error.to_string())).ok(),
+        None => {
+            wrong("from", "name the field that holds it, such as `query.item`".into());
+            None
+        }
     };
     let kind = match config.kind.as_deref() {
         None | Some("text") => DefinedKind::Text,
@@ -60,12 +60,13 @@ pub fn check(
     };
     let pattern = config.pattern.as_deref().and_then(|text| {
         let pattern = RegexBuilder::new(text).size_limit(PATTERN_BYTES_MAX).build();
-        pattern.map_err(|error| wrong("match", last_line(&error.to_string()))).ok()
+        pattern.map_err(|error| wrong("match", format!("`{text}`: {}", cause(&error)))).ok()
     });
     let filter = config.filter.as_deref().and_then(|text| {
         let filter = Filter::parse_with(text, &|name| resolve(name, rules));
         filter.map_err(|error| wrong("where", error.to_string())).ok()
     });
+    let Some(from) = from else { return };
     rules.push(FieldRule {
         field: Arc::new(DefinedField { name: name.into(), kind }),
         sources: config.source.clone(),
@@ -77,7 +78,8 @@ pub fn check(
 }
 
 /// The engine draws a picture over several lines; its last line says what is wrong.
-fn last_line(error: &str) -> String {
+fn cause(error: &regex::Error) -> String {
+    let error = error.to_string();
     error.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 

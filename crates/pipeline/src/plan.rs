@@ -249,6 +249,10 @@ impl Check<'_> {
                 name.clone()
             }
             (None, [only]) => only.name.clone(),
+            (None, []) => {
+                self.wrong("sink", "there is no sink to go to: add a `[[sink]]`".into());
+                String::new()
+            }
             (None, _) => {
                 self.wrong("sink", "name the sink that it goes to".into());
                 String::new()

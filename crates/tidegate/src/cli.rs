@@ -16,6 +16,16 @@ const SCORE_EXAMPLE: &str = "\
 Example: echo '{\"user\": {\"affinity\": {\"b\": 1}}, \"limit\": 3}' |
          tidegate model score model.json --items items.jsonl";
 
+const EVENTS_EXAMPLE: &str = "\
+Begin with `tidegate events inspect -c tidegate.toml access.log`, which delivers nothing; then
+`tidegate events run`, `status`, `query ROLLUP` and `verify`. docs/OPERATING.md, \"Events\", has a
+configuration for each web server.";
+
+const QUERY_EXAMPLE: &str = "\
+Examples: tidegate events query requests --by hour,status --since 6h
+          tidegate events query requests --by '' --where \"path LIKE '/1/%'\" --format json
+          tidegate events query --sql 'SELECT path, SUM(count) FROM requests GROUP BY 1'";
+
 /// A personalised, model-ranked API in front of millions of users, from a handful of machines.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate", version, max_term_width = 100, after_help = BEGIN)]
@@ -36,7 +46,7 @@ pub enum Command {
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Deliver log lines into databases, exactly once.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = EVENTS_EXAMPLE)]
     Events(EventsCommand),
     /// Build, inspect or check profile files.
     #[command(subcommand)]
@@ -91,12 +101,13 @@ pub enum ConfigCommand {
 /// What to do with events.
 #[derive(Debug, Subcommand)]
 pub enum EventsCommand {
-    /// Read the sources of the configuration and deliver their rollups, until interrupted.
+    /// Read the sources of the configuration and deliver their rollups, until interrupted. `serve`
+    /// does this by itself; here it runs alone, beside another web server.
     Run {
         /// Which configuration.
         #[command(flatten)]
         config: ConfigArgs,
-        /// End when everything that is there has been delivered.
+        /// End when everything that is there has been delivered; waits for a sink that is down.
         #[arg(long)]
         once: bool,
         /// End with stdin, and write the status to stdout once a second: how `serve` starts it.
@@ -116,6 +127,7 @@ pub enum EventsCommand {
         json: bool,
     },
     /// Show what a rollup says, its sketches merged over machines and keys; reads SQLite sinks.
+    #[command(after_help = QUERY_EXAMPLE)]
     Query(QueryArgs),
     /// Count the delivered part of the log once more and compare it with SQLite sinks, also while
     /// they are being filled; exit code 1 names the first difference of each rollup.

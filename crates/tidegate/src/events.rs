@@ -49,6 +49,7 @@ fn run(file: &Path, once: bool, supervised: bool) -> Result<()> {
     if plan.events.rollups.is_empty() {
         bail!("`{}` has no [[rollup]]: there is nothing to deliver", file.display());
     }
+    warn_of_absent_files(&plan);
     let mut signals = EndSignals::install()?;
     let stop = Stop::default();
     let lines = lines(&plan, once);
@@ -76,6 +77,15 @@ fn run(file: &Path, once: bool, supervised: bool) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A pattern that nothing matches may be right, before the first line, and may be mistyped.
+fn warn_of_absent_files(plan: &Plan) {
+    for source in plan.events.sources.iter().filter(|source| !source.files.is_empty()) {
+        if !source.files.iter().any(|files| files.matches_any(&RealDisk)) {
+            tracing::warn!(source = source.name, "no file is there that `files` names");
+        }
+    }
 }
 
 /// The edge process holds the other end, and never writes: the end says that it is gone.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use pipeline::SinkPlan;
 use serde_json::Value;
 use sinks::{Answer, Query};
@@ -18,7 +18,7 @@ use crate::config::Plan;
 pub fn query(args: QueryArgs) -> Result<()> {
     let plan = commands::load(&args.config.config)?;
     let answer = match (&args.sql, &args.rollup) {
-        (Some(sql), _) => sinks::ask_sql(&only_database(&plan)?, sql)?,
+        (Some(sql), _) => sinks::ask_sql(&delivered(only_database(&plan)?)?, sql)?,
         (None, Some(name)) => ask(&plan, name, &args)?,
         (None, None) => bail!("name a rollup, or write `--sql`"),
     };
@@ -43,7 +43,7 @@ fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
         anyhow!("there is no rollup `{name}`; there is `{}`", known.join("`, `"))
     })?;
     let sink = plan.events.sinks.iter().find(|sink| sink.name == rollup.sink);
-    let file = database(plan, sink.expect("the configuration was checked"))?;
+    let file = delivered(database(plan, sink.expect("the configuration was checked"))?)?;
     let by = args.by.as_ref().map(|by| {
         let names = by.split(',').map(str::trim).filter(|name| !name.is_empty());
         names.map(str::to_owned).collect()
@@ -63,6 +63,13 @@ pub(super) fn database(plan: &Plan, sink: &SinkPlan) -> Result<PathBuf> {
         Some(file) => Ok(plan.root.join(Path::new(file))),
         None => bail!("sink `{}` is no SQLite file, and only those can be read", sink.name),
     }
+}
+
+/// A database, if it is there.
+pub(super) fn delivered(file: PathBuf) -> Result<PathBuf> {
+    let shown = file.display();
+    ensure!(file.exists(), "there is no `{shown}` yet: nothing was delivered");
+    Ok(file)
 }
 
 fn only_database(plan: &Plan) -> Result<PathBuf> {
@@ -98,7 +105,7 @@ fn time(text: &str) -> Result<String> {
 
 fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     let rows: Vec<Vec<String>> =
-        answer.rows.iter().map(|row| row.iter().map(|value| shown(value, "-")).collect()).collect();
+        answer.rows.iter().map(|row| row.iter().map(rounded).collect()).collect();
     let width = |at: usize, name: &str| {
         let cells = rows.iter().map(|row| row[at].chars().count());
         cells.chain([name.chars().count()]).max().unwrap_or(0)
@@ -146,6 +153,17 @@ fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{}", cells.join(","))?;
     }
     Ok(())
+}
+
+/// For people, real numbers have three decimals at most; programs get them whole.
+fn rounded(value: &Value) -> String {
+    match value.as_f64() {
+        Some(real) if value.is_f64() && real.abs() < 1e15 => {
+            let text = format!("{real:.3}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+        _ => shown(value, "-"),
+    }
 }
 
 fn shown(value: &Value, absent: &str) -> String {

@@ -53,6 +53,13 @@ impl FilePattern {
         Ok(Self { parts })
     }
 
+    /// Whether any file matches at present.
+    pub fn matches_any(&self, disk: &dyn Disk) -> bool {
+        let mut listing = Listing::default();
+        self.list(disk, &mut listing);
+        !listing.files.is_empty()
+    }
+
     /// Adds the files that match to `listing`.
     pub fn list(&self, disk: &dyn Disk, listing: &mut Listing) {
         Walk { disk, listing, depth: 0 }.down(PathBuf::new(), &self.parts);
