@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use pipeline::{
-    Binlog, Checkpoint, FileSource, JOURNAL, JournalSource, Pipeline, QUARANTINE_BYTES_MAX, Quarantine, Rollup, Sink,
-    SinkPlan, Source, SourcePlan, Status, Stop, Until,
+    Binlog, Checkpoint, FileSource, JOURNAL, JournalSource, Pipeline, QUARANTINE_BYTES_MAX,
+    Quarantine, Rollup, Sink, SinkPlan, Source, SourcePlan, Status, Stop, Until,
 };
 use serde_json::Value;
 use sinks::{Answer, Query, SqliteSink, ask, ask_sql};
