@@ -153,7 +153,7 @@ fn landing(outcome: &Result<Delivery, Refusal>, route: &Route) -> Landing {
     let strict = route.coalesce == Coalesce::Strict;
     match outcome {
         // Every use of it needs a confirmation of its own (`no-cache`), or a cookie.
-        Ok(Delivery { brought: Brought::Stored(entry), .. })
+        Ok(Delivery { brought: Brought::Stored(entry) | Brought::Purged(entry), .. })
             if (entry.fresh.is_zero() || entry.sets_cookie) && !strict =>
         {
             Landing::NotShared

@@ -208,6 +208,8 @@ fn what_may_not_answer_stale_is_fetched_at_once_behind_a_soft_purge() {
     assert_hit(&served.get("/"));
 }
 
+const FUTURE: &str = "Fri, 01 Jan 2100 00:00:00 GMT";
+
 /// A purge while a fetch is under way: one who asked before it, and one behind it.
 fn purged_in_flight(wanted: &Wanted) -> (Origin, Served, [String; 2]) {
     let gate = Gate::new();
@@ -238,6 +240,29 @@ fn an_answer_that_was_on_its_way_is_not_stored_and_not_for_those_behind_the_purg
         let next = served.get_with("/x", &[("Host", "h")]);
         assert_hit(&next);
         assert_eq!((next.text(), origin.count("/x")), ("1", 2), "{wanted:?}");
+    }
+}
+
+#[test]
+fn a_purge_makes_nobody_share_what_needs_a_confirmation_or_sets_a_cookie() {
+    for (name, value) in [("Cache-Control", "max-age=60, no-cache"), ("Set-Cookie", "id=1")] {
+        let gate = Gate::new();
+        let own = gate.clone();
+        let origin = Origin::start(move |request| {
+            let reply = OriginReply::ok(format!("{}", request.nth)).header("ETag", "\"1\"");
+            let reply = reply.header(name, value);
+            let reply = if name == "Set-Cookie" { reply.header("Expires", FUTURE) } else { reply };
+            if request.nth == 0 { reply.after(&own) } else { reply }
+        });
+        let served = before(&origin, CACHED);
+        let leader = served.ask("/", &[]);
+        origin.wait_for("/", 1);
+        let waiter = served.ask("/", &[]);
+        served.wait_for_waiters(1);
+        served.purge(&url("/"));
+        gate.open();
+        let texts = [leader, waiter].map(|asked| asked.join().unwrap().text().to_owned());
+        assert_eq!(texts, ["0", "1"], "{name}");
     }
 }
 
