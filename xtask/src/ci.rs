@@ -31,7 +31,7 @@ pub fn run() -> Result<()> {
     suite.cargo("test", &["test", "--workspace", "--no-fail-fast"]);
     let gateway = "cargo xtask soak gateway --minutes 0.25 --seed 1";
     suite.step("soak gateway", gateway, |_| soak::short_gateway());
-    let events = "cargo xtask soak events --kills 200 --seed 1";
+    let events = "cargo xtask soak events --sink sqlite|postgres|mariadb --seed 1";
     suite.step("soak events", events, |_| soak::short_events());
     for folder in PYTHON_TESTS {
         if root().join(folder).join("tests").is_dir() {

@@ -12,8 +12,8 @@ const SHORT_MINUTES: &str = "0.25";
 /// The seed of `make test`: a failure there is met again by the same command.
 const SHORT_SEED: &str = "1";
 
-/// How often the record process is killed at random in `make test`.
-const SHORT_KILLS: &str = "200";
+/// How often the record process is killed at random in `make test`, by sink.
+const SHORT_KILLS: [(&str, &str); 3] = [("sqlite", "200"), ("postgres", "40"), ("mariadb", "40")];
 
 /// Soaks what `arguments` name: `gateway` or `events`, then options of `soak`; with `--release`,
 /// the release binary.
@@ -41,5 +41,8 @@ pub fn short_gateway() -> Result<()> {
 
 /// The short run of the record process that belongs to every check.
 pub fn short_events() -> Result<()> {
-    run(&["events", "--kills", SHORT_KILLS, "--seed", SHORT_SEED])
+    for (sink, kills) in SHORT_KILLS {
+        run(&["events", "--sink", sink, "--kills", kills, "--seed", SHORT_SEED])?;
+    }
+    Ok(())
 }

@@ -1,22 +1,30 @@
-//! Kills before every system call that changes a disk, and lets every such call fail once.
+//! Kills before every system call that changes a disk or reaches a server, and lets each fail once.
 //!
 //! `strace` injects: the N-th call of a kind kills the process, or fails. N is swept from 1 until
 //! a run makes fewer calls than that. After each, a clean run must end in the exact result.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use testkit::{Absent, require};
 
 use super::Options;
-use super::sink::Engine;
+use super::sink::Server;
 use super::world::World;
 
 /// Calls that change what others see.
 const CHANGING: [&str; 8] =
     ["pwrite64", "fsync", "fdatasync", "unlink", "rename", "ftruncate", "write", "mkdir"];
+/// Calls that a server at the other end sees; the first two suffice in a short run, where a trial
+/// of a server takes most of a second.
+const TALKING: [&str; 7] =
+    ["sendto", "writev", "sendmsg", "write", "connect", "recvfrom", "shutdown"];
+/// What becomes of calls once.
+const FULL: [&str; 2] = ["error=EIO", "error=ENOSPC"];
+const BROKEN: [&str; 2] = ["error=ECONNRESET", "error=ETIMEDOUT"];
 /// Calls that only lie between two changes.
 const OTHER: [&str; 8] =
     ["openat", "close", "pread64", "read", "fcntl", "futex", "newfstatat", "lseek"];
@@ -51,38 +59,78 @@ impl fmt::Display for Tally {
 ///
 /// # Errors
 /// The first thing found wrong.
-pub fn run(options: &Options) -> Result<Tally> {
+pub fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
     let mut tally = Tally::default();
     if require("strace", Absent::Skip).is_none() {
         return Ok(tally);
     }
-    let fresh = World::new(&options.binary, options.engine)?;
-    fresh.append(0..LINES)?;
-    let going_on = World::new(&options.binary, options.engine)?;
-    going_on.append(0..BEFORE)?;
-    going_on.settle(BEFORE)?;
-    going_on.append(BEFORE..LINES)?;
-    let mut calls = CHANGING.to_vec();
+    let has_server = server.can_die();
+    let changing = match (has_server, options.thorough) {
+        (false, _) => &CHANGING[..],
+        (true, true) => &TALKING[..],
+        (true, false) => &TALKING[..2],
+    };
+    let fresh = Template::new(options, server, 0)?;
+    let going_on = Template::new(options, server, BEFORE)?;
+    let mut calls = changing.to_vec();
     if options.thorough {
         calls.extend(OTHER);
     }
     for call in calls {
-        for world in [&fresh, &going_on] {
-            sweep(world, call, KILL, &mut tally)?;
+        if options.thorough || !has_server {
+            sweep(&fresh, call, KILL, &mut tally)?;
         }
+        sweep(&going_on, call, KILL, &mut tally)?;
     }
-    for call in CHANGING {
-        for error in ["error=EIO", "error=ENOSPC"] {
-            if options.thorough || error == "error=EIO" {
+    let errors = if has_server { BROKEN } else { FULL };
+    for call in changing {
+        for error in errors {
+            if options.thorough || error == FULL[0] {
                 sweep(&fresh, call, error, &mut tally)?;
             }
-            sweep(&going_on, call, error, &mut tally)?;
+            if options.thorough || !has_server {
+                sweep(&going_on, call, error, &mut tally)?;
+            }
         }
     }
     Ok(tally)
 }
 
-fn sweep(template: &World, call: &str, what: &str, tally: &mut Tally) -> Result<()> {
+/// What a trial starts from.
+struct Template<'o> {
+    options: &'o Options,
+    server: &'o Arc<Server>,
+    /// Lines that are delivered already.
+    before: u64,
+    /// What is copied; a server's database is made anew instead.
+    world: World,
+}
+
+impl<'o> Template<'o> {
+    fn new(options: &'o Options, server: &'o Arc<Server>, before: u64) -> Result<Self> {
+        let world = Self::make(options, server, before)?;
+        Ok(Self { options, server, before, world })
+    }
+
+    fn make(options: &Options, server: &Arc<Server>, before: u64) -> Result<World> {
+        let world = World::new(&options.binary, server)?;
+        world.append(0..before)?;
+        if before > 0 {
+            world.settle(before)?;
+        }
+        world.append(before..LINES)?;
+        Ok(world)
+    }
+
+    fn trial(&self) -> Result<World> {
+        if self.server.can_die() {
+            return Self::make(self.options, self.server, self.before);
+        }
+        self.world.copy()
+    }
+}
+
+fn sweep(template: &Template<'_>, call: &str, what: &str, tally: &mut Tally) -> Result<()> {
     for number in 1.. {
         let met = meet(template, call, what, number)
             .with_context(|| format!("at `{call}` number {number}, with {what}"))?;
@@ -107,8 +155,8 @@ enum Met {
     },
 }
 
-fn meet(template: &World, call: &str, what: &str, number: u32) -> Result<Met> {
-    let world = template.copy(Engine::Sqlite)?;
+fn meet(template: &Template<'_>, call: &str, what: &str, number: u32) -> Result<Met> {
+    let world = template.trial()?;
     let trace = world.folder().join("trace");
     let trace = trace.to_str().context("the folder's name is not UTF-8")?;
     let (filter, inject) = (format!("trace={call}"), format!("inject={call}:{what}:when={number}"));

@@ -1,6 +1,7 @@
 //! SIGKILL at random moments while the log grows and rotates, with one process or two.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,7 @@ use testkit::PATIENCE;
 
 use super::Options;
 use super::oracle;
+use super::sink::Server;
 use super::world::{Process, World};
 use crate::dice::Dice;
 
@@ -18,6 +20,8 @@ use writer::Writer;
 
 /// Kills before everything starts anew in another folder.
 const KILLS_PER_WORLD: u64 = 50;
+/// How often the server dies beside the process, percent.
+const SERVER_DEATHS: u64 = 6;
 /// The share of the worlds that two processes deliver, one in this many.
 const PAIRS: u64 = 4;
 
@@ -30,15 +34,16 @@ pub struct Tally {
     lines: u64,
     rotations: u64,
     worlds: u64,
+    server_kills: u64,
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kills, at_work, lines, rotations, worlds } = self;
+        let Self { kills, at_work, lines, rotations, worlds, server_kills } = self;
         write!(
             f,
             "  {kills} kills at random ({at_work} after deliveries, {worlds} logs, {rotations} \
-             rotations): {lines} lines, 0 lost, 0 doubled"
+             rotations, {server_kills} kills of the server): {lines} lines, 0 lost, 0 doubled"
         )
     }
 }
@@ -47,27 +52,44 @@ impl fmt::Display for Tally {
 ///
 /// # Errors
 /// The first thing found wrong.
-pub fn run(options: &Options) -> Result<Tally> {
+pub fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
     let mut tally = Tally::default();
     while tally.kills < options.kills {
         let kills = KILLS_PER_WORLD.min(options.kills - tally.kills);
         let number = tally.worlds;
-        one_world(options, number, kills, &mut tally)
+        one_world(options, server, number, kills, &mut tally)
             .with_context(|| format!("log {number} of seed {}", options.seed))?;
         tally.worlds += 1;
     }
     Ok(tally)
 }
 
-fn one_world(options: &Options, number: u64, kills: u64, tally: &mut Tally) -> Result<()> {
-    let world = World::new(&options.binary, options.engine)?;
+fn one_world(
+    options: &Options,
+    server: &Arc<Server>,
+    number: u64,
+    kills: u64,
+    tally: &mut Tally,
+) -> Result<()> {
+    let mut world = World::new(&options.binary, server)?;
+    let done = in_world(options, &world, number, kills, tally);
+    done.map_err(|error| error.context(format!("what is left is in `{}`", world.keep())))
+}
+
+fn in_world(
+    options: &Options,
+    world: &World,
+    number: u64,
+    kills: u64,
+    tally: &mut Tally,
+) -> Result<()> {
     let dice = Dice::new(options.seed, number);
     let processes = if number % PAIRS == PAIRS - 1 { 2 } else { 1 };
     let shared = Shared::default();
     std::thread::scope(|scope| {
-        let writer = Writer::new(&world, &shared, Dice::new(options.seed, !number));
+        let writer = Writer::new(world, &shared, Dice::new(options.seed, !number));
         let writer = scope.spawn(move || writer.run());
-        let killed = Killer { world: &world, shared: &shared, dice, span_ms: 60, held: 0 }
+        let killed = Killer { world, shared: &shared, dice, span_ms: 60, held: 0 }
             .run(kills, processes, tally);
         shared.ends.store(true, Ordering::Relaxed);
         let rotations = writer.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??;
@@ -75,7 +97,7 @@ fn one_world(options: &Options, number: u64, kills: u64, tally: &mut Tally) -> R
         killed
     })?;
     let written = shared.written.load(Ordering::Acquire);
-    last_start(&world, written)?;
+    last_start(world, written)?;
     world.settle(written)?;
     tally.lines += written;
     Ok(())
@@ -85,7 +107,7 @@ fn one_world(options: &Options, number: u64, kills: u64, tally: &mut Tally) -> R
 fn last_start(world: &World, written: u64) -> Result<()> {
     let process = world.start(&[], false)?;
     let until = Instant::now() + PATIENCE;
-    while oracle::prefix(&world.sink, world.folder(), written)? < written {
+    while oracle::held(&world.sink, world.folder(), written)?.ids < written {
         ensure!(Instant::now() < until, "the rest is not delivered: {}", process.said());
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -97,7 +119,7 @@ fn last_start(world: &World, written: u64) -> Result<()> {
 struct Shared {
     /// Ids whose line is whole in the log, or about to be.
     written: AtomicU64,
-    /// Ids that the sink was seen to hold.
+    /// All ids below were seen in the sink.
     held: AtomicU64,
     ends: AtomicBool,
 }
@@ -120,6 +142,10 @@ impl Killer<'_> {
             }
             let life = Duration::from_micros(self.dice.below(self.span_ms * 1000));
             std::thread::sleep(life);
+            if self.world.sink.server.can_die() && self.dice.chance(SERVER_DEATHS) {
+                self.without_server();
+                tally.server_kills += 1;
+            }
             let victim = self.dice.below(running.len() as u64) as usize;
             running.swap_remove(victim).kill()?;
             tally.kills += 1;
@@ -133,6 +159,14 @@ impl Killer<'_> {
         Ok(())
     }
 
+    /// The server dies, and is away for a while.
+    fn without_server(&mut self) {
+        self.world.sink.server.kill();
+        std::thread::sleep(Duration::from_millis(self.dice.below(self.span_ms)));
+        self.world.sink.server.start_again();
+        std::thread::sleep(Duration::from_millis(self.dice.below(self.span_ms)));
+    }
+
     /// Checks the sink; true when it holds more than before.
     fn check(&mut self, is_still: bool) -> Result<bool> {
         // A file that another process writes cannot be copied in one moment.
@@ -140,11 +174,14 @@ impl Killer<'_> {
             return Ok(true);
         }
         let written = self.shared.written.load(Ordering::Acquire);
-        let held = oracle::prefix(&self.world.sink, self.world.folder(), written)?;
+        let oracle::Held { ids: held, is_prefix } =
+            oracle::held(&self.world.sink, self.world.folder(), written)?;
         ensure!(held >= self.held, "{held} ids are held after {} were", self.held);
         let is_more = held > self.held;
         self.held = held;
-        self.shared.held.store(held, Ordering::Release);
+        if is_prefix {
+            self.shared.held.store(held, Ordering::Release);
+        }
         Ok(is_more)
     }
 }

@@ -62,14 +62,18 @@ pub type Key = (String, String);
 /// The values of a row of `by_second`: count, sum, min, max, and the id of the last line.
 pub type Row = [u64; 5];
 
+/// The row of `by_second` that an id counts in.
+pub fn key(id: u64) -> Key {
+    let second = id / LINES_PER_SECOND;
+    let (hour, minute, second) = (second / 3600 % 24, second / 60 % 60, second % 60);
+    (path(id), format!("2026-11-21 {hour:02}:{minute:02}:{second:02}"))
+}
+
 /// The rows of `by_second` after the first `count` ids.
 pub fn rows(count: u64) -> BTreeMap<Key, Row> {
     let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
     for id in 0..count {
-        let second = id / LINES_PER_SECOND;
-        let (hour, minute, second) = (second / 3600 % 24, second / 60 % 60, second % 60);
-        let time = format!("2026-11-21 {hour:02}:{minute:02}:{second:02}");
-        let row = rows.entry((path(id), time)).or_insert([0, 0, u64::MAX, 0, 0]);
+        let row = rows.entry(key(id)).or_insert([0, 0, u64::MAX, 0, 0]);
         let bytes = bytes(id);
         *row = [row[0] + 1, row[1] + bytes, row[2].min(bytes), row[3].max(bytes), id];
     }

@@ -4,10 +4,12 @@
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
 use super::Options;
+use super::sink::Server;
 use super::world::World;
 use crate::dice::Dice;
 
@@ -34,8 +36,8 @@ impl fmt::Display for Tally {
 ///
 /// # Errors
 /// The first thing found wrong.
-pub fn run(options: &Options) -> Result<Tally> {
-    let world = World::new(&options.binary, options.engine)?;
+pub fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
+    let world = World::new(&options.binary, server)?;
     world.append(0..BEFORE)?;
     world.append_garbage()?;
     world.settle(BEFORE)?;
@@ -51,7 +53,7 @@ pub fn run(options: &Options) -> Result<Tally> {
         let file = file.strip_prefix(world.folder())?.to_owned();
         let good = fs::read(world.folder().join(&file))?;
         for spoilt in spoilt(&good, options.thorough, &mut dice) {
-            let copy = world.copy(options.engine)?;
+            let copy = world.copy()?;
             fs::write(copy.folder().join(&file), &spoilt)?;
             copy.settle(LINES).with_context(|| {
                 format!("after `{}` was {}", file.display(), spoilt.escape_ascii())

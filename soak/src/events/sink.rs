@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
+use testkit::{MariaDb, Postgres};
 
 /// The file that SQLite's rows are in.
 const DATABASE: &str = "sink.db";
@@ -16,40 +18,105 @@ const DATABASE: &str = "sink.db";
 pub enum Engine {
     /// A file beside the log.
     Sqlite,
+    /// A real server, killed too.
+    Postgres,
+    /// A real server, killed too.
+    Mariadb,
 }
 
-/// An engine with a database of its own for one run.
+/// What runs beside the process that is tested.
+#[derive(Debug)]
+pub enum Server {
+    /// Nothing.
+    Sqlite,
+    /// A PostgreSQL.
+    Postgres(Postgres),
+    /// A MariaDB.
+    Mariadb(MariaDb),
+}
+
+impl Server {
+    /// Starts what an engine needs.
+    pub fn start(engine: Engine) -> Arc<Self> {
+        Arc::new(match engine {
+            Engine::Sqlite => Self::Sqlite,
+            Engine::Postgres => Self::Postgres(Postgres::start()),
+            Engine::Mariadb => Self::Mariadb(MariaDb::start()),
+        })
+    }
+
+    /// Whether there is something to kill.
+    pub fn can_die(&self) -> bool {
+        !matches!(self, Self::Sqlite)
+    }
+
+    /// Kills it with SIGKILL.
+    pub fn kill(&self) {
+        match self {
+            Self::Sqlite => {}
+            Self::Postgres(server) => server.kill(),
+            Self::Mariadb(server) => server.kill(),
+        }
+    }
+
+    /// Starts it after a kill.
+    pub fn start_again(&self) {
+        match self {
+            Self::Sqlite => {}
+            Self::Postgres(server) => server.start_again(),
+            Self::Mariadb(server) => server.start_again(),
+        }
+    }
+}
+
+/// A database of its own for one log.
 #[derive(Debug)]
 pub struct Sink {
-    engine: Engine,
+    /// Whose it is.
+    pub server: Arc<Server>,
+    url: String,
 }
 
 impl Sink {
-    /// Gets ready.
-    pub fn new(engine: Engine) -> Self {
-        Self { engine }
+    /// Makes it.
+    pub fn new(server: &Arc<Server>) -> Self {
+        let url = match &**server {
+            Server::Sqlite => format!("sqlite:{DATABASE}"),
+            Server::Postgres(server) => server.database(),
+            Server::Mariadb(server) => server.database(),
+        };
+        Self { server: Arc::clone(server), url }
     }
 
     /// What stands in the configuration.
-    pub fn url(&self) -> String {
-        match self.engine {
-            Engine::Sqlite => format!("sqlite:{DATABASE}"),
-        }
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
-    /// Asks; each row is its columns' texts. No rows when there is nothing yet.
+    /// Asks about a table; each row is its columns' texts. No rows when there is no such table.
     ///
     /// # Errors
-    /// When the engine does not answer.
-    pub fn ask(&self, folder: &Path, sql: &str) -> Result<Vec<Vec<String>>> {
-        match self.engine {
-            Engine::Sqlite => ask_sqlite(folder, sql),
+    /// When SQLite does not answer; a server that does not is a panic.
+    pub fn ask(&self, folder: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
+        let (ask, schema): (&dyn Fn(&str) -> String, _) = match &*self.server {
+            Server::Sqlite => return ask_sqlite(folder, table, sql),
+            Server::Postgres(server) => (&|sql| server.query(&self.url, sql), "'public'"),
+            Server::Mariadb(server) => (&|sql| server.query(&self.url, sql), "DATABASE()"),
+        };
+        let is_there = ask(&format!(
+            "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = '{table}' AND \
+             table_schema = {schema}"
+        ));
+        if is_there != "1" {
+            return Ok(Vec::new());
         }
+        let rows = ask(sql);
+        Ok(rows.lines().map(|row| row.split('|').map(str::to_owned).collect()).collect())
     }
 }
 
 /// Asks a copy: opening the file itself would repair what a kill left for the next start.
-fn ask_sqlite(folder: &Path, sql: &str) -> Result<Vec<Vec<String>>> {
+fn ask_sqlite(folder: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
     let copy = folder.join("copy");
     let _ = fs::remove_dir_all(&copy);
     fs::create_dir(&copy)?;
@@ -66,10 +133,10 @@ fn ask_sqlite(folder: &Path, sql: &str) -> Result<Vec<Vec<String>>> {
     let connection = Connection::open(copy.join(DATABASE))?;
     let is_whole: String = connection.query_row("PRAGMA quick_check", [], |row| row.get(0))?;
     ensure!(is_whole == "ok", "the database is broken: {is_whole}");
-    let mut statement = match connection.prepare(sql) {
-        Err(error) if error.to_string().contains("no such table") => return Ok(Vec::new()),
-        statement => statement.with_context(|| format!("asking `{sql}`"))?,
-    };
+    if !connection.table_exists(None, table)? {
+        return Ok(Vec::new());
+    }
+    let mut statement = connection.prepare(sql).with_context(|| format!("asking `{sql}`"))?;
     let width = statement.column_count();
     let rows = statement.query_map([], |row| {
         (0..width).map(|at| Ok(text(row.get_ref(at)?))).collect::<rusqlite::Result<Vec<_>>>()

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -11,7 +12,7 @@ use testkit::{PATIENCE, TempDir};
 
 use super::lines;
 use super::oracle;
-use super::sink::{Engine, Sink};
+use super::sink::{Server, Sink};
 
 const GLANCE: Duration = Duration::from_millis(2);
 const CONFIG: &str = r#"
@@ -19,7 +20,7 @@ node = "soak"
 
 [[source]]
 name = "web"
-files = ["log/access.log"]
+files = ["log/access.log*"]
 
 [[rollup]]
 name = "by_id"
@@ -49,9 +50,9 @@ impl World {
     ///
     /// # Errors
     /// When the disk says no.
-    pub fn new(binary: &Path, engine: Engine) -> Result<Self> {
+    pub fn new(binary: &Path, server: &Arc<Server>) -> Result<Self> {
         let folder = TempDir::new()?;
-        let sink = Sink::new(engine);
+        let sink = Sink::new(server);
         let config = format!(
             "{CONFIG}\n[[sink]]\nname = \"main\"\nurl = \"{}\"\nflush = \"10ms\"\n",
             sink.url()
@@ -68,6 +69,12 @@ impl World {
     /// The folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Keeps the folder for whoever looks into what went wrong, and says where it is.
+    pub fn keep(&mut self) -> String {
+        self.folder.disable_cleanup(true);
+        self.folder().display().to_string()
     }
 
     /// The log that grows.
@@ -97,8 +104,8 @@ impl World {
     ///
     /// # Errors
     /// When the disk says no.
-    pub fn copy(&self, engine: Engine) -> Result<Self> {
-        let world = Self::new(&self.binary, engine)?;
+    pub fn copy(&self) -> Result<Self> {
+        let world = Self::new(&self.binary, &self.sink.server)?;
         copy_all(self.folder(), world.folder())?;
         Ok(world)
     }

@@ -1,11 +1,14 @@
-//! Whoever writes the log: in bursts, sometimes half a line, and rotates as web servers do.
+//! Whoever writes the log: in bursts, sometimes half a line, and rotates as others do.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::Result;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use super::Shared;
 use crate::dice::Dice;
@@ -14,18 +17,22 @@ use crate::events::world::World;
 
 const PAUSE_US: u64 = 4000;
 const BURST: u64 = 12;
+/// Rotated files that are kept, whether they are delivered or not.
+const KEPT: usize = 3;
 
 pub(super) struct Writer<'w> {
     world: &'w World,
     shared: &'w Shared,
     dice: Dice,
     next: u64,
+    /// Rotated files, oldest first, each with the id after its last.
+    rotated: Vec<(PathBuf, u64)>,
     rotations: u64,
 }
 
 impl<'w> Writer<'w> {
     pub(super) fn new(world: &'w World, shared: &'w Shared, dice: Dice) -> Self {
-        Self { world, shared, dice, next: 0, rotations: 0 }
+        Self { world, shared, dice, next: 0, rotated: Vec::new(), rotations: 0 }
     }
 
     /// Writes until told to end; returns how often it rotated.
@@ -33,13 +40,21 @@ impl<'w> Writer<'w> {
         let mut file = self.open()?;
         while !self.shared.ends.load(Ordering::Relaxed) {
             self.burst(&mut file)?;
-            std::thread::sleep(Duration::from_micros(self.dice.below(PAUSE_US)));
+            if self.dice.chance(1) {
+                file = self.rotate(file)?;
+                self.delete()?;
+            }
+            self.pause();
         }
         Ok(self.rotations)
     }
 
     fn open(&self) -> Result<File> {
         Ok(OpenOptions::new().create(true).append(true).open(self.world.log())?)
+    }
+
+    fn pause(&mut self) {
+        std::thread::sleep(Duration::from_micros(self.dice.below(PAUSE_US)));
     }
 
     /// Appends lines, in one write or torn in two.
@@ -55,12 +70,61 @@ impl<'w> Writer<'w> {
         self.next += count;
         // Announced first: the reader may be faster than this thread.
         self.shared.written.store(self.next, Ordering::Release);
-        let cut =
-            if self.dice.chance(20) { self.dice.below(text.len() as u64) as usize } else { 0 };
+        let is_torn = self.dice.chance(20);
+        let cut = if is_torn { self.dice.below(text.len() as u64) as usize } else { 0 };
         file.write_all(&text.as_bytes()[..cut])?;
-        if cut > 0 {
-            std::thread::sleep(Duration::from_micros(self.dice.below(PAUSE_US)));
+        if is_torn {
+            self.pause();
         }
         Ok(file.write_all(&text.as_bytes()[cut..])?)
+    }
+
+    /// Renames and goes on in the old file for a while; renames and packs; or copies and empties.
+    fn rotate(&mut self, mut file: File) -> Result<File> {
+        self.rotations += 1;
+        let log = self.world.log();
+        let old = log.with_extension(format!("log.{:06}", self.rotations));
+        match self.dice.below(3) {
+            0 => {
+                fs::rename(&log, &old)?;
+                for _ in 0..self.dice.below(4) {
+                    self.pause();
+                    self.burst(&mut file)?;
+                }
+                self.rotated.push((old, self.next));
+                self.open()
+            }
+            1 => {
+                fs::rename(&log, &old)?;
+                let file = self.open()?;
+                let packed = log.with_extension(format!("log.{:06}.gz", self.rotations));
+                let end = self.next;
+                self.pause();
+                let mut packer = GzEncoder::new(File::create(&packed)?, Compression::fast());
+                packer.write_all(&fs::read(&old)?)?;
+                packer.finish()?;
+                self.pause();
+                fs::remove_file(&old)?;
+                self.rotated.push((packed, end));
+                Ok(file)
+            }
+            _ => {
+                fs::copy(&log, &old)?;
+                self.pause();
+                file.set_len(0)?;
+                self.rotated.push((old, self.next));
+                Ok(file)
+            }
+        }
+    }
+
+    /// Deletes what is delivered, as an operator would.
+    fn delete(&mut self) -> Result<()> {
+        let held = self.shared.held.load(Ordering::Acquire);
+        while self.rotated.len() > KEPT && self.rotated[0].1 <= held {
+            let (file, _) = self.rotated.remove(0);
+            fs::remove_file(file)?;
+        }
+        Ok(())
     }
 }
