@@ -143,7 +143,7 @@ impl Template {
                     _ => line.get(end) != Some(&b'"') && marks::has_time_group(text),
                 };
                 if is_glued {
-                    return Err(expected("one line, not two"));
+                    return Err(expected("one line of this format"));
                 }
                 meaning.set(event, Span::new(start, end));
             }

@@ -80,3 +80,6 @@ impl Source for Until {
         self.missing
     }
 }
+
+#[cfg(test)]
+mod tests;
