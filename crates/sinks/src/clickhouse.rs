@@ -123,9 +123,9 @@ impl ClickHouseSink {
 
     fn held(&self, source: &str) -> Result<Vec<Checkpoint>, Trouble> {
         let rows: Vec<Held> = self.connection.select(&format!(
-            "SELECT node, source, max(sequence) AS sequence, \
-             argMax(position, {CHECKPOINTS}.sequence) AS position FROM {CHECKPOINTS} \
-             WHERE source = {} GROUP BY node, source",
+            "SELECT node, source, top AS sequence, place AS position FROM \
+             (SELECT node, source, max(sequence) AS top, argMax(position, sequence) AS place \
+             FROM {CHECKPOINTS} WHERE source = {} GROUP BY node, source)",
             schema::literal(source)
         ))?;
         let held = rows.into_iter().map(|Held { node, source, sequence, position }| Checkpoint {

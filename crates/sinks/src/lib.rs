@@ -11,6 +11,7 @@ mod files;
 mod fitted;
 mod json;
 mod kafka;
+mod mongodb;
 mod mysql;
 mod postgres;
 mod sql;
@@ -28,6 +29,7 @@ use pipeline::Sink;
 pub use clickhouse::ClickHouseSink;
 pub use files::FileSink;
 pub use kafka::KafkaSink;
+pub use mongodb::MongoSink;
 pub use mysql::MySqlSink;
 pub use postgres::PostgresSink;
 pub use sqlite::{Answer, Query, QueryError, SqliteSink, ask, ask_sql};
@@ -40,7 +42,7 @@ pub enum UrlError {
         "`{scheme}` is no engine; there are `sqlite:FILE`, `ndjson:DIR`, `csv:DIR`, \
          `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, `mysql://` likewise, \
          `kafka://HOST:PORT/PREFIX`, \
-         `clickhouse://USER:PASSWORD@HOST:PORT/DATABASE`"
+         `clickhouse://USER:PASSWORD@HOST:PORT/DATABASE`, `mongodb://` likewise"
     )]
     Scheme {
         /// What stands before the colon.
@@ -74,6 +76,7 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
         "sqlite" if rest.is_empty() => {
             Err(UrlError::Incomplete { url: url.to_owned(), what: "file" })
         }
+        "mongodb" => Ok(Box::new(MongoSink::new(url)?)),
         "ndjson" | "csv" if rest.is_empty() => {
             Err(UrlError::Incomplete { url: url.to_owned(), what: "folder" })
         }

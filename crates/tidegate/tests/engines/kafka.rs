@@ -57,12 +57,19 @@ impl Broker {
     fn run(&mut self) {
         let address = SocketAddr::from(([127, 0, 0, 1], self.port));
         // A broker that was killed may have to wait for its own session to end.
-        let server = (0..3).find_map(|_| {
+        let mut tried = String::new();
+        for _ in 0..3 {
             let mut java = self.java("kafka.Kafka");
             java.arg("s.properties");
-            Server::spawn(java, address).ok()
-        });
-        self.server = Some(server.expect("the broker starts"));
+            match Server::spawn(java, address) {
+                Ok(server) => {
+                    self.server = Some(server);
+                    return;
+                }
+                Err(error) => tried = error.to_string(),
+            }
+        }
+        panic!("the broker does not start: {}", &tried[tried.len().saturating_sub(4000)..]);
     }
 
     fn sink(&self) -> KafkaSink {

@@ -6,6 +6,7 @@
 mod clickhouse;
 mod kafka;
 mod ledger;
+mod mongodb;
 
 use std::path::PathBuf;
 

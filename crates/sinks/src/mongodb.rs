@@ -1,0 +1,294 @@
+//! MongoDB's wire protocol, without transactions over several documents.
+//!
+//! A batch is first written into `tidegate_batches`. Then one update of the checkpoint's document
+//! commits it: it names the batch, and holds only where the checkpoint before it and the claim are
+//! those of this process. After that the batch is applied, document by document, and the
+//! checkpoint's document forgets it. What a crash interrupts is applied again by the next claim.
+//! A document of a rollup holds, under `tidegate`, the sequence of the last batch of each node and
+//! source that it has, so none is applied to it twice.
+//!
+//! Invariant: a batch is applied if and only if the checkpoint says so, sooner or later whole.
+//! Until it is whole, readers may see some of its documents without the others.
+//! Refuses addresses that want DNS lookups (`mongodb+srv:`).
+
+mod apply;
+mod encode;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::mongodb::bson::{Bson, Document, doc};
+use ::mongodb::error::{Error, ErrorKind};
+use ::mongodb::options::{
+    ClientOptions, ConnectionString, ReadConcern, ReturnDocument, SelectionCriteria, WriteConcern,
+};
+use ::mongodb::{Client, Collection, Database};
+use pipeline::{Batch, Checkpoint, Sink, SinkError, Table};
+use tokio::runtime::Runtime;
+
+use crate::UrlError;
+use crate::trouble::{Trouble, runtime, within};
+
+const ENGINE: &str = "mongodb";
+const BATCHES: &str = "tidegate_batches";
+const CHECKPOINTS: &str = "tidegate_checkpoints";
+/// How long a server is looked for.
+const FIND_PATIENCE: Duration = Duration::from_secs(10);
+/// How long a batch may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Delivers into MongoDB, or what speaks like it.
+pub struct MongoSink {
+    url: String,
+    place: String,
+    database: String,
+    connection: Option<(Runtime, Database)>,
+    claimed: Option<Claim>,
+}
+
+/// The right to commit for a node's source: no other process has claimed it since.
+#[derive(Debug, Clone)]
+struct Claim {
+    node: String,
+    source: String,
+    epoch: i64,
+}
+
+impl MongoSink {
+    /// A sink for `mongodb://USER:PASSWORD@HOST:PORT/DATABASE?…`; parameters are MongoDB's.
+    ///
+    /// # Errors
+    /// When the address lacks something, or makes no sense to the driver.
+    pub fn new(url: &str) -> Result<Self, UrlError> {
+        let login_end = url.rfind('@').map_or("mongodb://".len(), |at| at + 1);
+        let place = url.get(login_end..).unwrap_or_default().to_owned();
+        let place = place.split('?').next().unwrap_or_default().to_owned();
+        let shown = format!("{ENGINE}://{place}");
+        let parsed = ConnectionString::parse(url).map_err(|_| UrlError::Wrong {
+            url: shown.clone(),
+            cause: "it is no address of MongoDB".to_owned(),
+        })?;
+        let database = parsed.default_database;
+        let database = database.ok_or(UrlError::Incomplete { url: shown, what: "database" })?;
+        Ok(Self { url: url.to_owned(), place, database, connection: None, claimed: None })
+    }
+
+    /// Does a piece of work on the connection, which is made anew after it failed.
+    fn work<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&Database, Option<Claim>) -> Result<T, Trouble>,
+    ) -> Result<T, SinkError> {
+        let claimed = self.claimed.clone();
+        let done = self.connected().and_then(|(runtime, database)| {
+            runtime.block_on(within(PATIENCE, work(&database, claimed)))
+        });
+        let place = self.place.clone();
+        done.map_err(|trouble| match trouble {
+            Trouble::Told(error) => error,
+            Trouble::Refused(cause) => SinkError::Refused { engine: ENGINE, place, cause },
+            Trouble::Unreachable(cause) | Trouble::Again(cause) => {
+                self.connection = None;
+                self.claimed = None;
+                SinkError::Unreachable { engine: ENGINE, place, cause }
+            }
+        })
+    }
+
+    fn connected(&mut self) -> Result<(&Runtime, Database), Trouble> {
+        if self.connection.is_none() {
+            let runtime = runtime()?;
+            let database = runtime.block_on(connect(&self.url, &self.database))?;
+            self.connection = Some((runtime, database));
+        }
+        let (runtime, database) = self.connection.as_ref().expect("it was just made");
+        Ok((runtime, database.clone()))
+    }
+}
+
+async fn connect(url: &str, database: &str) -> Result<Database, Trouble> {
+    let mut options = ClientOptions::parse(url).await?;
+    options.server_selection_timeout = Some(FIND_PATIENCE);
+    options.app_name = Some("tidegate".to_owned());
+    // What is acknowledged outlives the server that acknowledged it.
+    options.write_concern = Some(WriteConcern::majority());
+    options.read_concern = Some(ReadConcern::majority());
+    options.selection_criteria =
+        Some(SelectionCriteria::ReadPreference(mongodb::options::ReadPreference::Primary));
+    // Everything here may be done again, but by us, who look first.
+    options.retry_writes = Some(false);
+    Ok(Client::with_options(options)?.database(database))
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        match *error.kind {
+            ErrorKind::Authentication { .. }
+            | ErrorKind::Command(_)
+            | ErrorKind::InvalidArgument { .. } => Self::Refused(error.to_string()),
+            _ => Self::Unreachable(error.to_string()),
+        }
+    }
+}
+
+fn collection(database: &Database, name: &str) -> Collection<Document> {
+    database.collection(name)
+}
+
+/// The checkpoint's document of a node and source.
+fn identity(node: &str, source: &str) -> String {
+    format!("{node}/{source}")
+}
+
+fn number(document: &Document, name: &str) -> i64 {
+    match document.get(name) {
+        Some(Bson::Int64(number)) => *number,
+        Some(Bson::Int32(number)) => i64::from(*number),
+        _ => 0,
+    }
+}
+
+fn text(document: &Document, name: &str) -> String {
+    document.get_str(name).unwrap_or_default().to_owned()
+}
+
+/// Takes the right to commit, and finishes what the one before left.
+async fn claim(database: &Database, node: &str, source: &str) -> Result<Claim, Trouble> {
+    let checkpoints = collection(database, CHECKPOINTS);
+    let id = identity(node, source);
+    let found = checkpoints
+        .find_one_and_update(
+            doc! { "_id": &id },
+            doc! { "$inc": { "epoch": 1_i64 }, "$set": { "node": node, "source": source } },
+        )
+        .upsert(true)
+        .return_document(ReturnDocument::After)
+        .await?;
+    let found = found.ok_or_else(|| Trouble::Unreachable("the claim came back empty".into()))?;
+    let held = Held::of(&found);
+    if held.applying != 0 {
+        apply::all(database, &held).await?;
+    }
+    // Nobody can commit the others any more.
+    let batches = collection(database, BATCHES);
+    batches.delete_many(doc! { "node": node, "source": source }).await?;
+    Ok(Claim { node: node.to_owned(), source: source.to_owned(), epoch: number(&found, "epoch") })
+}
+
+/// What the checkpoint's document says.
+#[derive(Debug)]
+struct Held {
+    checkpoint: Checkpoint,
+    epoch: i64,
+    /// The batch that is committed but perhaps not applied; 0 for none.
+    applying: i64,
+    /// Documents of that batch.
+    parts: i64,
+}
+
+impl Held {
+    fn of(document: &Document) -> Self {
+        Self {
+            checkpoint: Checkpoint {
+                node: text(document, "node"),
+                source: text(document, "source"),
+                sequence: number(document, "sequence").unsigned_abs(),
+                position: text(document, "position"),
+            },
+            epoch: number(document, "epoch"),
+            applying: number(document, "applying"),
+            parts: number(document, "parts"),
+        }
+    }
+}
+
+async fn commit(database: &Database, batch: &Batch, claim: &Claim) -> Result<(), Trouble> {
+    let new = &batch.checkpoint;
+    let sequence = i64::try_from(new.sequence).expect("batches are counted one by one");
+    check(database, new, claim).await?;
+    let attempt = encode::attempt();
+    let parts = encode::parts(batch, attempt);
+    let count = i64::try_from(parts.len()).expect("a batch is bounded");
+    if !parts.is_empty() {
+        collection(database, BATCHES).insert_many(parts).await?;
+    }
+    let id = identity(&new.node, &new.source);
+    let before = doc! {
+        "_id": &id, "epoch": claim.epoch,
+        "sequence": if sequence == 1 { Bson::Null } else { Bson::Int64(sequence - 1) },
+    };
+    let after = doc! { "$set": {
+        "sequence": sequence, "position": &new.position, "applying": attempt, "parts": count,
+    }};
+    let moved = collection(database, CHECKPOINTS).update_one(before, after).await?;
+    if moved.matched_count != 1 {
+        check(database, new, claim).await?;
+        return Err(Trouble::Unreachable("the checkpoint was moved by another process".into()));
+    }
+    let epoch = claim.epoch;
+    apply::all(database, &Held { checkpoint: new.clone(), epoch, applying: attempt, parts: count })
+        .await
+}
+
+/// Makes sure that the checkpoint before `new` is the one held, under this claim.
+async fn check(database: &Database, new: &Checkpoint, claim: &Claim) -> Result<(), Trouble> {
+    let id = identity(&new.node, &new.source);
+    let found = collection(database, CHECKPOINTS).find_one(doc! { "_id": id }).await?;
+    let held = Held::of(&found.unwrap_or_default());
+    let (held_sequence, expected) = (held.checkpoint.sequence, new.sequence - 1);
+    if held_sequence != expected {
+        let source_name = new.source.clone();
+        let held = held_sequence;
+        return Err(Trouble::Told(SinkError::Fenced { source_name, held, expected }));
+    }
+    match held.epoch == claim.epoch {
+        true => Ok(()),
+        // The caller claims again, and then sees what was committed meanwhile.
+        false => Err(Trouble::Unreachable(
+            "another process has taken over the delivery of this source".to_owned(),
+        )),
+    }
+}
+
+impl Sink for MongoSink {
+    /// Collections are made by what is put into them.
+    fn prepare(&mut self, _tables: &[Arc<Table>]) -> Result<(), SinkError> {
+        self.work(async |database, _| {
+            database.run_command(doc! { "ping": 1 }).await?;
+            Ok(())
+        })
+    }
+
+    fn claim(&mut self, node: &str, source: &str) -> Result<(), SinkError> {
+        let claimed = self.work(async |database, _| claim(database, node, source).await)?;
+        self.claimed = Some(claimed);
+        Ok(())
+    }
+
+    fn checkpoints(&mut self, source: &str) -> Result<Vec<Checkpoint>, SinkError> {
+        self.work(async |database, _| {
+            let mut found =
+                collection(database, CHECKPOINTS).find(doc! { "source": source }).await?;
+            let mut held = Vec::new();
+            while found.advance().await? {
+                held.push(Held::of(&found.deserialize_current()?).checkpoint);
+            }
+            // A claim makes the document before there is a checkpoint.
+            held.retain(|held| held.sequence > 0);
+            Ok(held)
+        })
+    }
+
+    fn deliver(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        let new = &batch.checkpoint;
+        let is_claimed = self
+            .claimed
+            .as_ref()
+            .is_some_and(|claim| claim.node == new.node && claim.source == new.source);
+        if !is_claimed {
+            self.claim(&new.node, &new.source)?;
+        }
+        self.work(async |database, claim| {
+            commit(database, batch, &claim.expect("it was just made")).await
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! Applying a committed batch: once to each document, however often it is tried.
+
+use std::collections::HashMap;
+
+use metrics::merge_sketches;
+use mongodb::Database;
+use mongodb::bson::{Bson, Document, doc};
+
+use super::encode::writer;
+use super::{BATCHES, CHECKPOINTS, Held, collection, identity, number, text};
+use crate::trouble::Trouble;
+
+/// What a server says when the document is there, but did not match.
+const DUPLICATE_KEY: i64 = 11_000;
+
+/// Applies the batch that `held` names, and has the checkpoint forget it.
+pub async fn all(database: &Database, held: &Held) -> Result<(), Trouble> {
+    let of_batch = doc! { "attempt": held.applying };
+    let mut found = collection(database, BATCHES).find(of_batch.clone()).await?;
+    let mut parts = Vec::new();
+    while found.advance().await? {
+        parts.push(found.deserialize_current()?);
+    }
+    if i64::try_from(parts.len()) != Ok(held.parts) {
+        // Another process has applied it meanwhile, and claims.
+        return Err(Trouble::Unreachable("the batch under way is not there as a whole".into()));
+    }
+    for part in &parts {
+        apply(database, part, held).await?;
+    }
+    let id = identity(&held.checkpoint.node, &held.checkpoint.source);
+    let under_way = doc! { "_id": id, "applying": held.applying };
+    let done = doc! { "$set": { "applying": 0_i64 } };
+    collection(database, CHECKPOINTS).update_one(under_way, done).await?;
+    collection(database, BATCHES).delete_many(of_batch).await?;
+    Ok(())
+}
+
+async fn apply(database: &Database, part: &Document, held: &Held) -> Result<(), Trouble> {
+    let target = text(part, "target");
+    let rows = part.get_array("rows").map_err(|error| Trouble::Refused(error.to_string()))?;
+    let rows: Vec<&Document> = rows.iter().filter_map(Bson::as_document).collect();
+    let sketches = held_sketches(database, &target, &rows).await?;
+    let fence = Fence {
+        member: format!("tidegate.{}", writer(&held.checkpoint.node, &held.checkpoint.source)),
+        sequence: i64::try_from(held.checkpoint.sequence).unwrap_or(i64::MAX),
+    };
+    let mut updates = Vec::new();
+    for row in &rows {
+        updates.push(fence.update(row, &sketches)?);
+    }
+    let present = send(database, &target, updates.clone(), true).await?;
+    // Either they have this batch already, or another node made them a moment ago.
+    let again: Vec<_> = present.into_iter().filter_map(|at| updates.get(at).cloned()).collect();
+    send(database, &target, again, false).await?;
+    let last = rows.iter().flat_map(|row| last(row)).collect();
+    send(database, &target, last, false).await?;
+    Ok(())
+}
+
+/// Who applies what.
+struct Fence {
+    member: String,
+    sequence: i64,
+}
+
+impl Fence {
+    fn update(&self, row: &Document, held: &Sketches) -> Result<(Document, Document), Trouble> {
+        let id = text(row, "id");
+        let part = |name: &str| row.get_document(name).cloned().unwrap_or_default();
+        let set = part("set");
+        if row.get_bool("is_plain").unwrap_or(false) {
+            return Ok((doc! { "_id": id }, doc! { "$setOnInsert": set }));
+        }
+        let mut replaced = doc! { &self.member: self.sequence };
+        for (name, new) in &part("sketches") {
+            let there = held.get(&id).and_then(|document| document.get(name));
+            replaced.insert(name, merged(there, new)?);
+        }
+        let mut update = doc! { "$set": replaced };
+        let operators = [("$setOnInsert", set), ("$inc", part("sums")), ("$min", part("least"))];
+        for (operator, members) in operators.into_iter().chain([("$max", part("greatest"))]) {
+            if !members.is_empty() {
+                update.insert(operator, members);
+            }
+        }
+        Ok((doc! { "_id": id, &self.member: { "$not": { "$gte": self.sequence } } }, update))
+    }
+}
+
+/// The latest value is the same however often it is told, so it needs no fence.
+fn last(row: &Document) -> Vec<(Document, Document)> {
+    let values = row.get_array("last").map(Vec::as_slice).unwrap_or_default();
+    let values = values.iter().filter_map(Bson::as_document).map(|last| {
+        let (name, time_name) = (text(last, "name"), text(last, "time_name"));
+        let value = last.get("value").cloned().unwrap_or(Bson::Null);
+        let time = last.get("time").cloned().unwrap_or(Bson::Null);
+        let is_newer = doc! { "_id": text(row, "id"), &time_name: { "$not": { "$gt": &time } } };
+        (is_newer, doc! { "$set": { name: value, time_name: time } })
+    });
+    values.collect()
+}
+
+type Sketches = HashMap<String, Document>;
+
+async fn held_sketches(
+    database: &Database,
+    target: &str,
+    rows: &[&Document],
+) -> Result<Sketches, Trouble> {
+    let has = |row: &&&Document| row.get_document("sketches").is_ok_and(|one| !one.is_empty());
+    let ids: Vec<String> = rows.iter().filter(has).map(|row| text(row, "id")).collect();
+    let mut held = Sketches::new();
+    if ids.is_empty() {
+        return Ok(held);
+    }
+    let mut found = collection(database, target).find(doc! { "_id": { "$in": ids } }).await?;
+    while found.advance().await? {
+        let document: Document = found.deserialize_current()?;
+        held.insert(text(&document, "_id"), document);
+    }
+    Ok(held)
+}
+
+fn merged(there: Option<&Bson>, new: &Bson) -> Result<Bson, Trouble> {
+    let (Some(Bson::Binary(there)), Bson::Binary(new)) = (there, new) else {
+        return Ok(new.clone());
+    };
+    let bytes = merge_sketches(&there.bytes, &new.bytes);
+    let bytes = bytes.map_err(|error| Trouble::Refused(error.to_string()))?;
+    Ok(Bson::Binary(mongodb::bson::Binary { subtype: new.subtype, bytes }))
+}
+
+/// Sends updates as one command; returns which of them met a document that did not match.
+async fn send(
+    database: &Database,
+    target: &str,
+    updates: Vec<(Document, Document)>,
+    upsert: bool,
+) -> Result<Vec<usize>, Trouble> {
+    if updates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let updates: Vec<Document> =
+        updates.into_iter().map(|(q, u)| doc! { "q": q, "u": u, "upsert": upsert }).collect();
+    let command = doc! {
+        "update": target, "updates": updates, "ordered": false,
+        "writeConcern": { "w": "majority" },
+    };
+    let answer = database.run_command(command).await?;
+    let errors = answer.get_array("writeErrors").map(Vec::as_slice).unwrap_or_default();
+    let mut present = Vec::new();
+    for error in errors.iter().filter_map(Bson::as_document) {
+        if number(error, "code") != DUPLICATE_KEY {
+            return Err(Trouble::Refused(format!("`{target}`: {}", text(error, "errmsg"))));
+        }
+        present.push(usize::try_from(number(error, "index")).unwrap_or(usize::MAX));
+    }
+    match answer.get("writeConcernError") {
+        Some(error) => Err(Trouble::Unreachable(error.to_string())),
+        None => Ok(present),
+    }
+}

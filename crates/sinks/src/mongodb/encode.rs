@@ -1,0 +1,117 @@
+//! A batch as documents that say by themselves what is to be done, whatever the configuration is
+//! when they are applied.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use mongodb::bson::spec::BinarySubtype;
+use mongodb::bson::{Binary, Bson, DateTime, Document, doc};
+use pipeline::{Batch, Cell, Role, Rows};
+
+use crate::json;
+
+/// Rows of one document of a batch: with sketches of some 10 kB each it stays below 16 MB.
+const ROWS_MAX: usize = 400;
+
+/// A number that no other attempt has, and not 0.
+pub fn attempt() -> i64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    static NEXT: AtomicI64 = AtomicI64::new(1);
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_i64(NEXT.fetch_add(1, Ordering::Relaxed));
+    hasher.write_u32(std::process::id());
+    (hasher.finish() >> 1) as i64 | 1
+}
+
+/// The documents of a batch.
+pub fn parts(batch: &Batch, attempt: i64) -> Vec<Document> {
+    let new = &batch.checkpoint;
+    let mut parts = Vec::new();
+    for rows in &batch.rows {
+        for first in (0..rows.len()).step_by(ROWS_MAX) {
+            let part = parts.len() as i64;
+            let which = first..rows.len().min(first + ROWS_MAX);
+            let rows_in_it: Vec<Document> = which
+                .map(|index| {
+                    let plain = format!("{}/{}/{}/{index}", new.node, new.source, new.sequence);
+                    row(rows, index, plain)
+                })
+                .collect();
+            parts.push(doc! {
+                "_id": format!("{attempt}/{part}"),
+                "node": &new.node, "source": &new.source, "attempt": attempt, "part": part,
+                "target": &rows.table.name, "rows": rows_in_it,
+            });
+        }
+    }
+    parts
+}
+
+/// What becomes of a row's document; `plain` is its identity where rows have no key.
+fn row(rows: &Rows, index: usize, plain: String) -> Document {
+    let mut set = Document::new();
+    let (mut sums, mut least, mut greatest) = (Document::new(), Document::new(), Document::new());
+    let (mut last, mut sketches) = (Vec::new(), Document::new());
+    let cells: Vec<Cell<'_>> = rows.row(index).collect();
+    let columns = &rows.table.columns;
+    let decides = |at: usize| columns.iter().any(|other| other.role == Role::Last { time: at });
+    for (at, (cell, column)) in cells.iter().zip(columns).enumerate() {
+        let name = &column.name;
+        let value = value(*cell);
+        match column.role {
+            _ if *cell == Cell::Absent => {}
+            Role::Key | Role::Plain => drop(set.insert(name, value)),
+            Role::Sum => drop(sums.insert(name, value)),
+            Role::Min => drop(least.insert(name, value)),
+            Role::Max if decides(at) => {}
+            Role::Max => drop(greatest.insert(name, value)),
+            Role::Last { time } => last.push(doc! {
+                "name": name, "value": value,
+                "time_name": &columns[time].name, "time": self::value(cells[time]),
+            }),
+            Role::Sketch => drop(sketches.insert(name, value)),
+            Role::Mean { .. } => {}
+        }
+    }
+    let id = match rows.table.keys() {
+        0 => plain,
+        _ => {
+            let mut key = Vec::new();
+            json::key(rows, index, json::rfc3339, &mut key);
+            String::from_utf8(key).expect("JSON is text")
+        }
+    };
+    doc! {
+        "id": id, "is_plain": rows.table.keys() == 0, "set": set, "sums": sums, "least": least,
+        "greatest": greatest, "last": last, "sketches": sketches,
+    }
+}
+
+/// Times are cut to milliseconds, which is what MongoDB has.
+fn value(cell: Cell<'_>) -> Bson {
+    match cell {
+        Cell::Absent => Bson::Null,
+        Cell::Integer(number) => Bson::Int64(number),
+        Cell::Real(number) => Bson::Double(number),
+        Cell::Time(us) => Bson::DateTime(DateTime::from_millis(us.div_euclid(1000))),
+        Cell::Text(text) => Bson::String(String::from_utf8_lossy(text).into_owned()),
+        Cell::Blob(bytes) => {
+            Bson::Binary(Binary { subtype: BinarySubtype::Generic, bytes: bytes.to_vec() })
+        }
+    }
+}
+
+/// A name for the member that holds the sequence of a node's source: without dots and dollars,
+/// which stand for something in names.
+pub fn writer(node: &str, source: &str) -> String {
+    let mut name = String::new();
+    for character in format!("{node}/{source}").chars() {
+        match character {
+            '%' => name.push_str("%25"),
+            '.' => name.push_str("%2E"),
+            '$' => name.push_str("%24"),
+            '\0' => name.push_str("%00"),
+            other => name.push(other),
+        }
+    }
+    name
+}
