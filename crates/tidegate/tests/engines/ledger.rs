@@ -36,7 +36,7 @@ pub fn prove(engine: &mut dyn Engine, kills: u64, crashes: u64) {
         let end = Instant::now() + Duration::from_millis(dice.below(3000));
         while Instant::now() < end {
             written = append(folder.path(), written, 1 + dice.below(200));
-            std::thread::sleep(Duration::from_millis(20));
+            pause();
         }
         if crashes > 0 && kill % (kills / crashes) == 0 {
             engine.crash();
@@ -50,6 +50,11 @@ pub fn prove(engine: &mut dyn Engine, kills: u64, crashes: u64) {
         "{written} lines, record process killed {kills} times, engine {crashes} times: \
          lost 0, doubled 0"
     ));
+}
+
+/// Paces the writer, and how often an end is looked for: nothing else depends on it.
+fn pause() {
+    std::thread::park_timeout(Duration::from_millis(20));
 }
 
 fn configure(folder: &Path, url: &str) {
@@ -92,7 +97,7 @@ fn catch_up(folder: &Path) {
         if Instant::now() > end {
             break None;
         }
-        std::thread::sleep(Duration::from_millis(20));
+        pause();
     };
     let said = std::fs::read_to_string(folder.join("stderr")).unwrap();
     let start = said.len().saturating_sub(5000);

@@ -8,17 +8,16 @@ mod kafka;
 mod ledger;
 mod mongodb;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the engine's files are, or nothing, after saying so.
 fn engine(name: &str, file: &str) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("TIDEGATE_ENGINES") else {
-        testkit::skip("`make test-engines` sets up the engines for this test");
-        return None;
-    };
-    let folder = PathBuf::from(folder).join(name);
+    let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/engines");
+    let folder = engines.join(name);
     if !folder.join(file).exists() {
-        testkit::skip(&format!("engine `{name}` could not be set up; the reason is above"));
+        testkit::skip(&format!(
+            "engine `{name}` is not set up: `make test-engines` does it, or says why it cannot"
+        ));
         return None;
     }
     Some(folder)
