@@ -12,6 +12,9 @@ use crate::trouble::Trouble;
 
 /// What a server says when the document is there, but did not match.
 const DUPLICATE_KEY: i64 = 11_000;
+/// Updates in one command. FerretDB holds one of its 100 connections to SQLite for each until the
+/// command ends, and waits for itself when they are used up.
+const UPDATES_MAX: usize = 64;
 
 /// Applies the batch that `held` names, and has the checkpoint forget it.
 pub async fn all(database: &Database, held: &Held) -> Result<(), Trouble> {
@@ -131,18 +134,29 @@ fn merged(there: Option<&Bson>, new: &Bson) -> Result<Bson, Trouble> {
     Ok(Bson::Binary(mongodb::bson::Binary { subtype: new.subtype, bytes }))
 }
 
-/// Sends updates as one command; returns which of them met a document that did not match.
+/// Sends updates; returns which of them met a document that did not match.
 async fn send(
     database: &Database,
     target: &str,
     updates: Vec<(Document, Document)>,
     upsert: bool,
 ) -> Result<Vec<usize>, Trouble> {
-    if updates.is_empty() {
-        return Ok(Vec::new());
+    let updates = updates.into_iter().map(|(q, u)| doc! { "q": q, "u": u, "upsert": upsert });
+    let updates: Vec<Document> = updates.collect();
+    let mut present = Vec::new();
+    for (at, some) in updates.chunks(UPDATES_MAX).enumerate() {
+        let found = send_some(database, target, some).await?;
+        present.extend(found.into_iter().map(|index| at * UPDATES_MAX + index));
     }
-    let updates: Vec<Document> =
-        updates.into_iter().map(|(q, u)| doc! { "q": q, "u": u, "upsert": upsert }).collect();
+    Ok(present)
+}
+
+/// Sends updates as one command.
+async fn send_some(
+    database: &Database,
+    target: &str,
+    updates: &[Document],
+) -> Result<Vec<usize>, Trouble> {
     let command = doc! {
         "update": target, "updates": updates, "ordered": false,
         "writeConcern": { "w": "majority" },
