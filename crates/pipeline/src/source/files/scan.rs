@@ -92,7 +92,7 @@ impl FileSource {
         }
         if self.logs.iter().any(|(_, log)| log.carrier.is_none()) {
             is_complete &= self.try_copies()?;
-            self.drop_orphans(is_complete);
+            self.drop_orphans(is_complete && self.is_settled());
         }
         let mut queue: Vec<LogId> = self.queue.drain(..).collect();
         queue.sort_by_key(|id| self.logs.get(*id).map_or(0, |log| log.order_us));
@@ -223,7 +223,8 @@ impl FileSource {
         let candidate = match self.candidate(key, path) {
             Ok(Some(candidate)) => candidate,
             Ok(None) => return Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            // Gone since it was listed, maybe to a name that was not listed.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => {
                 self.trouble(path.to_owned(), error.to_string());
                 self.become_role(key, Role::Open);
@@ -560,6 +561,21 @@ impl FileSource {
             is_complete &= self.look(key, &path, found)?;
         }
         Ok(is_complete)
+    }
+
+    /// Whether the folders still are as they were listed, but for the files that logs are read
+    /// from. Otherwise a log may be in a file that got its name or its content while we looked.
+    fn is_settled(&self) -> bool {
+        let mut listing = Listing::default();
+        for pattern in &self.options.files {
+            pattern.list(&*self.disk, &mut listing);
+        }
+        let is_known = |(_, meta): &(PathBuf, Metadata)| {
+            self.found
+                .get(&key_of(&meta.identity))
+                .is_some_and(|known| matches!(known.role, Role::Carrier(_)) || known.found == *meta)
+        };
+        listing.troubles.is_empty() && listing.files.iter().all(is_known)
     }
 
     /// Drops logs that no file has, once it is certain that none has them.

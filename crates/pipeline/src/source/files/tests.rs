@@ -2,6 +2,7 @@
 //! with real files.
 
 mod machine;
+mod races;
 mod world;
 
 use std::fs;
