@@ -13,6 +13,9 @@
 
 use multiversion::multiversion;
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
 /// f32 values per lane: half a cache line, one f64 register of AVX-512.
 pub(crate) const WIDTH: usize = 8;
 
@@ -92,39 +95,35 @@ impl Packed {
     }
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
+/// Adds `weights · row` to `scores`, by eight sums per row as [`add_rows`] does.
 fn add_packed(lanes: &[Lane], weights: &[[f64; WIDTH]], scores: &mut [f64]) {
+    #[cfg(target_arch = "x86_64")]
+    if avx512::is_available() {
+        return avx512::add_packed(lanes, weights, scores);
+    }
+    add_packed_anywhere(lanes, weights, scores);
+}
+
+#[multiversion(targets("x86_64+avx2"))]
+fn add_packed_anywhere(lanes: &[Lane], weights: &[[f64; WIDTH]], scores: &mut [f64]) {
     let eights = lanes.chunks_exact(weights.len() * WIDTH);
     for (lanes, scores) in eights.zip(scores.chunks_mut(WIDTH)) {
-        // Eight names, not an array: the compiler keeps them in registers only so.
-        let [mut a, mut b, mut c, mut d] = [[0.0; WIDTH]; 4];
-        let [mut e, mut f, mut g, mut h] = [[0.0; WIDTH]; 4];
+        let mut sums = [[0.0; WIDTH]; WIDTH];
         let (columns, _) = lanes.as_chunks::<WIDTH>();
         for (columns, weights) in columns.iter().zip(weights) {
-            a = plus(a, columns[0], weights[0]);
-            b = plus(b, columns[1], weights[1]);
-            c = plus(c, columns[2], weights[2]);
-            d = plus(d, columns[3], weights[3]);
-            e = plus(e, columns[4], weights[4]);
-            f = plus(f, columns[5], weights[5]);
-            g = plus(g, columns[6], weights[6]);
-            h = plus(h, columns[7], weights[7]);
+            for ((sums, column), weight) in sums.iter_mut().zip(columns).zip(weights) {
+                for (sum, value) in sums.iter_mut().zip(column.0) {
+                    *sum += f64::from(value) * weight;
+                }
+            }
         }
+        let [a, b, c, d, e, f, g, h] = sums;
         for (row, score) in scores.iter_mut().enumerate() {
             let even = (a[row] + e[row]) + (c[row] + g[row]);
             let odd = (b[row] + f[row]) + (d[row] + h[row]);
             *score += even + odd;
         }
     }
-}
-
-/// Adds one column of eight rows, times its weight.
-#[inline(always)]
-fn plus(mut sums: [f64; WIDTH], column: Lane, weight: f64) -> [f64; WIDTH] {
-    for (sum, value) in sums.iter_mut().zip(column.0) {
-        *sum += f64::from(value) * weight;
-    }
-    sums
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
@@ -142,3 +141,6 @@ fn add_rows(lanes: &[Lane], weights: &[[f64; WIDTH]], rows: &[u32], scores: &mut
         *score += ((a + e) + (c + g)) + ((b + f) + (d + h));
     }
 }
+
+#[cfg(test)]
+mod tests;
