@@ -69,6 +69,13 @@ impl Filter {
         Ok(Self { root: parser::parse(text, resolve)?, text: text.into() })
     }
 
+    /// Returns the filter that is satisfied where both are.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let text = format!("({}) and ({})", self.text, other.text).into();
+        Self { root: Node::Both(vec![self.root, other.root]), text }
+    }
+
     /// Returns whether `fields` satisfy the filter.
     #[must_use]
     pub fn matches(&self, fields: &impl Fields) -> bool {

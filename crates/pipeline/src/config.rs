@@ -115,6 +115,21 @@ pub struct EventsConfig {
     /// Where the process says how it is, as `IP:PORT` on loopback: whoever connects gets one JSON
     /// document; default: nowhere, `tidegate serve` shows it on its status page all the same.
     pub status: Option<String>,
+    /// Memory for the running values of one source on its way to one sink; what exceeds it is
+    /// delivered at once. While a batch is under way it is taken twice; default `32MB`.
+    pub window_bytes_max: Option<String>,
+    /// Lines that are no events.
+    pub quarantine: Option<QuarantineConfig>,
+}
+
+/// Where lines go that are no events, such as `quarantine = { bytes_max = "1GB" }`.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct QuarantineConfig {
+    /// Folder; default `data/quarantine`.
+    pub dir: Option<String>,
+    /// Bytes of the file of one source and sink; what comes behind is counted; default `64MB`.
+    pub bytes_max: Option<String>,
 }
 
 /// Where rows are delivered.
@@ -124,7 +139,9 @@ pub struct SinkConfig {
     /// Its name.
     pub name: Option<String>,
     /// The engine and where it is: `sqlite:FILE`, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
-    /// `mysql://…` likewise, `ndjson:DIR`, `csv:DIR`.
+    /// `mysql://…` and `clickhouse://…` and `mongodb://…` likewise,
+    /// `kafka://HOST:PORT,HOST:PORT/PREFIX`, `ndjson:DIR`, `csv:DIR`; docs/OPERATING.md, "Sinks",
+    /// has what each promises.
     pub url: Option<String>,
     /// How often rows are delivered; default `1s`.
     pub flush: Option<String>,

@@ -32,13 +32,13 @@ pub use decode::{Decoder, Event, FieldRule, Format, Template};
 pub use error::{LineError, RunError, SinkError, SourceError};
 pub use inspect::Inspector;
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
-pub use quarantine::{BYTES_MAX as QUARANTINE_BYTES_MAX, Quarantine};
+pub use quarantine::Quarantine;
 pub use rollup::{Rollup, SketchOf};
 pub use run::{Pipeline, Stop};
 pub use sink::Sink;
 pub use source::{
-    FileOptions, FilePattern, FileSource, JournalSource, Piece, Source, Step, TimeOf, Until,
-    time_in,
+    FileOptions, FilePattern, FileSource, JournalSource, Piece, Ranged, Source, Step, Stretch,
+    TimeOf, Until, time_in,
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;

@@ -1,7 +1,7 @@
 //! From the sections as written to what is meant, with every error at once.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,6 +85,12 @@ pub struct Plan {
     pub sinks: Vec<SinkPlan>,
     /// Where the process says how it is.
     pub status: Option<SocketAddr>,
+    /// Memory for the running values of one pipeline, in bytes.
+    pub window_bytes_max: usize,
+    /// The folder for lines that are no events.
+    pub quarantine_dir: PathBuf,
+    /// Bytes of one file there.
+    pub quarantine_bytes_max: u64,
 }
 
 impl Plan {

@@ -17,8 +17,6 @@ use stdx::{Disk, DiskFile};
 use crate::error::LineError;
 use crate::status::Status;
 
-/// Bytes that one file may take.
-pub const BYTES_MAX: u64 = 64 << 20;
 /// Bytes that wait to be written together.
 const BUFFER: usize = 256 << 10;
 const CHUNK: usize = 1 << 20;

@@ -95,6 +95,21 @@ pub struct Rollup {
 }
 
 impl Rollup {
+    /// The same of fewer lines, into tables whose names begin with `prefix`.
+    #[must_use]
+    pub fn part(&self, prefix: &str, lines: Option<&Filter>) -> Self {
+        let filter = match (self.filter.clone(), lines) {
+            (Some(own), Some(lines)) => Some(own.and(lines.clone())),
+            (own, lines) => own.or_else(|| lines.cloned()),
+        };
+        let named = |table: &Arc<Table>| {
+            let name = format!("{prefix}{}", table.name);
+            Arc::new(Table { name, columns: table.columns.clone() })
+        };
+        let (table, sketch_table) = (named(&self.table), self.sketch_table.as_ref().map(named));
+        Self { filter, table, sketch_table, ..self.clone() }
+    }
+
     /// The tables it delivers to.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         std::iter::once(&self.table).chain(&self.sketch_table)

@@ -48,8 +48,10 @@ impl Stop {
 pub struct Pipeline {
     /// The machine's name.
     pub node: String,
-    /// The source's name.
+    /// The source's name, under which the sink keeps the checkpoint.
     pub source_name: String,
+    /// The name that rows of single events have it by.
+    pub lines_of: String,
     /// Where lines come from.
     pub source: Box<dyn Source>,
     /// How they are read.
@@ -102,7 +104,7 @@ impl Pipeline {
             windows: self
                 .rollups
                 .into_iter()
-                .map(|rollup| Window::new(rollup, &self.node, &self.source_name))
+                .map(|rollup| Window::new(rollup, &self.node, &self.lines_of))
                 .collect(),
             node: self.node,
             source_name: self.source_name,
@@ -277,6 +279,8 @@ impl Life {
             position: self.source.position(),
         };
         let mut to_sync = self.source.to_sync();
+        let without_key = self.windows.iter_mut().map(Window::take_without_key).sum();
+        Status::count(&self.status.without_key, without_key);
         let rows: Vec<_> = self.windows.iter_mut().flat_map(Window::take).collect();
         to_sync.extend(self.quarantine.close_batch());
         self.delivery.hand_over(Task::Deliver(Batch { checkpoint, rows }, to_sync));

@@ -5,6 +5,7 @@
 
 mod files;
 mod journal;
+mod ranged;
 mod until;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use stdx::DiskFile;
 
 pub use files::{FileOptions, FilePattern, FileSource, TimeOf, time_in};
 pub use journal::JournalSource;
+pub use ranged::{Ranged, Stretch};
 pub use until::Until;
 
 use crate::error::SourceError;

@@ -12,6 +12,7 @@ pub struct Status {
     pub(crate) bytes: AtomicU64,
     pub(crate) quarantined: AtomicU64,
     pub(crate) quarantine_dropped: AtomicU64,
+    pub(crate) without_key: AtomicU64,
     pub(crate) lost_bytes: AtomicU64,
     pub(crate) batches: AtomicU64,
     pub(crate) rows: AtomicU64,
@@ -38,6 +39,8 @@ pub struct StatusReport {
     pub quarantined: u64,
     /// Lines among them that are not in the quarantine file, because it is full or not writable.
     pub quarantine_dropped: u64,
+    /// How often a line was not counted by a rollup, because it lacks a number in `by`.
+    pub without_key: u64,
     /// Bytes known to have been there that could not be read any more.
     pub lost_bytes: u64,
     /// Batches committed since the start.
@@ -71,6 +74,7 @@ impl Status {
             bytes: get(&self.bytes),
             quarantined: get(&self.quarantined),
             quarantine_dropped: get(&self.quarantine_dropped),
+            without_key: get(&self.without_key),
             lost_bytes: get(&self.lost_bytes),
             batches: get(&self.batches),
             rows: get(&self.rows),

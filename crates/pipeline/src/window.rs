@@ -129,6 +129,11 @@ impl Window {
         std::iter::once(std::mem::replace(&mut self.rows, spare)).chain(sketched)
     }
 
+    /// How many lines lacked a number that is part of the key, since this was asked last.
+    pub fn take_without_key(&mut self) -> u64 {
+        std::mem::take(&mut self.without_key)
+    }
+
     /// Whether `table` is what the window's rows go into.
     pub fn fills(&self, table: &Arc<Table>) -> bool {
         Arc::ptr_eq(&self.rollup.table, table)

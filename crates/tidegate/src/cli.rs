@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
+use stdx::Span;
 
 const BEGIN: &str = "\
 Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every key),
@@ -18,8 +19,14 @@ Example: echo '{\"user\": {\"affinity\": {\"b\": 1}}, \"limit\": 3}' |
 
 const EVENTS_EXAMPLE: &str = "\
 Begin with `tidegate events inspect -c tidegate.toml access.log`, which delivers nothing; then
-`tidegate events run`, `status`, `query ROLLUP` and `verify`. docs/OPERATING.md, \"Events\", has a
-configuration for each web server.";
+`tidegate events run`, `status`, `query ROLLUP`, `verify` and `replay`. docs/OPERATING.md,
+\"Events\", has a configuration for each web server.";
+
+const REPLAY_EXAMPLE: &str = "\
+Examples: tidegate events replay --to sqlite:again.db --since 2026-11-20 --until 2026-11-21
+          tidegate events replay --to main --prefix mended_ --rollup requests
+          tidegate events replay --only access.log.1:0-1048576 --dry-run
+The same command again goes on where it stopped, and adds what came since.";
 
 const QUERY_EXAMPLE: &str = "\
 Examples: tidegate events query requests --by hour,status --since 6h
@@ -107,9 +114,13 @@ pub enum EventsCommand {
         /// Which configuration.
         #[command(flatten)]
         config: ConfigArgs,
-        /// End when everything that is there has been delivered; waits for a sink that is down.
+        /// End when everything that is there has been delivered.
         #[arg(long)]
         once: bool,
+        /// With `--once`: end with exit code 1 when a source could not be read, or a sink did not
+        /// take a batch, for so long [default: 1m].
+        #[arg(long, value_name = "TIME", requires = "once")]
+        give_up_after: Option<Span>,
         /// End with stdin, and write the status to stdout once a second: how `serve` starts it.
         #[arg(long, hide = true)]
         supervised: bool,
@@ -126,12 +137,56 @@ pub enum EventsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Deliver a part of a source again, into another sink or into tables of other names, with a
+    /// checkpoint of its own: exactly once, and when interrupted it goes on where it stopped.
+    #[command(after_help = REPLAY_EXAMPLE)]
+    Replay(ReplayArgs),
     /// Show what a rollup says, its sketches merged over machines and keys; reads SQLite sinks.
     #[command(after_help = QUERY_EXAMPLE)]
     Query(QueryArgs),
     /// Count the delivered part of the log once more and compare it with SQLite sinks, also while
     /// they are being filled; exit code 1 names the first difference of each rollup.
     Verify(ConfigArgs),
+}
+
+/// What to deliver again, and where to.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// Which configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// The source; may be left out when there is one.
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
+    /// Where it goes: the name of a [[sink]], or an address such as sqlite:again.db.
+    #[arg(long, value_name = "SINK", required_unless_present = "dry_run")]
+    pub to: Option<String>,
+    /// What the names of the tables begin with; needed in a sink that has the source's lines.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub prefix: String,
+    /// Only these rollups; all that count the source by default.
+    #[arg(long, value_name = "NAME")]
+    pub rollup: Vec<String>,
+    /// Only lines of this time or later, such as 2026-11-21T09:48 (UTC).
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only lines before this time.
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Only lines that begin in these bytes: FILE, FILE:FROM-TO, or FROM-TO of the journal; either
+    /// end may be left out. FILE is a path or the end of one; of a packed file, bytes are counted
+    /// in what it unpacks to.
+    #[arg(long, value_name = "PLACE")]
+    pub only: Vec<String>,
+    /// Tells replays apart that go into the same tables.
+    #[arg(long, value_name = "NAME", default_value = "")]
+    pub name: String,
+    /// Count what would be delivered, and deliver nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// End with exit code 1 when the sink did not take a batch for so long.
+    #[arg(long, value_name = "TIME", default_value = "1m")]
+    pub give_up_after: Span,
 }
 
 /// What to read of which rollup.

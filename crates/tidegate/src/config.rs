@@ -54,6 +54,11 @@ pub struct Config {
     pub route: Vec<RouteConfig>,
 }
 
+/// Less would make a batch of every few lines.
+const WINDOW_BYTES_MIN: u64 = 1_000_000;
+/// Rows hold 4 GB of text at most.
+const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
+
 /// Names of the sections, for the check of unknown ones.
 pub const SECTIONS: [&str; 15] = [
     "node", "cores", "listen", "journal", "upstream", "model", "profiles", "events", "source",
@@ -251,7 +256,16 @@ fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> 
     }
     let node: Option<String> = document.section("node");
     events.node = node.unwrap_or_else(environment::host_name);
-    let EventsConfig { status } = document.section("events");
+    let EventsConfig { status, window_bytes_max, quarantine } = document.section("events");
+    let quarantine = quarantine.unwrap_or_default();
+    let window = size(document, "events.window_bytes_max", window_bytes_max, 32 << 20);
+    if !(WINDOW_BYTES_MIN..=WINDOW_BYTES_MAX).contains(&window) {
+        document.wrong("events.window_bytes_max", "write a size from 1MB to 2GB");
+    }
+    events.window_bytes_max = usize::try_from(window).unwrap_or(usize::MAX);
+    events.quarantine_dir = root.join(quarantine.dir.as_deref().unwrap_or("data/quarantine"));
+    events.quarantine_bytes_max =
+        size(document, "events.quarantine.bytes_max", quarantine.bytes_max, 64 << 20);
     events.status =
         status.map(|text| address(document, "events.status", Some(text), "127.0.0.1:8082"));
     if events.status.is_some_and(|address| !address.ip().is_loopback()) {

@@ -3,19 +3,23 @@
 
 mod board;
 mod inspect;
+mod progress;
 mod query;
+mod replay;
 mod status;
+mod time;
 mod verify;
+mod watch;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use pipeline::{
-    Binlog, FileOptions, FileSource, JOURNAL, JournalSource, Pipeline, QUARANTINE_BYTES_MAX,
-    Quarantine, Rollup, SinkPlan, Source, SourcePlan, Status, Stop,
+    Binlog, FileOptions, FileSource, JOURNAL, JournalSource, Pipeline, Quarantine, Rollup,
+    SinkPlan, Source, SourcePlan, Status, Stop,
 };
 use stdx::{RealDisk, SystemClock};
 
@@ -24,14 +28,20 @@ use crate::commands;
 use crate::config::Plan;
 use crate::signals::EndSignals;
 use board::{Board, Shown};
+use progress::Progress;
+use watch::Running;
 
-/// Memory for the running values of one pipeline.
-const WINDOW_BYTES_MAX: usize = 32 << 20;
+/// How long `--once` bears with a sink that is down.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
 
 /// `tidegate events …`
 pub fn command(command: EventsCommand) -> Result<()> {
     match command {
-        EventsCommand::Run { config, once, supervised } => run(&config.config, once, supervised),
+        EventsCommand::Run { config, once, give_up_after, supervised } => {
+            let give_up_after = give_up_after.map_or(GIVE_UP_AFTER, |span| span.0);
+            run(&config.config, once.then_some(give_up_after), supervised)
+        }
+        EventsCommand::Replay(args) => replay::command(&args),
         EventsCommand::Inspect(args) => inspect::command(&args),
         EventsCommand::Status { config, json } => status::command(&config.config, json),
         EventsCommand::Query(args) => query::query(args),
@@ -44,39 +54,36 @@ fn binlog_path(plan: &Plan) -> PathBuf {
     plan.root.join("data/binlog")
 }
 
-fn run(file: &Path, once: bool, supervised: bool) -> Result<()> {
+/// Delivers until told to end, or, once, until everything is delivered; `once` says how long a
+/// pipeline may fail then.
+fn run(file: &Path, once: Option<Duration>, supervised: bool) -> Result<()> {
     let plan = Arc::new(commands::load(file)?);
     if plan.events.rollups.is_empty() {
         bail!("`{}` has no [[rollup]]: there is nothing to deliver", file.display());
     }
     warn_of_absent_files(&plan);
     let mut signals = EndSignals::install()?;
-    let stop = Stop::default();
-    let lines = lines(&plan, once);
+    let lines = lines(&plan, once.is_some());
     let board = Board::new(&plan.events.node, lines.iter().map(Line::shown).collect());
     board.keep(supervised)?;
     if let Some(address) = plan.events.status {
         board.serve(address)?;
     }
-    let lines =
-        lines.into_iter().map(|line| line.start(stop.clone())).collect::<Result<Vec<_>>>()?;
-    let told = stop.clone();
+    let running = lines.into_iter().map(Line::start).collect::<Result<Vec<_>>>()?;
+    let stops: Vec<_> = running.iter().map(Running::stop).collect();
+    let told = stops.clone();
     std::thread::spawn(move || {
         signals.wait();
-        told.now();
+        told.iter().for_each(Stop::now);
     });
     if supervised {
         std::thread::spawn(move || {
             await_end_of_stdin();
-            stop.now();
+            stops.iter().for_each(Stop::now);
         });
     }
-    for line in lines {
-        if line.join().is_err() {
-            bail!("a pipeline's supervisor panicked; its message is above");
-        }
-    }
-    Ok(())
+    let progress = once.map(|_| Progress::new("delivering"));
+    watch::until_ended(running, once, progress.as_ref())
 }
 
 /// A pattern that nothing matches may be right, before the first line, and may be mistyped.
@@ -142,13 +149,9 @@ impl Line {
         Shown { source, sink, status: Arc::clone(&self.status) }
     }
 
-    fn start(self, stop: Stop) -> Result<JoinHandle<()>> {
+    fn start(self) -> Result<Running> {
         let name = format!("{} to {}", self.source.name, self.sink.name);
-        let thread = std::thread::Builder::new().name("line".to_owned());
-        let thread = thread.spawn(move || {
-            pipeline::supervise(&name, || self.pipeline(), &self.status, &stop);
-        });
-        thread.context("start a thread")
+        Running::start(name, Arc::clone(&self.status), move || self.pipeline())
     }
 
     fn pipeline(&self) -> Pipeline {
@@ -156,6 +159,7 @@ impl Line {
         Pipeline {
             node: self.plan.events.node.clone(),
             source_name: self.source.name.clone(),
+            lines_of: self.source.name.clone(),
             source: self.open_source(),
             format: self.source.format.clone(),
             quarantine: self.quarantine(),
@@ -163,7 +167,7 @@ impl Line {
             rollups: self.rollups.clone(),
             sink: sinks::open(&self.sink.url, root).expect("the address was checked"),
             flush: self.sink.flush,
-            window_bytes_max: WINDOW_BYTES_MAX,
+            window_bytes_max: self.plan.events.window_bytes_max,
             until_caught_up: self.once,
             status: Arc::clone(&self.status),
             binlog: Arc::clone(&self.binlog),
@@ -173,8 +177,7 @@ impl Line {
 
     fn quarantine(&self) -> Quarantine {
         let name = format!("{}-{}.ndjson", self.source.name, self.sink.name);
-        let path = self.plan.root.join("data/quarantine").join(name);
-        Quarantine::new(path, Arc::new(RealDisk), QUARANTINE_BYTES_MAX, Arc::clone(&self.status))
+        quarantine(&self.plan, &name, &self.status)
     }
 
     fn open_source(&self) -> Box<dyn Source> {
@@ -191,6 +194,13 @@ impl Line {
             }
         }
     }
+}
+
+/// The quarantine in the file `name`.
+fn quarantine(plan: &Plan, name: &str, status: &Arc<Status>) -> Quarantine {
+    let (path, bytes_max) =
+        (plan.events.quarantine_dir.join(name), plan.events.quarantine_bytes_max);
+    Quarantine::new(path, Arc::new(RealDisk), bytes_max, Arc::clone(status))
 }
 
 fn file_options(source: &SourcePlan) -> FileOptions {

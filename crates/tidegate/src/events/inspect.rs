@@ -49,7 +49,11 @@ pub fn command(args: &InspectArgs) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn source<'p>(plan: &'p Plan, name: Option<&str>) -> Result<&'p SourcePlan> {
+/// The source of a name; the one there is without a name.
+///
+/// # Errors
+/// When there is none, or it is not clear which.
+pub(super) fn source<'p>(plan: &'p Plan, name: Option<&str>) -> Result<&'p SourcePlan> {
     let sources = plan.events.sources.as_slice();
     let names = || sources.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
     match (name, sources) {

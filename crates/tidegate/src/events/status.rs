@@ -102,7 +102,12 @@ fn one(line: &Value) -> String {
     let seconds = line["seconds_behind"].as_f64().unwrap_or(0.0);
     row("behind", format!("{} bytes, {seconds:.1} s", line["bytes_behind"]));
     row("delivered", format!("{} rows in {} batches, {last}", line["rows"], line["batches"]));
-    row("quarantined", format!("{} lines", line["quarantined"]));
+    let dropped = match line["quarantine_dropped"].as_u64() {
+        None | Some(0) => String::new(),
+        Some(dropped) => format!(", {dropped} of them not kept: the file is full or not writable"),
+    };
+    row("quarantined", format!("{} lines{dropped}", line["quarantined"]));
+    row("without key", format!("{} times a line lacked a number in `by`", line["without_key"]));
     row("lost", format!("{} bytes", line["lost_bytes"]));
     row("restarts", format!("{}, fenced {} times", line["restarts"], line["fenced"]));
     if let Some(error) = line["last_error"].as_str() {

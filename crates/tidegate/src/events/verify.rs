@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use pipeline::{
-    Binlog, Checkpoint, FileSource, JOURNAL, JournalSource, Pipeline, QUARANTINE_BYTES_MAX,
-    Quarantine, Rollup, Sink, SinkPlan, Source, SourcePlan, Status, Stop, Until,
+    Binlog, Checkpoint, FileSource, JOURNAL, JournalSource, Pipeline, Quarantine, Rollup, Sink,
+    SinkPlan, Source, SourcePlan, Status, Stop, Until,
 };
 use serde_json::Value;
 use sinks::{Answer, Query, SqliteSink, ask, ask_sql};
 use stdx::{RealDisk, SystemClock};
 
-use super::{WINDOW_BYTES_MAX, query, rollups};
+use super::{query, rollups};
 use crate::commands;
 use crate::config::Plan;
 use crate::hint::Hint;
@@ -114,6 +114,7 @@ impl<'p> Check<'p> {
         let pipeline = Pipeline {
             node: node.clone(),
             source_name: source.name.clone(),
+            lines_of: source.name.clone(),
             source: Box::new(Until::new(opened, ends)),
             format: source.format.clone(),
             fields: self.plan.events.fields_of(&source.name),
@@ -121,7 +122,7 @@ impl<'p> Check<'p> {
             rollups,
             sink: Box::new(SqliteSink::new(&self.folder.again())),
             flush: FLUSH,
-            window_bytes_max: WINDOW_BYTES_MAX,
+            window_bytes_max: self.plan.events.window_bytes_max,
             until_caught_up: true,
             status: Arc::clone(&status),
             binlog: Arc::new(Binlog::new(&self.folder.0.join("binlog"))),
@@ -167,7 +168,8 @@ impl<'p> Check<'p> {
 
     fn quarantine(&self, status: &Arc<Status>) -> Quarantine {
         let path = self.folder.0.join("quarantine");
-        Quarantine::new(path, Arc::new(RealDisk), QUARANTINE_BYTES_MAX, Arc::clone(status))
+        let bytes_max = self.plan.events.quarantine_bytes_max;
+        Quarantine::new(path, Arc::new(RealDisk), bytes_max, Arc::clone(status))
     }
 }
 

@@ -119,6 +119,38 @@ fn status_says_how_far_each_pipeline_is() {
 }
 
 #[test]
+fn refused_lines_and_lines_without_a_key_are_counted_and_kept_where_the_configuration_says() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    append(folder, 0..10);
+    let without = line(0).replace(" 200 ", " - ") + "nonsense\n" + &"nonsense ".repeat(200) + "\n";
+    let more = "[[field]]\nname = \"n\"\nfrom = \"query.n\"\ntype = \"integer\"\n\
+                [[rollup]]\nname = \"by_n\"\nby = [\"n\"]\n\
+                [events]\nstatus = \"127.0.0.1:STATUS\"\n\
+                quarantine = { dir = \"refused\", bytes_max = \"1KB\" }\n";
+    let port = free_port();
+    let config = format!("{CONFIG}{}", more.replace("STATUS", &port.to_string()));
+    std::fs::write(folder.join("tidegate.toml"), config).unwrap();
+    let mut file =
+        std::fs::OpenOptions::new().append(true).open(folder.join("access.log")).unwrap();
+    std::io::Write::write_all(&mut file, without.as_bytes()).unwrap();
+    let status = SocketAddr::from(([127, 0, 0, 1], port));
+    let mut command = Command::new(BINARY);
+    command.args(["events", "run"]).current_dir(folder);
+    let server = Server::spawn(command, status).unwrap();
+    until("the delivery", || first(server.address())["rows"] == 10);
+    let pipeline = first(server.address());
+    assert_eq!(pipeline["without_key"], 10);
+    assert_eq!(pipeline["quarantined"], 3);
+    assert_eq!(pipeline["quarantine_dropped"], 1);
+    let kept = std::fs::read_to_string(folder.join("refused/web-main.ndjson")).unwrap();
+    assert_eq!(kept.lines().count(), 2, "{kept}");
+    let (_, text, _) = run(&["events", "status"], folder);
+    assert!(text.contains("3 lines, 1 of them not kept"), "{text}");
+    assert!(text.contains("10 times a line lacked a number in `by`"), "{text}");
+}
+
+#[test]
 fn a_sink_that_fails_is_named_until_it_is_well() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();

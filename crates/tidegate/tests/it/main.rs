@@ -8,6 +8,7 @@ mod configuration;
 mod demo;
 mod disk_cache;
 mod events;
+mod events_replay;
 mod events_served;
 mod full_disk;
 mod learning;

@@ -1,0 +1,144 @@
+//! Part of a source, delivered again: some of its bytes, under a position of their own.
+//!
+//! Invariant: exactly the lines are handed out that begin within the range of their file, and a
+//! position belongs to the part it was taken in: another part never goes on from it.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use stdx::DiskFile;
+
+use super::{Piece, Source, Step};
+use crate::error::SourceError;
+
+/// Bytes of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// The end of the file's path, in whole names; none stands for every file.
+    pub file: Option<String>,
+    /// The lines that begin here.
+    pub bytes: Range<u64>,
+}
+
+/// Part of a source.
+pub struct Ranged {
+    source: Box<dyn Source>,
+    source_name: String,
+    stretches: Vec<Stretch>,
+    /// What part it is, in words that are the same whenever it is.
+    part: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Position<'p> {
+    part: std::borrow::Cow<'p, str>,
+    at: String,
+}
+
+impl Ranged {
+    /// The part of `source` in `stretches`, all of it when there are none; `part` says what is
+    /// delivered, and stands in every position.
+    pub fn new(
+        (source_name, source): (&str, Box<dyn Source>),
+        stretches: Vec<Stretch>,
+        part: String,
+    ) -> Self {
+        Self { source, source_name: source_name.to_owned(), stretches, part }
+    }
+
+    /// Returns where the source itself goes on after `position`.
+    ///
+    /// # Errors
+    /// When it is the position of another part.
+    pub fn inner(&self, position: &str) -> Result<String, SourceError> {
+        let wrong = |cause| {
+            let source_name = self.source_name.clone();
+            Err(SourceError::Position { source_name, cause })
+        };
+        match serde_json::from_str::<Position<'_>>(position) {
+            Ok(position) if position.part == self.part => Ok(position.at),
+            Ok(position) => wrong(format!("it is of {}, not of {}", position.part, self.part)),
+            Err(error) => wrong(error.to_string()),
+        }
+    }
+
+    /// The lines of a piece that count.
+    fn of<'s>(stretches: &[Stretch], piece: Piece<'s>) -> Piece<'s> {
+        if stretches.is_empty() {
+            return piece;
+        }
+        let is_of = |stretch: &&Stretch| {
+            stretch.file.as_ref().is_none_or(|file| Path::new(piece.file).ends_with(file))
+        };
+        let Some(stretch) = stretches.iter().find(is_of) else {
+            return Piece { bytes: &[], ..piece };
+        };
+        let from = first_line_at(&piece, stretch.bytes.start);
+        let to = first_line_at(&piece, stretch.bytes.end).max(from);
+        let start = piece.start + from as u64;
+        Piece { bytes: &piece.bytes[from..to], start, ..piece }
+    }
+}
+
+/// Where in the piece the first line begins that begins at `offset` of the file or after it.
+fn first_line_at(piece: &Piece<'_>, offset: u64) -> usize {
+    let place = offset.saturating_sub(piece.start);
+    if place == 0 {
+        return 0;
+    }
+    let before = usize::try_from(place - 1).unwrap_or(usize::MAX).min(piece.bytes.len());
+    let end = memchr::memchr(b'\n', &piece.bytes[before..]);
+    end.map_or(piece.bytes.len(), |end| before + end + 1)
+}
+
+impl Source for Ranged {
+    fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
+        let inner = position.map(|position| self.inner(position)).transpose()?;
+        self.source.resume(inner.as_deref())
+    }
+
+    fn others(&mut self, positions: &[String]) {
+        let positions = positions.iter().filter_map(|position| self.inner(position).ok());
+        let positions: Vec<String> = positions.collect();
+        self.source.others(&positions);
+    }
+
+    fn read(&mut self) -> Result<Step<'_>, SourceError> {
+        let Self { source, stretches, .. } = self;
+        let of = |piece| Self::of(stretches, piece);
+        Ok(match source.read()? {
+            Step::Lines(piece) => Step::Lines(of(piece)),
+            Step::Torn(piece) if !of(piece).bytes.is_empty() => Step::Torn(piece),
+            Step::Oversized { beginning, length } if !of(beginning).bytes.is_empty() => {
+                Step::Oversized { beginning, length }
+            }
+            Step::Torn(other) | Step::Oversized { beginning: other, .. } => {
+                Step::Lines(Piece { bytes: &[], ..other })
+            }
+            other => other,
+        })
+    }
+
+    fn position(&self) -> String {
+        let (part, at) = (self.part.as_str().into(), self.source.position());
+        serde_json::to_string(&Position { part, at }).expect("strings are JSON")
+    }
+
+    fn to_sync(&mut self) -> Vec<Arc<dyn DiskFile>> {
+        self.source.to_sync()
+    }
+
+    fn committed(&mut self, position: &str) -> Result<(), SourceError> {
+        let inner = self.inner(position)?;
+        self.source.committed(&inner)
+    }
+
+    fn bytes_behind(&mut self) -> u64 {
+        self.source.bytes_behind()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Claims about which lines belong to a part of a source, and whose its positions are.
+
+use stdx::Random;
+
+use super::{Ranged, Stretch};
+use crate::error::SourceError;
+use crate::source::{Piece, Source, Step};
+
+/// Hands out a text of file `dir/a.log` in pieces of whole lines.
+struct Pieces {
+    text: Vec<u8>,
+    at: usize,
+    random: Random,
+}
+
+impl Source for Pieces {
+    fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
+        self.at = position.map_or(0, |position| position.parse().unwrap());
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<Step<'_>, SourceError> {
+        let start = self.at;
+        for _ in 0..=self.random.up_to(3) {
+            let rest = &self.text[self.at..];
+            self.at += rest.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        }
+        if self.at == start {
+            return Ok(Step::CaughtUp);
+        }
+        let bytes = &self.text[start..self.at];
+        Ok(Step::Lines(Piece { file: "dir/a.log", bytes, start: start as u64 }))
+    }
+
+    fn position(&self) -> String {
+        self.at.to_string()
+    }
+
+    fn committed(&mut self, _: &str) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn bytes_behind(&mut self) -> u64 {
+        0
+    }
+}
+
+fn handed_out(source: &mut Ranged) -> Vec<(u64, Vec<u8>)> {
+    let mut all = Vec::new();
+    while let Step::Lines(piece) = source.read().unwrap() {
+        let mut start = piece.start;
+        for line in piece.bytes.split_inclusive(|byte| *byte == b'\n') {
+            all.push((start, line.to_vec()));
+            start += line.len() as u64;
+        }
+    }
+    all
+}
+
+#[test]
+fn exactly_the_lines_that_begin_in_the_range_are_handed_out() {
+    let mut random = Random::new(1);
+    for _ in 0..500 {
+        let lines = (0..random.up_to(8)).map(|_| "x".repeat(random.up_to(5) as usize) + "\n");
+        let text: String = lines.collect();
+        let (from, to) = (random.up_to(30), random.up_to(40));
+        let stretch = Stretch { file: Some("a.log".into()), bytes: from..to };
+        let pieces =
+            Pieces { text: text.clone().into_bytes(), at: 0, random: Random::new(random.bits()) };
+        let mut source = Ranged::new(("web", Box::new(pieces)), vec![stretch], "part".to_owned());
+        let mut start = 0;
+        let mut wanted = Vec::new();
+        for line in text.split_inclusive('\n') {
+            if (from..to).contains(&start) {
+                wanted.push((start, line.as_bytes().to_vec()));
+            }
+            start += line.len() as u64;
+        }
+        assert_eq!(handed_out(&mut source), wanted, "{text:?} {from}..{to}");
+    }
+}
+
+fn part(file: &str, part: &str) -> Ranged {
+    let pieces = Pieces { text: b"1\n22\n".to_vec(), at: 0, random: Random::new(1) };
+    let stretch = Stretch { file: Some(file.into()), bytes: 0..u64::MAX };
+    Ranged::new(("web", Box::new(pieces)), vec![stretch], part.to_owned())
+}
+
+#[test]
+fn a_file_is_named_by_the_end_of_its_path_in_whole_names() {
+    assert_eq!(handed_out(&mut part("dir/a.log", "")).len(), 2);
+    assert_eq!(handed_out(&mut part("a.log", "")).len(), 2);
+    assert_eq!(handed_out(&mut part("log", "")).len(), 0);
+    assert_eq!(handed_out(&mut part("b.log", "")).len(), 0);
+}
+
+#[test]
+fn a_position_of_another_part_is_refused() {
+    let mut one = part("a.log", "one");
+    handed_out(&mut one);
+    let position = one.position();
+    one.resume(Some(&position)).unwrap();
+    assert_eq!(handed_out(&mut one).len(), 0);
+    let error = part("a.log", "two").resume(Some(&position)).unwrap_err().to_string();
+    assert!(error.contains("it is of one, not of two"), "{error}");
+}

@@ -1,0 +1,323 @@
+//! `tidegate events replay`: a part of a source once more, into other tables.
+//!
+//! Invariant: the lines count once in those tables, however often the command is interrupted; the
+//! checkpoint stands there, under a name that no source can have, and says which part it is of.
+//! Refuses: tables that the source's own pipeline fills, where every line would count twice.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use exchange::Filter;
+use pipeline::{
+    Binlog, Decoder, FileSource, JOURNAL, JournalSource, Pipeline, Quarantine, Ranged, Rollup,
+    RollupPlan, Source, SourcePlan, Status, Step, Stretch,
+};
+use stdx::{RealDisk, SystemClock};
+
+use super::progress::Progress;
+use super::watch::{self, Running};
+use super::{inspect, time};
+use crate::cli::ReplayArgs;
+use crate::commands;
+use crate::config::Plan;
+use crate::hint::Hint;
+use crate::signals::EndSignals;
+
+const FLUSH: Duration = Duration::from_secs(1);
+const OTHER_TABLES: Hint =
+    Hint("`--prefix again_` delivers into tables whose names begin with it, `--to` elsewhere");
+const OTHER_NAME: Hint = Hint(
+    "the same part goes on where it stopped; another one needs `--prefix` for tables of its own, \
+     or `--name` to add it to the same ones",
+);
+
+/// Delivers, or counts what would be delivered.
+///
+/// # Errors
+/// When the part or the sink is not clear, or it was not delivered to its end.
+pub fn command(args: &ReplayArgs) -> Result<()> {
+    let plan = Arc::new(commands::load(&args.config.config)?);
+    let part = Part::of(&plan, args)?;
+    match &args.to {
+        Some(to) if !args.dry_run => part.deliver(to, args.give_up_after.0),
+        _ => part.count(),
+    }
+}
+
+/// What is delivered again.
+struct Part {
+    plan: Arc<Plan>,
+    source: SourcePlan,
+    stretches: Vec<Stretch>,
+    rollups: Vec<Arc<Rollup>>,
+    prefix: String,
+    /// Under which name its checkpoint stands.
+    name: String,
+    /// What it is, in words.
+    words: String,
+}
+
+impl Part {
+    fn of(plan: &Arc<Plan>, args: &ReplayArgs) -> Result<Self> {
+        let source = inspect::source(plan, args.source.as_deref())?.clone();
+        let is_word = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
+        ensure!(is_word(&args.prefix), "`--prefix {}`: letters, digits and `_`", args.prefix);
+        ensure!(is_word(&args.name), "`--name {}`: letters, digits and `_`", args.name);
+        let stretches = args.only.iter().map(|text| stretch(text, source.name == JOURNAL));
+        let stretches = stretches.collect::<Result<Vec<_>>>()?;
+        let (lines, times) = lines(args.since.as_deref(), args.until.as_deref())?;
+        let chosen = chosen(plan, &source, &args.rollup)?;
+        let part = |rollup: &&RollupPlan| rollup.rollup.part(&args.prefix, lines.as_ref());
+        let rollups = chosen.iter().map(part).map(Arc::new).collect();
+        let names: Vec<&str> = chosen.iter().map(|one| one.rollup.table.name.as_str()).collect();
+        let mut words = format!("{} in {}{times}", source.name, names.join(", "));
+        if !args.only.is_empty() {
+            words += &format!(", only {}", args.only.join(", "));
+        }
+        let mut name = format!("{}.replay", source.name);
+        for more in [&args.prefix, &args.name] {
+            name = format!("{name}.{more}");
+        }
+        let name = name.trim_end_matches('.').to_owned();
+        let (plan, prefix) = (Arc::clone(plan), args.prefix.clone());
+        Ok(Self { plan, source, stretches, rollups, prefix, name, words })
+    }
+
+    fn count(&self) -> Result<()> {
+        let mut decoder =
+            Decoder::new(&self.source.format, self.plan.events.fields_of(&self.source.name));
+        let (mut lines, mut bytes, mut refused, mut done) = (0_u64, 0_u64, 0_u64, 0_u64);
+        let mut counts = vec![0_u64; self.rollups.len()];
+        let progress = Progress::new("counting");
+        let mut source = self.opened();
+        source.others(&[]);
+        source.resume(None)?;
+        loop {
+            match source.read()? {
+                Step::CaughtUp => break,
+                Step::Unfamiliar => source.others(&[]),
+                Step::Lines(piece) => {
+                    bytes += piece.bytes.len() as u64;
+                    decoder.each(piece.bytes, |_, _, outcome| {
+                        lines += 1;
+                        let Ok(event) = outcome else { return refused += 1 };
+                        for (count, rollup) in counts.iter_mut().zip(&self.rollups) {
+                            let filter = rollup.filter.as_ref();
+                            *count += u64::from(filter.is_none_or(|filter| filter.matches(event)));
+                        }
+                    });
+                }
+                Step::Torn(piece) | Step::Oversized { beginning: piece, .. } => {
+                    refused += 1;
+                    lines += 1;
+                    bytes += piece.bytes.len() as u64;
+                }
+                _ => {}
+            }
+            let behind = source.bytes_behind();
+            done = done.max(behind);
+            progress.set(done - behind, done);
+        }
+        drop(progress);
+        println!("{}: {lines} lines, {bytes} bytes, {refused} lines refused", self.source.name);
+        for (count, rollup) in counts.iter().zip(&self.rollups) {
+            println!("{}: {count} lines", rollup.table.name);
+        }
+        Ok(())
+    }
+
+    fn deliver(self, to: &str, give_up_after: Duration) -> Result<()> {
+        let (url, flush) = self.sink(to)?;
+        self.check(&url)?;
+        let mut signals = EndSignals::install()?;
+        let status = Arc::<Status>::default();
+        let (counted, source) = (Arc::clone(&status), self.source.name.clone());
+        let name = format!("{} to {to}", self.name);
+        let label = shown(to);
+        let make = move || self.pipeline(&url, flush, &label, &counted);
+        let running = Running::start(name, Arc::clone(&status), make)?;
+        let stop = running.stop();
+        let told = stop.clone();
+        std::thread::spawn(move || {
+            signals.wait();
+            told.now();
+        });
+        let progress = Progress::new("replaying");
+        watch::until_ended(vec![running], Some(give_up_after), Some(&progress))?;
+        drop(progress);
+        let report = status.report(0);
+        let (lines, rows, batches) = (report.lines, report.rows, report.batches);
+        println!(
+            "{source}: {lines} lines delivered again, {rows} rows in {batches} batches, {} lines \
+             refused",
+            report.quarantined
+        );
+        if stop.is_told() {
+            bail!("interrupted; the same command goes on where it stopped");
+        }
+        Ok(())
+    }
+
+    /// The address of the sink, and how often rows go there.
+    fn sink(&self, to: &str) -> Result<(String, Duration)> {
+        let sinks = &self.plan.events.sinks;
+        if let Some(sink) = sinks.iter().find(|sink| sink.name == to) {
+            return Ok((sink.url.clone(), sink.flush));
+        }
+        if to.contains(':') {
+            return Ok((to.to_owned(), FLUSH));
+        }
+        let known: Vec<&str> = sinks.iter().map(|sink| sink.name.as_str()).collect();
+        bail!(
+            "no sink `{to}`; there are: {}; or write an address such as sqlite:FILE",
+            known.join(", ")
+        )
+    }
+
+    /// Looks whether the lines may go there.
+    fn check(&self, url: &str) -> Result<()> {
+        let own = |sink: &str| {
+            self.plan.events.sinks.iter().any(|known| known.name == sink && known.url == url)
+        };
+        let tables: Vec<&str> =
+            self.rollups.iter().flat_map(|rollup| rollup.tables()).map(|t| &*t.name).collect();
+        let mut kept = self.plan.events.rollups.iter().filter(|rollup| own(&rollup.sink));
+        if let Some(rollup) = kept.find(|rollup| {
+            rollup.rollup.tables().any(|table| tables.contains(&table.name.as_str()))
+        }) {
+            let error = anyhow!(
+                "`{}` is what `events run` fills: lines would count twice there",
+                rollup.rollup.table.name
+            );
+            return Err(error.context(OTHER_TABLES));
+        }
+        let mut sink = sinks::open(url, &self.plan.root).with_context(|| shown(url))?;
+        sink.prepare(&[])?;
+        if self.prefix.is_empty() && !sink.checkpoints(&self.source.name)?.is_empty() {
+            let error = anyhow!(
+                "`{}` gets the lines of `{}` already: they would count twice there",
+                shown(url),
+                self.source.name
+            );
+            return Err(error.context(OTHER_TABLES));
+        }
+        let held = sink.checkpoints(&self.name)?;
+        if let Some(held) = held.iter().find(|held| held.node == self.plan.events.node) {
+            self.opened().inner(&held.position).context(OTHER_NAME)?;
+        }
+        Ok(())
+    }
+
+    fn pipeline(&self, url: &str, flush: Duration, to: &str, status: &Arc<Status>) -> Pipeline {
+        let events = &self.plan.events;
+        Pipeline {
+            node: events.node.clone(),
+            source_name: self.name.clone(),
+            lines_of: self.source.name.clone(),
+            source: Box::new(self.opened()),
+            format: self.source.format.clone(),
+            fields: events.fields_of(&self.source.name),
+            quarantine: self.quarantine(to, status),
+            rollups: self.rollups.clone(),
+            sink: sinks::open(url, &self.plan.root).expect("it was opened before"),
+            flush,
+            window_bytes_max: events.window_bytes_max,
+            until_caught_up: true,
+            status: Arc::clone(status),
+            binlog: Arc::new(Binlog::new(&super::binlog_path(&self.plan))),
+            sink_name: to.to_owned(),
+        }
+    }
+
+    fn quarantine(&self, to: &str, status: &Arc<Status>) -> Quarantine {
+        let to = to.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_', "_");
+        super::quarantine(&self.plan, &format!("{}-{to}.ndjson", self.name), status)
+    }
+
+    fn opened(&self) -> Ranged {
+        let disk = Arc::new(RealDisk);
+        let source: Box<dyn Source> = match &self.plan.journal {
+            Some(journal) if self.source.name == JOURNAL => {
+                Box::new(JournalSource::onlooker(journal.options.dir.clone(), disk))
+            }
+            _ => {
+                let options = super::file_options(&self.source);
+                Box::new(FileSource::new(&self.name, options, disk, Arc::new(SystemClock)))
+            }
+        };
+        Ranged::new((&self.name, source), self.stretches.clone(), self.words.clone())
+    }
+}
+
+/// An address without what may be a password.
+fn shown(to: &str) -> String {
+    match (to.split_once("://"), to.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, place))) => format!("{scheme}://{place}"),
+        _ => to.to_owned(),
+    }
+}
+
+fn chosen<'p>(
+    plan: &'p Plan,
+    source: &SourcePlan,
+    names: &[String],
+) -> Result<Vec<&'p RollupPlan>> {
+    let all: Vec<&RollupPlan> =
+        plan.events.rollups.iter().filter(|rollup| rollup.counts(&source.name)).collect();
+    let known = || {
+        let known = all.iter().map(|rollup| rollup.rollup.table.name.as_str());
+        known.collect::<Vec<_>>().join(", ")
+    };
+    ensure!(!all.is_empty(), "no [[rollup]] counts source `{}`", source.name);
+    for name in names {
+        let is_there = all.iter().any(|rollup| rollup.rollup.table.name == *name);
+        ensure!(is_there, "no rollup `{name}` of `{}`; there are: {}", source.name, known());
+    }
+    let is_chosen =
+        |rollup: &&RollupPlan| names.is_empty() || names.contains(&rollup.rollup.table.name);
+    Ok(all.into_iter().filter(is_chosen).collect())
+}
+
+/// The lines of these times, and the times in words.
+fn lines(since: Option<&str>, until: Option<&str>) -> Result<(Option<Filter>, String)> {
+    let bounds = [(since, ">=", "since"), (until, "<", "until")];
+    let (mut conditions, mut words) = (Vec::new(), String::new());
+    for (text, sign, word) in bounds {
+        let Some(text) = text else { continue };
+        let mut time = Vec::new();
+        exchange::write_rfc3339(time::micros(text)?, &mut time);
+        let time = String::from_utf8_lossy(&time);
+        conditions.push(format!("time {sign} '{time}'"));
+        words += &format!(", {word} {time}");
+    }
+    if conditions.is_empty() {
+        return Ok((None, words));
+    }
+    let filter = Filter::parse(&conditions.join(" and ")).expect("the condition is well-formed");
+    Ok((Some(filter), words))
+}
+
+/// Reads `FILE`, `FILE:FROM-TO` or, of the journal, `FROM-TO`.
+fn stretch(text: &str, is_journal: bool) -> Result<Stretch> {
+    let whole = 0..u64::MAX;
+    let bytes = |text: &str| {
+        let (from, to) = text.split_once('-')?;
+        let number = |text: &str, or| if text.is_empty() { Some(or) } else { text.parse().ok() };
+        Some(number(from, 0)?..number(to, u64::MAX)?)
+    };
+    let found = match (is_journal, text.rsplit_once(':')) {
+        (true, _) => bytes(text).map(|bytes| Stretch { file: None, bytes }),
+        (false, Some((file, range))) if bytes(range).is_some() => {
+            bytes(range).map(|bytes| Stretch { file: Some(file.to_owned()), bytes })
+        }
+        (false, _) => Some(Stretch { file: Some(text.to_owned()), bytes: whole }),
+    };
+    let wanted = if is_journal { "FROM-TO, such as 0-4096" } else { "FILE or FILE:FROM-TO" };
+    found
+        .filter(|found| found.bytes.start < found.bytes.end)
+        .with_context(|| format!("`--only {text}` names no bytes; write {wanted}"))
+}
+
+#[cfg(test)]
+mod tests;

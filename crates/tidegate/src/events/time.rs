@@ -1,0 +1,22 @@
+//! Times on the command line: a date and as much of a time of day as matters, in UTC.
+
+use anyhow::{Result, bail};
+
+/// What follows a time that was written in part.
+const REST: &str = "0000-01-01T00:00:00";
+
+/// Microseconds since the Unix epoch of a time such as `2026-11-21` or `2026-11-21T09:48`.
+///
+/// # Errors
+/// When it is none.
+pub fn micros(text: &str) -> Result<u64> {
+    let whole = match REST.get(text.len()..) {
+        Some(rest) => format!("{text}{rest}Z"),
+        None => text.to_owned(),
+    };
+    let or_utc = || exchange::parse_rfc3339(format!("{whole}Z").as_bytes());
+    match exchange::parse_rfc3339(whole.as_bytes()).or_else(or_utc) {
+        Some(micros) => Ok(micros),
+        None => bail!("`{text}` is no time; write one such as 2026-11-21 or 2026-11-21T09:48"),
+    }
+}
