@@ -181,6 +181,12 @@ impl Drop for Engine {
     }
 }
 
+/// The database at the end of an address.
+pub(crate) fn database_of(url: &str) -> &str {
+    let database = url.rsplit('/').next().expect("an address ends in a database");
+    database.split('?').next().expect("the first part")
+}
+
 /// Runs a program to its end and returns what it wrote; panics when it fails.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output();

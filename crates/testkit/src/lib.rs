@@ -19,6 +19,7 @@ mod postgres;
 mod proxy;
 mod reply;
 mod server;
+mod session;
 mod small_disk;
 
 pub use client::{Call, Client, Reply};
@@ -32,6 +33,7 @@ pub use postgres::Postgres;
 pub use proxy::{Fault, Proxy};
 pub use reply::OriginReply;
 pub use server::{Absent, Server, notice, require, skip};
+pub use session::Session;
 pub use small_disk::SmallDisk;
 pub use tempfile::TempDir;
 

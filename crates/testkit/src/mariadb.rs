@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
-use crate::engine::{self, Account, Engine};
-use crate::{Absent, free_port, require};
+use crate::engine::{self, Account, Engine, database_of};
+use crate::{Absent, Session, free_port, require};
 
 const USER: &str = "tidegate";
 const PASSWORD: &str = "s3cret/word";
@@ -80,9 +80,14 @@ impl MariaDb {
     /// Runs statements; returns a line for each row, `|` between columns, `NULL` for nothing.
     /// Panics when one fails.
     pub fn query(&self, url: &str, sql: &str) -> String {
-        let database = url.rsplit('/').next().expect("an address ends in a database");
-        let database = database.split('?').next().expect("the first part");
-        self.root(&format!("USE {database}; {sql}"))
+        self.root(&format!("USE {}; {sql}", database_of(url)))
+    }
+
+    /// A client of a database that stays connected.
+    pub fn session(&self, url: &str) -> Session {
+        let mut client = self.client();
+        client.args(["--unbuffered", "--skip-reconnect", database_of(url)]);
+        Session::start(client, '\t')
     }
 
     /// The port it listens on.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
-use crate::engine::{self, Account, Engine};
-use crate::{free_port, require};
+use crate::engine::{self, Account, Engine, database_of};
+use crate::{Session, free_port, require};
 
 const USER: &str = "tidegate";
 const PASSWORD: &str = "s3cret/word";
@@ -84,9 +84,12 @@ impl Postgres {
     /// Runs statements; returns a line for each row, `|` between columns, `NULL` for nothing.
     /// Panics when one fails.
     pub fn query(&self, url: &str, sql: &str) -> String {
-        let database = url.rsplit('/').next().expect("an address ends in a database");
-        let database = database.split('?').next().expect("the first part");
-        engine::run(self.psql(database).args(["-c", sql])).trim_end().to_owned()
+        engine::run(self.psql(database_of(url)).args(["-c", sql])).trim_end().to_owned()
+    }
+
+    /// A client of a database that stays connected.
+    pub fn session(&self, url: &str) -> Session {
+        Session::start(self.psql(database_of(url)), '|')
     }
 
     /// The port it listens on.

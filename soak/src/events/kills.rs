@@ -21,9 +21,11 @@ use writer::Writer;
 /// Kills before everything starts anew in another folder.
 const KILLS_PER_WORLD: u64 = 50;
 /// How often the server dies beside the process, percent.
-const SERVER_DEATHS: u64 = 6;
+const SERVER_DEATHS: u64 = 2;
 /// The share of the worlds that two processes deliver, one in this many.
 const PAIRS: u64 = 4;
+/// Logs between two words of how far it is.
+const WORLDS_PER_WORD: u64 = 20;
 
 /// What was done.
 #[derive(Debug, Default)]
@@ -60,6 +62,9 @@ pub fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
         one_world(options, server, number, kills, &mut tally)
             .with_context(|| format!("log {number} of seed {}", options.seed))?;
         tally.worlds += 1;
+        if tally.worlds.is_multiple_of(WORLDS_PER_WORD) && tally.kills < options.kills {
+            println!("{tally} so far");
+        }
     }
     Ok(tally)
 }

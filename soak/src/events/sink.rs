@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
-use testkit::{MariaDb, Postgres};
+use testkit::{MariaDb, Postgres, Session};
 
 /// The file that SQLite's rows are in.
 const DATABASE: &str = "sink.db";
@@ -75,6 +75,8 @@ pub struct Sink {
     /// Whose it is.
     pub server: Arc<Server>,
     url: String,
+    /// How a server was asked last.
+    session: Mutex<Option<Session>>,
 }
 
 impl Sink {
@@ -85,7 +87,7 @@ impl Sink {
             Server::Postgres(server) => server.database(),
             Server::Mariadb(server) => server.database(),
         };
-        Self { server: Arc::clone(server), url }
+        Self { server: Arc::clone(server), url, session: Mutex::default() }
     }
 
     /// What stands in the configuration.
@@ -96,22 +98,36 @@ impl Sink {
     /// Asks about a table; each row is its columns' texts. No rows when there is no such table.
     ///
     /// # Errors
-    /// When SQLite does not answer; a server that does not is a panic.
+    /// When the engine does not answer.
     pub fn ask(&self, folder: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
-        let (ask, schema): (&dyn Fn(&str) -> String, _) = match &*self.server {
+        let schema = match &*self.server {
             Server::Sqlite => return ask_sqlite(folder, table, sql),
-            Server::Postgres(server) => (&|sql| server.query(&self.url, sql), "'public'"),
-            Server::Mariadb(server) => (&|sql| server.query(&self.url, sql), "DATABASE()"),
+            Server::Postgres(_) => "'public'",
+            Server::Mariadb(_) => "DATABASE()",
         };
-        let is_there = ask(&format!(
+        let is_there = self.ask_server(&format!(
             "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = '{table}' AND \
              table_schema = {schema}"
-        ));
+        ))?;
         if is_there != "1" {
             return Ok(Vec::new());
         }
-        let rows = ask(sql);
+        let rows = self.ask_server(sql)?;
         Ok(rows.lines().map(|row| row.split('|').map(str::to_owned).collect()).collect())
+    }
+
+    /// Asks in the session that is there, or in one more when its server was killed since.
+    fn ask_server(&self, sql: &str) -> Result<String> {
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = session.as_mut().and_then(|session| session.ask(sql)) {
+            return Ok(answer);
+        }
+        let begun = match &*self.server {
+            Server::Sqlite => bail!("a file has no sessions"),
+            Server::Postgres(server) => server.session(&self.url),
+            Server::Mariadb(server) => server.session(&self.url),
+        };
+        session.insert(begun).ask(sql).with_context(|| format!("asking `{sql}`"))
     }
 }
 
