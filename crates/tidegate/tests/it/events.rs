@@ -10,7 +10,8 @@ use testkit::{Server, TempDir, free_port};
 
 use crate::running::{BINARY, run, until};
 
-const CONFIG: &str = r#"
+/// A log whose lines have ids, into SQLite.
+pub const CONFIG: &str = r#"
 node = "n"
 
 [[source]]
@@ -36,7 +37,8 @@ fn line(id: u64) -> String {
     )
 }
 
-fn append(folder: &Path, ids: std::ops::Range<u64>) {
+/// Appends the lines of these ids.
+pub fn append(folder: &Path, ids: std::ops::Range<u64>) {
     use std::io::Write;
     let mut file = std::fs::OpenOptions::new();
     let mut file = file.create(true).append(true).open(folder.join("access.log")).unwrap();
@@ -44,7 +46,7 @@ fn append(folder: &Path, ids: std::ops::Range<u64>) {
 }
 
 /// Ids, and lines counted for them.
-fn held(folder: &Path) -> (u64, u64) {
+pub fn held(folder: &Path) -> (u64, u64) {
     let database = rusqlite::Connection::open(folder.join("sink.db")).unwrap();
     let sums = "SELECT COUNT(*), COALESCE(SUM(count), 0) FROM by_id";
     let sums = database.query_row(sums, [], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -58,15 +60,27 @@ fn document(address: SocketAddr) -> Option<Value> {
     serde_json::from_str(&text).ok()
 }
 
-fn first(address: SocketAddr) -> Value {
+/// What the first pipeline says of itself.
+pub fn first(address: SocketAddr) -> Value {
     document(address).map_or(Value::Null, |document| document["pipelines"][0].clone())
 }
 
-fn start(folder: &Path, name: &str) -> Server {
+/// Starts it with a status port, which is its address.
+pub fn start(folder: &Path, config: &str, name: &str) -> Server {
+    spawn(folder, config, name, |program| Command::new(program))
+}
+
+/// Starts it by what `make` makes of the program.
+pub fn spawn(
+    folder: &Path,
+    config: &str,
+    name: &str,
+    make: impl FnOnce(&str) -> Command,
+) -> Server {
     let status = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let file = folder.join(name);
-    std::fs::write(&file, format!("{CONFIG}\n[events]\nstatus = \"{status}\"\n")).unwrap();
-    let mut command = Command::new(BINARY);
+    std::fs::write(&file, format!("{config}\n[events]\nstatus = \"{status}\"\n")).unwrap();
+    let mut command = make(BINARY);
     command.args(["events", "run", "-c"]).arg(&file);
     Server::spawn(command, status).unwrap()
 }
@@ -76,7 +90,7 @@ fn of_two_that_deliver_one_stands_by_and_takes_over() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     append(folder, 0..100);
-    let servers = [start(folder, "a.toml"), start(folder, "b.toml")];
+    let servers = [start(folder, CONFIG, "a.toml"), start(folder, CONFIG, "b.toml")];
     let mut written = 100;
     let stands_by = |server: &Server| first(server.address())["stands_by"] == true;
     until("one to stand by", || {
@@ -102,7 +116,7 @@ fn status_says_how_far_each_pipeline_is() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
     append(folder, 0..50);
-    let server = start(folder, "tidegate.toml");
+    let server = start(folder, CONFIG, "tidegate.toml");
     until("the delivery", || first(server.address())["rows"] == 50);
     let pipeline = first(server.address());
     assert_eq!(pipeline["source"], "web");
@@ -157,7 +171,7 @@ fn a_sink_that_fails_is_named_until_it_is_well() {
     append(folder, 0..10);
     // A folder stands where the database is to be.
     std::fs::create_dir(folder.join("sink.db")).unwrap();
-    let server = start(folder, "tidegate.toml");
+    let server = start(folder, CONFIG, "tidegate.toml");
     let error = || first(server.address())["last_error"].as_str().map(str::to_owned);
     until("the error", || error().is_some_and(|error| error.contains("sink.db")));
     std::fs::remove_dir(folder.join("sink.db")).unwrap();
