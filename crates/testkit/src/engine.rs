@@ -132,15 +132,17 @@ impl Engine {
         self.wait_for("listens", || TcpStream::connect(self.address).is_ok());
     }
 
-    /// Kills the server and what it has started, at once.
+    /// Kills the server and what it has started, at once, and waits until all are gone.
     pub(crate) fn kill(&self) {
-        let children = children(self.process_id());
+        // Stopped, it starts nothing more while its children are looked for.
+        let server = self.process_id();
+        signal("STOP", &server.to_string());
+        let children = children(server);
         assert_eq!(self.tell("kill"), "dead");
-        for child in children {
-            // It may have ended with its parent.
-            let _ =
-                Command::new("kill").args(["-s", "KILL", &child]).stderr(Stdio::null()).status();
+        for child in &children {
+            signal("KILL", child);
         }
+        self.wait_for("died", || !children.iter().any(|child| lives(child)));
     }
 
     /// The certificate of the authority that its own is signed by.
@@ -197,15 +199,29 @@ pub(crate) fn run(command: &mut Command) -> String {
     stdout
 }
 
+/// Sends a signal to a process, which may be gone already.
+fn signal(name: &str, process: &str) {
+    drop(Command::new("kill").args(["-s", name, process]).stderr(Stdio::null()).status());
+}
+
 /// Process ids of those whose parent this is.
 fn children(parent: u32) -> Vec<String> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let names = processes.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_child = |name: &String| {
-        let text = fs::read_to_string(format!("/proc/{name}/stat")).unwrap_or_default();
-        // Behind the command, in parentheses: state, parent.
-        let behind = text.rsplit_once(") ").map_or("", |(_, behind)| behind);
-        behind.split(' ').nth(1).is_some_and(|found| found == parent.to_string())
-    };
+    let is_child =
+        |name: &String| state(name).is_some_and(|(_, found)| found == parent.to_string());
     names.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter(is_child).collect()
+}
+
+/// Whether a process has not ended yet.
+fn lives(process: &str) -> bool {
+    state(process).is_some_and(|(state, _)| state != "Z")
+}
+
+/// A process's state and parent; none when it is gone.
+fn state(process: &str) -> Option<(String, String)> {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // They are behind the command, which is in parentheses.
+    let mut behind = text.rsplit_once(") ")?.1.split(' ').map(str::to_owned);
+    Some((behind.next()?, behind.next()?))
 }

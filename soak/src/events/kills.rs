@@ -94,9 +94,10 @@ fn in_world(
     std::thread::scope(|scope| {
         let writer = Writer::new(world, &shared, Dice::new(options.seed, !number));
         let writer = scope.spawn(move || writer.run());
+        let ends = Ends(&shared.ends);
         let killed = Killer { world, shared: &shared, dice, span_ms: 60, held: 0 }
             .run(kills, processes, tally);
-        shared.ends.store(true, Ordering::Relaxed);
+        drop(ends);
         let rotations = writer.join().map_err(|_| anyhow::anyhow!("the writer panicked"))??;
         tally.rotations += rotations;
         killed
@@ -127,6 +128,15 @@ struct Shared {
     /// All ids below were seen in the sink.
     held: AtomicU64,
     ends: AtomicBool,
+}
+
+/// Tells the writer to end, also when a panic goes by.
+struct Ends<'s>(&'s AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 struct Killer<'w> {
