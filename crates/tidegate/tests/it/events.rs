@@ -79,7 +79,9 @@ pub fn spawn(
 ) -> Server {
     let status = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let file = folder.join(name);
-    std::fs::write(&file, format!("{config}\n[events]\nstatus = \"{status}\"\n")).unwrap();
+    let (config, more) = config.split_once("[events]\n").unwrap_or((config, ""));
+    let config = format!("{config}\n[events]\nstatus = \"{status}\"\n{more}");
+    std::fs::write(&file, config).unwrap();
     let mut command = make(BINARY);
     command.args(["events", "run", "-c"]).arg(&file);
     Server::spawn(command, status).unwrap()
