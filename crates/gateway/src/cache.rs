@@ -106,6 +106,8 @@ pub struct Entry {
     pub held_off: HeldOff,
     /// By which it may be purged.
     pub tags: Tags,
+    /// The last purge before its fetch began: later ones may cover it.
+    pub stamp: u64,
 }
 
 impl Entry {
@@ -255,10 +257,10 @@ impl Cache {
         }
     }
 
-    /// Stores an answer that does not vary, whose fetch began at `stamp`; a purge since then makes
-    /// it stale, or forbids it.
-    pub fn store(&self, key: &[u8], entry: Arc<Entry>, stamp: u64) -> Verdict {
-        self.store_varying(key, None, entry, stamp)
+    /// Stores an answer that does not vary; a purge since its fetch began makes it stale, or
+    /// forbids it.
+    pub fn store(&self, key: &[u8], entry: Arc<Entry>) -> Verdict {
+        self.store_varying(key, None, entry)
     }
 
     /// Counts the bytes of an entry's codings, after one was made.
@@ -285,11 +287,10 @@ impl Cache {
         base: &[u8],
         (names, value): (FieldNames, impl Fn(&str, &mut KeyBytes)),
         entry: Arc<Entry>,
-        stamp: u64,
     ) -> Verdict {
         let mut key = KeyBytes::from_slice(base);
         extend_by_variant(&mut key, &names, value);
-        self.store_varying(&key, Some((base, names)), entry, stamp)
+        self.store_varying(&key, Some((base, names)), entry)
     }
 
     fn store_varying(
@@ -297,10 +298,9 @@ impl Cache {
         key: &[u8],
         varying: Option<(&[u8], FieldNames)>,
         entry: Arc<Entry>,
-        stamp: u64,
     ) -> Verdict {
         let purges = self.purges.hold();
-        let verdict = purges.verdict(stamp, key, &entry.tags);
+        let verdict = purges.verdict(entry.stamp, key, &entry.tags);
         let entry = match verdict {
             Verdict::Good => entry,
             Verdict::Stale => entry.made_stale(Instant::now()),

@@ -175,16 +175,14 @@ impl DiskTier {
 
     /// Writes an answer that is about to be stored in memory; whether it is on disk later depends
     /// on its worth and on what the disk can take.
-    ///
-    /// `stamp` is the last purge before it was fetched.
-    pub fn keep(&self, key: &[u8], entry: &Arc<Entry>, stamp: u64) {
+    pub fn keep(&self, key: &[u8], entry: &Arc<Entry>) {
         let shared = &self.shared;
         shared.mark(key).fetch_add(1, Ordering::AcqRel);
         let now = Instant::now();
         let worth = is_worth(entry, now) && shared.admits(key);
         let age = entry.age(now).as_micros() as u64;
         let born_us = shared.clock.unix_micros().saturating_sub(age);
-        let stamp = shared.log.lock().stamp(stamp).filter(|_| worth);
+        let stamp = shared.log.lock().stamp(entry.stamp).filter(|_| worth);
         let kept = stamp.map(|stamp| Kept {
             entry: Arc::clone(entry),
             born_us,

@@ -30,6 +30,8 @@ pub struct Whole<'r> {
     pub varies: bool,
     /// By which it may be purged.
     pub tags: Tags,
+    /// The last purge before its fetch began.
+    pub stamp: u64,
     /// How it may be encoded.
     pub compress: Option<&'r Compression>,
 }
@@ -64,6 +66,7 @@ impl Entry {
             sets_cookie: whole.headers.has("set-cookie"),
             held_off: HeldOff::default(),
             tags: whole.tags,
+            stamp: whole.stamp,
         })
     }
 

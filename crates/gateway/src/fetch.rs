@@ -240,8 +240,13 @@ async fn bring(edge: &Rc<Edge>, route: &Route, order: &mut Order) -> Result<Deli
 }
 
 /// Asks, and stores the answer when it may be stored.
-async fn obtain(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delivery, Refusal> {
-    let stamp = edge.gateway.cache.purges.stamp();
+async fn obtain(edge: &Rc<Edge>, route: &Route, order: &mut Order) -> Result<Delivery, Refusal> {
+    let purges = &edge.gateway.cache.purges;
+    let stamp = purges.stamp();
+    // Nothing that was purged meanwhile is confirmed: what that stores counts as newer.
+    let stale = order.stale.take();
+    order.stale =
+        stale.filter(|stale| purges.verdict(stale.stamp, &order.key, &stale.tags) != Verdict::Gone);
     let mut fetched = ask(edge, route, order, None).await?;
     let may_be_stored = order.is_for_storing() && !key::is_ambiguous(order.path());
     let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
@@ -300,19 +305,20 @@ fn store(
         decision_at: fetched.decision_at,
         varies: !names.is_empty(),
         tags: fetched.tags,
+        stamp,
         compress: route.compress.as_ref(),
     };
     let entry = Entry::new(whole, lifetime, begun);
     order.stale.iter().for_each(|stale| shapes::inherit(&entry, stale));
     let names: FieldNames = names.into();
-    disk::keep(&edge.gateway, route, order, (&names, &entry), stamp);
+    disk::keep(&edge.gateway, route, order, (&names, &entry));
     let base = &order.key[..order.base_length];
     let cache = &edge.gateway.cache;
     let verdict = if names.is_empty() {
-        cache.store(base, Arc::clone(&entry), stamp)
+        cache.store(base, Arc::clone(&entry))
     } else {
         let value = |name: &str, key: &mut KeyBytes| order.append_selecting(name, key);
-        cache.store_variant(base, (names, value), Arc::clone(&entry), stamp)
+        cache.store_variant(base, (names, value), Arc::clone(&entry))
     };
     let brought = match verdict {
         Verdict::Good => Brought::Stored(entry),

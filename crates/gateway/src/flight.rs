@@ -38,8 +38,6 @@ struct Flight {
     waiters: AtomicUsize,
     /// 0 for the first flight of a key; a takeover counts one more.
     attempt: u32,
-    /// The last purge before it began.
-    stamp: u64,
 }
 
 type Shard = Mutex<HashMap<Box<[u8]>, Arc<Flight>, RandomState>>;
@@ -91,9 +89,8 @@ impl Flights {
         Arc::new(Self { shards, hasher, waiters, waiters_max, waiters_per_key_max })
     }
 
-    /// Joins the flight of `key`, or begins one as its `attempt`th; `stamp` is that of the last
-    /// purge.
-    pub fn join(self: &Arc<Self>, key: &[u8], attempt: u32, stamp: u64) -> Join {
+    /// Joins the flight of `key`, or begins one as its `attempt`th.
+    pub fn join(self: &Arc<Self>, key: &[u8], attempt: u32) -> Join {
         let mut shard = self.shard(key).lock();
         if let Some(flight) = shard.get(key) {
             let here = flight.waiters.fetch_add(1, Ordering::Relaxed);
@@ -105,14 +102,14 @@ impl Flights {
             return if full { Join::Full } else { Join::Wait(waiter) };
         }
         let state = watch::Sender::new(None);
-        let flight = Arc::new(Flight { state, waiters: AtomicUsize::new(0), attempt, stamp });
+        let flight = Arc::new(Flight { state, waiters: AtomicUsize::new(0), attempt });
         shard.insert(key.into(), Arc::clone(&flight));
         Join::Lead(Lease { flights: Arc::clone(self), key: key.into(), flight, landed: false })
     }
 
     /// Begins a flight unless there is one already.
-    pub fn lead(self: &Arc<Self>, key: &[u8], stamp: u64) -> Option<Lease> {
-        match self.join(key, 0, stamp) {
+    pub fn lead(self: &Arc<Self>, key: &[u8]) -> Option<Lease> {
+        match self.join(key, 0) {
             Join::Lead(lease) => Some(lease),
             Join::Wait(_) | Join::Full => None,
         }
@@ -174,11 +171,6 @@ impl Waiter {
     /// Which attempt at its key the flight is.
     pub fn attempt(&self) -> u32 {
         self.flight.attempt
-    }
-
-    /// The last purge before the flight began.
-    pub fn stamp(&self) -> u64 {
-        self.flight.stamp
     }
 }
 

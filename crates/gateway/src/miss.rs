@@ -138,15 +138,14 @@ async fn bring(
             let delivery = fly(edge, order, (None, None), (reply, trace)).await;
             return delivery.map(End::Delivered);
         }
-        let stamp = edge.gateway.cache.purges.stamp();
-        match edge.gateway.flights.join(&order.key, attempt, stamp) {
+        let asked = edge.gateway.cache.purges.stamp();
+        match edge.gateway.flights.join(&order.key, attempt) {
             Join::Lead(lease) => {
                 let landed = landed_meanwhile(edge, &order);
                 if let Some(entry) = landed.filter(|entry| !is_too_old(route, &order, entry)) {
                     lease.land(Landing::Shared(Arc::clone(&entry)));
                     return Ok(End::Shared(entry));
                 }
-                forget_purged(edge, &mut order);
                 // Who takes over has waited before: its deadline stands, the fetch goes on.
                 let limit = (attempt > 0).then_some(deadline);
                 let delivery = fly(edge, order, (Some(lease), limit), (reply, trace)).await;
@@ -154,10 +153,9 @@ async fn bring(
             }
             Join::Full => return Err(Refusal::Overloaded("waiters")),
             Join::Wait(waiter) => {
-                let stamps = (waiter.stamp(), stamp);
                 let next = wait(waiter, attempt, deadline, route).await;
                 trace.mark(Phase::Wait);
-                match unless_purged(next?, edge, &order.key, stamps, attempt) {
+                match unless_purged(next?, edge, &order.key, asked, attempt) {
                     Next::Shared(entry) => {
                         if let Some(entry) = variant(edge, head, &mut order, entry) {
                             return Ok(End::Shared(entry));
@@ -228,18 +226,14 @@ async fn wait(
     }
 }
 
-/// An answer whose fetch began before a purge of it is not for requests that came behind the purge.
-fn unless_purged(
-    next: Next,
-    edge: &Edge,
-    key: &[u8],
-    (flown, asked): (u64, u64),
-    attempt: u32,
-) -> Next {
+/// An answer whose fetch began before a purge of it is not for requests that came behind the purge:
+/// one that was fetched meanwhile, nor a stale one that stands in for it.
+fn unless_purged(next: Next, edge: &Edge, key: &[u8], asked: u64, attempt: u32) -> Next {
     let purges = &edge.gateway.cache.purges;
     match next {
         Next::Shared(entry) | Next::Recalled(entry)
-            if flown < asked && purges.verdict(flown, key, &entry.tags) != Verdict::Good =>
+            if entry.stamp < asked
+                && purges.verdict(entry.stamp, key, &entry.tags) != Verdict::Good =>
         {
             match attempt + 1 < FLIGHTS_MAX {
                 true => Next::TakeOver(attempt + 1),
@@ -303,17 +297,6 @@ fn landed_meanwhile(edge: &Edge, order: &Order) -> Option<Arc<Entry>> {
     (is_new && entry.is_fresh(Instant::now())).then_some(entry)
 }
 
-/// Drops the stale entry that a purge took from memory after this request had looked it up: who
-/// waits on this flight may have come behind that purge, which the flight's stamp does not tell.
-/// What the disk holds is looked up by the flight itself.
-fn forget_purged(edge: &Edge, order: &mut Order) {
-    let held = edge.gateway.cache.get_exact(&order.key);
-    let is_held = |stale: &Arc<Entry>| held.as_ref().is_some_and(|held| Arc::ptr_eq(held, stale));
-    if !edge.gateway.plan.routes[order.route].is_on_disk() {
-        order.stale = order.stale.take().filter(is_held);
-    }
-}
-
 /// Fetches, and tells the client meanwhile what the upstream says ahead of its answer; with a
 /// lease when others wait for it.
 async fn fly(
@@ -331,13 +314,11 @@ async fn fly(
 
 /// Fetches a stale entry anew, behind the back of the request that got it.
 fn refresh(edge: &Rc<Edge>, mut order: Order) {
-    let stamp = edge.gateway.cache.purges.stamp();
-    let Some(lease) = edge.gateway.flights.lead(&order.key, stamp) else { return };
+    let Some(lease) = edge.gateway.flights.lead(&order.key) else { return };
     // A core that has enough to do leaves the entry stale; dropping the lease ends the flight.
     let Some(pending) = edge.admit().filter(|_| landed_meanwhile(edge, &order).is_none()) else {
         return;
     };
-    forget_purged(edge, &mut order);
     order.id = edge.next_id();
     let flight = fetch::fly(Rc::clone(edge), order, Some(lease), None);
     tokio::task::spawn_local(async move {

@@ -83,19 +83,19 @@ fn promote(
     (route, order): (&Route, &Order),
     found: Found,
 ) -> Option<Arc<Entry>> {
-    let entry = shaped(route, &found.kept);
-    let entry = match tier.verdict(&found.kept, &order.key) {
+    let verdict = tier.verdict(&found.kept, &order.key);
+    let entry = shaped(route, tier.stamp(&found.kept), found.kept);
+    let entry = match verdict {
         Verdict::Good => entry,
         Verdict::Stale => entry.made_stale(Instant::now()),
         Verdict::Gone => return None,
     };
-    let stamp = tier.stamp(&found.kept);
     let stored = match found.names {
-        None => gateway.cache.store(&order.key, Arc::clone(&entry), stamp),
+        None => gateway.cache.store(&order.key, Arc::clone(&entry)),
         Some(names) => {
             let base = &order.key[..order.base_length];
             let value = |name: &str, key: &mut KeyBytes| order.append_selecting(name, key);
-            gateway.cache.store_variant(base, (names, value), Arc::clone(&entry), stamp)
+            gateway.cache.store_variant(base, (names, value), Arc::clone(&entry))
         }
     };
     if stored == Verdict::Gone {
@@ -110,15 +110,15 @@ fn promote(
     in_memory.or_else(|| (stored == Verdict::Good).then_some(entry))
 }
 
-/// The entry with the codings that its route offers.
-fn shaped(route: &Route, kept: &Kept) -> Arc<Entry> {
-    match &route.compress {
-        Some(compress) if kept.shaped && kept.entry.shapes.is_none() => {
-            let shapes = Shapes::new(compress.codings, kept.entry.decision_at.is_some());
-            Arc::new(Entry { shapes: Some(Arc::new(shapes)), ..(*kept.entry).clone() })
-        }
-        _ => Arc::clone(&kept.entry),
+/// The entry as this life of the process stamps it, with the codings that its route offers.
+fn shaped(route: &Route, stamp: u64, kept: Kept) -> Arc<Entry> {
+    let mut entry = Arc::unwrap_or_clone(kept.entry);
+    entry.stamp = stamp;
+    if let Some(compress) = route.compress.as_ref().filter(|_| kept.shaped) {
+        let new = || Arc::new(Shapes::new(compress.codings, entry.decision_at.is_some()));
+        entry.shapes.get_or_insert_with(new);
     }
+    Arc::new(entry)
 }
 
 /// Writes an answer that is about to be stored in memory. A user's own stays in memory.
@@ -127,7 +127,6 @@ pub fn keep(
     route: &Route,
     order: &Order,
     (names, entry): (&FieldNames, &Arc<Entry>),
-    stamp: u64,
 ) {
     let room = route.cache.as_ref().and_then(|cache| cache.disk);
     let Some((tier, room)) = gateway.disk.as_ref().zip(room) else { return };
@@ -139,7 +138,7 @@ pub fn keep(
         tier.keep_names(&key_on_disk(room, &key), names);
         extend_by_variant(&mut key, names, |name, key| order.append_selecting(name, key));
     }
-    tier.keep(&key_on_disk(room, &key), entry, stamp);
+    tier.keep(&key_on_disk(room, &key), entry);
 }
 
 /// Forgets what stands under a key; call it before memory forgets.

@@ -141,6 +141,7 @@ impl Writer {
             open,
             held_off: _,
             tags,
+            stamp: _,
             shapes,
         } = entry;
         self.0.reserve(fields.len() + body.len() + 128);
@@ -262,6 +263,8 @@ impl<'b> Reader<'b> {
             open,
             held_off: HeldOff::default(),
             tags,
+            // As this life of the process numbers purges, once it is promoted.
+            stamp: 0,
             shapes: None,
         };
         Some(Stored::Entry(Kept { entry: Arc::new(entry), born_us, stamp, shaped }))

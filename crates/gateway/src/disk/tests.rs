@@ -41,6 +41,7 @@ fn entry(body: &str) -> Arc<Entry> {
         open: false,
         held_off: Default::default(),
         tags: Default::default(),
+        stamp: 0,
         shapes: None,
     })
 }
@@ -96,7 +97,7 @@ fn a_kill_or_a_power_cut_at_any_moment_brings_no_wrong_answer() {
                 let key = random.up_to(11);
                 versions[key as usize] += 1;
                 let entry = entry(&body(key, versions[key as usize], random.up_to(9000) as usize));
-                tier.keep(&(key as usize).to_le_bytes(), &entry, 0);
+                tier.keep(&(key as usize).to_le_bytes(), &entry);
                 if random.bits() & 7 == 0 {
                     wait_until_written(&tier);
                 }
@@ -110,10 +111,10 @@ fn a_kill_or_a_power_cut_at_any_moment_brings_no_wrong_answer() {
 fn after_a_failure_the_store_is_begun_anew_and_what_it_held_never_comes_back() {
     let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
     let tier = start(&disk, &clock);
-    tier.keep(b"a", &entry("old"), 0);
+    tier.keep(b"a", &entry("old"));
     wait_until_written(&tier);
     disk.fail_nth(1, Lasting::Forever);
-    tier.keep(b"b", &entry("x"), 0);
+    tier.keep(b"b", &entry("x"));
     eventually("the fault", || tier.status().fault.is_some());
     tier.forget(b"a");
     assert_eq!(tier.shared.metrics.up.get(), 0);
@@ -121,7 +122,7 @@ fn after_a_failure_the_store_is_begun_anew_and_what_it_held_never_comes_back() {
     disk.heal();
     eventually("the next store", || tier.status().fault.is_none());
     assert!(find(&tier, b"a").is_none());
-    tier.keep(b"c", &entry("new"), 0);
+    tier.keep(b"c", &entry("new"));
     wait_until_written(&tier);
     assert_eq!(find(&tier, b"c").unwrap().body, "new");
     assert!(tier.shared.metrics.errors.get() > 0);
@@ -131,8 +132,8 @@ fn after_a_failure_the_store_is_begun_anew_and_what_it_held_never_comes_back() {
 fn what_was_forgotten_is_forgotten_after_a_restart() {
     let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
     let tier = start(&disk, &clock);
-    tier.keep(b"a", &entry("old"), 0);
-    tier.keep(b"b", &entry("kept"), 0);
+    tier.keep(b"a", &entry("old"));
+    tier.keep(b"b", &entry("kept"));
     wait_until_written(&tier);
     tier.forget(b"a");
     assert!(find(&tier, b"a").is_none());
@@ -146,7 +147,7 @@ fn what_was_forgotten_is_forgotten_after_a_restart() {
 fn a_clock_that_went_back_resurrects_nothing() {
     let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
     let tier = start(&disk, &clock);
-    tier.keep(b"a", &entry("x"), 0);
+    tier.keep(b"a", &entry("x"));
     drop(tier);
     let is_fresh = |tier: &DiskTier| find(tier, b"a").map(|entry| entry.is_fresh(Instant::now()));
     clock.advance(Duration::from_secs(300));
@@ -171,7 +172,7 @@ fn a_clock_that_went_back_resurrects_nothing() {
 fn a_record_of_another_key_under_the_same_hash_is_not_found() {
     let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
     let tier = start(&disk, &clock);
-    tier.keep(b"theirs", &entry("theirs"), 0);
+    tier.keep(b"theirs", &entry("theirs"));
     wait_until_written(&tier);
     let opened = tier.shared.opened.read().clone().unwrap();
     let record = opened.store.get(&super::hash(b"theirs")).unwrap();
@@ -187,16 +188,16 @@ fn a_full_disk_takes_what_comes_a_second_time() {
     let tier = start(&disk, &clock);
     let large = "x".repeat(1_000_000);
     for number in 0..20_u64 {
-        tier.keep(&number.to_le_bytes(), &entry(&large), 0);
+        tier.keep(&number.to_le_bytes(), &entry(&large));
         wait_until_written(&tier);
     }
     let opened = tier.shared.opened.read().clone().unwrap();
     assert!(opened.store.evicted() > 0);
     let before = tier.shared.metrics.first.get();
-    tier.keep(b"once", &entry("x"), 0);
+    tier.keep(b"once", &entry("x"));
     assert!(find(&tier, b"once").is_none());
     assert_eq!(tier.shared.metrics.first.get(), before + 1);
-    tier.keep(b"once", &entry("x"), 0);
+    tier.keep(b"once", &entry("x"));
     assert!(find(&tier, b"once").is_some());
 }
 
@@ -204,7 +205,7 @@ fn a_full_disk_takes_what_comes_a_second_time() {
 fn a_disk_that_hangs_holds_up_neither_misses_nor_the_end() {
     let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
     let tier = start(&disk, &clock);
-    tier.keep(b"a", &entry("x"), 0);
+    tier.keep(b"a", &entry("x"));
     wait_until_written(&tier);
     *tier.shared.rests_until.lock() = Some(Instant::now() + Duration::from_secs(600));
     assert!(find(&tier, b"a").is_none());
@@ -213,7 +214,7 @@ fn a_disk_that_hangs_holds_up_neither_misses_nor_the_end() {
     *tier.shared.rests_until.lock() = None;
     assert!(find(&tier, b"a").is_some());
     disk.hold_syncs();
-    tier.keep(b"b", &entry("y"), 0);
+    tier.keep(b"b", &entry("y"));
     eventually("the write", || !tier.shared.queue.writing_for().is_zero());
     // What waits is found all the same.
     assert_eq!(find(&tier, b"b").unwrap().body, "y");
@@ -226,8 +227,8 @@ fn what_is_of_no_use_for_long_is_not_written() {
     let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
     let tier = start(&disk, &clock);
     let brief = Entry { fresh: Duration::from_secs(1), etag: None, ..(*entry("x")).clone() };
-    tier.keep(b"a", &entry("before"), 0);
-    tier.keep(b"a", &Arc::new(brief), 0);
+    tier.keep(b"a", &entry("before"));
+    tier.keep(b"a", &Arc::new(brief));
     assert!(find(&tier, b"a").is_none());
 }
 
@@ -235,7 +236,7 @@ fn what_is_of_no_use_for_long_is_not_written() {
 fn a_store_that_a_reader_finds_broken_is_replaced() {
     let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
     let tier = start(&disk, &clock);
-    tier.keep(b"a", &entry("x"), 0);
+    tier.keep(b"a", &entry("x"));
     wait_until_written(&tier);
     tier.shared.engine_failed("a made fault");
     eventually("the fault", || tier.status().fault.is_some());

@@ -346,6 +346,27 @@ fn who_takes_a_flight_over_across_a_purge_does_not_have_the_purged_answer_confir
 }
 
 #[test]
+fn a_stale_answer_that_stands_in_for_a_failure_is_not_for_those_behind_a_purge() {
+    let gate = Gate::new();
+    let own = gate.clone();
+    let origin = Origin::start(move |request| match request.nth {
+        1 => OriginReply::status(503).after(&own),
+        nth => OriginReply::ok(format!("{nth}"))
+            .header("Cache-Control", "max-age=0, stale-if-error=60"),
+    });
+    let served = before(&origin, CACHED);
+    served.get("/");
+    let leader = served.ask("/", &[]);
+    origin.wait_for("/", 2);
+    assert_eq!(served.purge(&url("/")), 1);
+    let waiter = served.ask("/", &[]);
+    served.wait_for_waiters(1);
+    gate.open();
+    let texts = [leader, waiter].map(|asked| asked.join().unwrap().text().to_owned());
+    assert_eq!(texts, ["0", "2"]);
+}
+
+#[test]
 fn the_index_keeps_step_with_evictions() {
     let origin = Origin::start(|request| {
         let tag = format!("even-{}", request.target.ends_with(['0', '2', '4', '6', '8']));

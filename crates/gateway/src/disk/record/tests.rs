@@ -32,6 +32,7 @@ fn kept(body: &'static str) -> Kept {
         open: true,
         held_off: Default::default(),
         tags: Tags::from_fingerprints(vec![3, 1]),
+        stamp: 0,
         shapes: None,
     };
     Kept { entry: Arc::new(entry), born_us: BORN, stamp: 12, shaped: false }
