@@ -1,3 +1,5 @@
+//! A candidate set scored eight rows at a time, and its sums beside those of the plain loop.
+
 use super::{Matrix, Packed, WIDTH, Weights, add_packed, add_packed_anywhere};
 
 const COLUMNS: usize = 13;
