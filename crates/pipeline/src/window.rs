@@ -3,27 +3,33 @@
 //! A row is laid out as it will be delivered from its first line on, so that a window is handed
 //! over by a swap, and the memory of a delivered one is filled again. Beside it there is a table
 //! of hashes, seeded anew in every process: who writes log lines must not choose what collides.
-//! Text is compared as it came; only what finds no row is checked for what engines do not take
+//! A key is compared as it came; only one that finds no row is checked for what engines do not take
 //! and looked up again as it will stand there, so each key has one row.
+//! Rows lie far apart in memory, so lines wait until there are [`WAITING_MAX`] of them, and then
+//! look for their rows side by side, so that the waits for memory overlap.
 //!
 //! Invariant: nothing here was delivered, and everything read since the last batch is here.
 
+mod key;
 mod measure;
 mod raw;
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use exchange::{Fields, Value};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use metrics::{Quantiles, Uniques};
-use smallvec::SmallVec;
 
-use crate::batch::{Cell, Flat, KEY_TEXT_BYTES_MAX, Kind, Rows, Table, fit};
-use crate::rollup::{Part, Rollup, SketchOf};
+use crate::batch::{Cell, Flat, Kind, Rows, Table};
+use crate::rollup::{Measure, Rollup, SketchOf};
 use raw::Shared;
+
+/// Lines that look for their rows at once; their keys fit the nearest cache.
+const WAITING_MAX: usize = 64;
 
 /// Running values of one rollup.
 #[derive(Debug)]
@@ -34,8 +40,10 @@ pub struct Window {
     /// Texts that the rows of many single events share.
     shared: Shared,
     seed: RandomState,
-    /// The row of each key, by half its hash.
-    index: HashTable<(u32, u32)>,
+    index: HashTable<Entry>,
+    waiting: Waiting,
+    /// What becomes of a line is known without its row, so that it can wait.
+    can_wait: bool,
     rows: Rows,
     /// The measures of a row that has seen no line.
     fresh: Box<[Flat]>,
@@ -63,13 +71,33 @@ enum Sketch {
     Quantiles(Quantiles),
 }
 
-/// A part of a key as the line has it.
-enum KeyCell<'e> {
-    Number(Flat),
-    Text(Cow<'e, [u8]>),
+/// The row of a key.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// Half the hash of the key.
+    half: u32,
+    row: u32,
+    /// Where the key is kept in the text of the rows.
+    start: u32,
 }
 
-type Key<'e> = SmallVec<[KeyCell<'e>; 4]>;
+/// Lines that have not found their rows yet.
+#[derive(Debug, Default)]
+struct Waiting {
+    keys: Vec<u8>,
+    lines: Vec<Line>,
+    /// A value for each measure of each line.
+    values: Vec<Flat>,
+}
+
+#[derive(Debug)]
+struct Line {
+    /// Its key, in the keys.
+    key: Range<usize>,
+    half: u32,
+    /// The row of a key with that hash.
+    likely: Option<Entry>,
+}
 
 impl Window {
     /// An empty window for lines that `node` reads from a source.
@@ -80,6 +108,9 @@ impl Window {
             shared: Shared::default(),
             seed: RandomState::default(),
             index: HashTable::new(),
+            waiting: Waiting::default(),
+            can_wait: rollup.sketches.is_empty()
+                && !rollup.measures.iter().any(|measure| matches!(measure, Measure::Last(..))),
             rows: Rows::new(Arc::clone(&rollup.table)),
             fresh: rollup.measures.iter().map(measure::fresh).collect(),
             sketches: Vec::new(),
@@ -98,29 +129,34 @@ impl Window {
         if !self.rollup.raw.is_empty() {
             return self.add_raw(event, place);
         }
-        let Some(key) = key_of(&self.rollup.key, event, time_us) else {
+        let start = self.waiting.keys.len();
+        if key::encode(&self.rollup.key, event, time_us, &mut self.waiting.keys).is_none() {
+            self.waiting.keys.truncate(start);
             self.without_key += 1;
             return;
-        };
-        let row = self.row(key);
-        let first = row * (self.rollup.key.len() + self.fresh.len()) + self.rollup.key.len();
-        let Self { rollup, rows, .. } = self;
-        for (at, measure) in rollup.measures.iter().enumerate() {
-            measure::update(rows, first + at, measure, event, time_us);
         }
-        if !self.rollup.sketches.is_empty() {
-            self.sketch(row, event);
+        let key = start..self.waiting.keys.len();
+        let half = self.half(&self.waiting.keys[key.clone()]);
+        self.waiting.lines.push(Line { key, half, likely: None });
+        let measures = self.rollup.measures.iter();
+        self.waiting.values.extend(measures.map(|measure| measure::value(measure, event, time_us)));
+        if !self.can_wait {
+            let row = self.settle();
+            self.see(row, event, time_us);
+        } else if self.waiting.lines.len() == WAITING_MAX {
+            self.settle();
         }
     }
 
     /// Bytes in use; asked for often.
     pub fn bytes(&self) -> usize {
-        // A slot of the index is nine bytes, of which at least 7 in 16 are in use.
-        self.rows.bytes() + self.index.len() * 20 + self.sketch_bytes
+        // A slot of the index is 13 bytes, of which at least 7 in 16 are in use.
+        self.rows.bytes() + self.index.len() * 30 + self.sketch_bytes
     }
 
     /// Takes the rows out; the window is empty after it.
     pub fn take(&mut self) -> impl Iterator<Item = Rows> {
+        self.settle();
         let sketched = self.take_sketches();
         let spare = self.spare.take();
         let spare = spare.unwrap_or_else(|| Rows::new(Arc::clone(&self.rollup.table)));
@@ -145,31 +181,74 @@ impl Window {
         self.spare = Some(rows);
     }
 
-    /// Finds or makes the row of a key.
-    fn row(&mut self, mut key: Key<'_>) -> usize {
-        let mut hash = self.hash(&key);
-        if let Some(row) = self.find(hash, &key) {
-            return row;
+    /// Adds the lines that wait to their rows; returns the row of the last one.
+    fn settle(&mut self) -> usize {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for line in &mut waiting.lines {
+            let found = self.index.find(spread(line.half), |entry| entry.half == line.half);
+            line.likely = found.copied();
         }
-        if make_fit(&mut key) {
-            hash = self.hash(&key);
-            if let Some(row) = self.find(hash, &key) {
-                return row;
+        let mut row = 0;
+        let mut values = waiting.values.chunks_exact(self.fresh.len().max(1));
+        for line in &waiting.lines {
+            let key = &waiting.keys[line.key.clone()];
+            row = match line.likely {
+                Some(likely) if is_at(&self.rows, likely, key) => likely.row as usize,
+                _ => self.row(line.half, key),
+            };
+            let first = row * self.width() + self.rollup.key.len();
+            let cells = &mut self.rows.cells[first..];
+            let values = values.next().unwrap_or_default();
+            for ((measure, cell), value) in self.rollup.measures.iter().zip(cells).zip(values) {
+                measure::merge(cell, measure, *value);
             }
         }
-        let row = self.rows.len();
-        for cell in key {
-            let cell = match cell {
-                KeyCell::Number(number) => number,
-                KeyCell::Text(text) => {
-                    let (start, length) = self.rows.keep(&text);
-                    Flat::Text { start, length }
-                }
-            };
-            self.rows.cells.push(cell);
+        waiting.keys.clear();
+        waiting.lines.clear();
+        waiting.values.clear();
+        self.waiting = waiting;
+        row
+    }
+
+    /// Adds what only the row of a line can tell.
+    fn see(&mut self, row: usize, event: &impl Fields, time_us: i64) {
+        let first = row * self.width() + self.rollup.key.len();
+        for (at, measure) in self.rollup.measures.iter().enumerate() {
+            if let Measure::Last(field, kind) = measure {
+                measure::last(&mut self.rows, first + at, (field, *kind), event, time_us);
+            }
         }
+        if !self.rollup.sketches.is_empty() {
+            self.sketch(row, event);
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.rollup.key.len() + self.fresh.len()
+    }
+
+    /// Finds or makes the row of a key.
+    #[cold]
+    fn row(&mut self, half: u32, key: &[u8]) -> usize {
+        if let Some(row) = self.find(half, key) {
+            return row;
+        }
+        match key::fitted(&self.rollup.key, key) {
+            None => self.new_row(half, key),
+            Some(fitted) => {
+                let half = self.half(&fitted);
+                self.find(half, &fitted).unwrap_or_else(|| self.new_row(half, &fitted))
+            }
+        }
+    }
+
+    fn new_row(&mut self, half: u32, key: &[u8]) -> usize {
+        let row = self.rows.len();
+        let (start, _) = self.rows.keep(key);
+        self.rows.cells.extend(key::cells(&self.rollup.key, key, start));
         self.rows.cells.extend_from_slice(&self.fresh);
-        self.index.insert_unique(spread(hash), (hash, row as u32), |(hash, _)| spread(*hash));
+        let entry = Entry { half, row: row as u32, start };
+        self.index.insert_unique(spread(half), entry, |entry| spread(entry.half));
         for sketch in &self.rollup.sketches {
             self.sketch_bytes += size_of::<Sketch>();
             self.sketches.push(match sketch {
@@ -180,38 +259,17 @@ impl Window {
         row
     }
 
-    fn hash(&self, key: &Key<'_>) -> u32 {
+    /// Half the hash of a key.
+    #[inline]
+    fn half(&self, key: &[u8]) -> u32 {
         let mut hasher = self.seed.build_hasher();
-        for cell in key {
-            match cell {
-                KeyCell::Number(Flat::Integer(number) | Flat::Time(number)) => {
-                    hasher.write_i64(*number);
-                }
-                KeyCell::Number(Flat::Real(number)) => hasher.write_u64(number.to_bits()),
-                KeyCell::Number(_) => unreachable!("a key has numbers and text"),
-                KeyCell::Text(text) => hasher.write(text),
-            }
-        }
+        hasher.write(key);
         (hasher.finish() >> 32) as u32
     }
 
-    fn find(&self, hash: u32, key: &Key<'_>) -> Option<usize> {
-        let width = self.rollup.key.len() + self.fresh.len();
-        let Rows { cells, text, .. } = &self.rows;
-        let is_same = |(half, row): &(u32, u32)| {
-            *half == hash && {
-                let held = &cells[*row as usize * width..];
-                key.iter().zip(held).all(|(cell, held)| match (cell, held) {
-                    (KeyCell::Text(wanted), Flat::Text { start, length }) => {
-                        wanted.len() == *length as usize
-                            && text[*start as usize..][..*length as usize] == **wanted
-                    }
-                    (KeyCell::Number(wanted), held) => wanted == held,
-                    (KeyCell::Text(_), _) => false,
-                })
-            }
-        };
-        self.index.find(spread(hash), is_same).map(|(_, row)| *row as usize)
+    fn find(&self, half: u32, key: &[u8]) -> Option<usize> {
+        let is_same = |entry: &Entry| entry.half == half && is_at(&self.rows, *entry, key);
+        self.index.find(spread(half), is_same).map(|entry| entry.row as usize)
     }
 
     fn sketch(&mut self, row: usize, event: &impl Fields) {
@@ -279,25 +337,10 @@ impl Sketch {
     }
 }
 
-/// The key of a line; none when a number is missing.
-fn key_of<'e>(parts: &[Part], event: &'e impl Fields, time_us: i64) -> Option<Key<'e>> {
-    let mut key = Key::new();
-    for part in parts {
-        key.push(match part {
-            Part::Bucket(us) => KeyCell::Number(Flat::Time(time_us - time_us.rem_euclid(*us))),
-            Part::Field(field, Kind::Text) => {
-                KeyCell::Text(event.field(field).map_or(Cow::Borrowed(b""), text_of))
-            }
-            // Minus zero is another number by its bits, and the same to an engine.
-            Part::Field(field, kind) => {
-                KeyCell::Number(match measure::number(event, field, *kind)? {
-                    Flat::Real(number) => Flat::Real(number + 0.0),
-                    number => number,
-                })
-            }
-        });
-    }
-    Some(key)
+/// Whether `key` is the key of an entry's row; no key begins with another one.
+#[inline]
+fn is_at(rows: &Rows, entry: Entry, key: &[u8]) -> bool {
+    rows.text[entry.start as usize..].starts_with(key)
 }
 
 fn text_of(value: Value<'_>) -> Cow<'_, [u8]> {
@@ -307,23 +350,9 @@ fn text_of(value: Value<'_>) -> Cow<'_, [u8]> {
     }
 }
 
-/// Makes the text of a key what engines take; false when it was.
-fn make_fit(key: &mut Key<'_>) -> bool {
-    let mut changed = false;
-    for cell in key {
-        if let KeyCell::Text(text) = cell
-            && let Cow::Owned(fitting) = fit(text, KEY_TEXT_BYTES_MAX)
-        {
-            *text = Cow::Owned(fitting);
-            changed = true;
-        }
-    }
-    changed
-}
-
 /// The hash table wants its bits at both ends of 64.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
+fn spread(half: u32) -> u64 {
+    u64::from(half) << 32 | u64::from(half)
 }
 
 #[cfg(test)]

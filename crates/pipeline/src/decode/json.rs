@@ -2,7 +2,8 @@
 //! configured keys.
 //!
 //! One object is one line. The fields of most lines stand in one order, so after each key the one
-//! that followed it last time is tried first. Values that are no field are kept by their key.
+//! that followed it last time is compared first, quotes and colon and all. Values that are no field
+//! are kept by their key.
 //! Objects and arrays inside are skipped, and looked into when a field of theirs is asked for;
 //! recursion never follows the input. Refused: whatever is no object, or more than one.
 
@@ -20,6 +21,8 @@ pub const SET: marks::Set = [b'"', b'\\', b'\n', b'\n'];
 #[derive(Debug, Clone, Default)]
 pub struct Keys {
     keys: Vec<Key>,
+    /// The key that the last line began with.
+    first: usize,
     /// Whether other keys are kept for `var.NAME`.
     keeps_others: bool,
 }
@@ -28,9 +31,20 @@ pub struct Keys {
 struct Key {
     name: Box<[u8]>,
     word: u128,
+    head: Head,
     meaning: Meaning,
+    /// Its value is a whole number.
+    is_number: bool,
     /// The key that followed it last.
     next: usize,
+}
+
+/// How a member begins, `"name":`, to be compared at once.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    bytes: u128,
+    mask: u128,
+    length: usize,
 }
 
 /// Keys that a line must have.
@@ -43,29 +57,31 @@ impl Keys {
     /// Keys with their meanings; of two of one name the first counts.
     pub fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
         let key = |(name, meaning): (Box<[u8]>, Meaning)| {
-            let word = word(&name);
-            Key { name, word, meaning, next: 0 }
+            let numbers = [Slot::Status, Slot::Total, Slot::BytesIn, Slot::BytesOut];
+            let is_number = matches!(meaning, Meaning::Slot(slot) if numbers.contains(&slot));
+            let (word, head) = (word(&name), Head::of(&name));
+            Key { name, word, head, meaning, is_number, next: 0 }
         };
-        Self { keys: keys.into_iter().map(key).collect(), keeps_others }
+        Self { keys: keys.into_iter().map(key).collect(), first: 0, keeps_others }
     }
 
-    /// Finds a key, the one that followed `last` the last time first.
+    /// The place of the key that followed `last` the last time; of the first one without it.
     #[inline]
-    fn find(&mut self, name: &[u8], last: &mut usize) -> Option<Meaning> {
-        let guess = &self.keys[self.keys.get(*last)?.next];
-        if guess.is(name, word(name)) {
-            *last = self.keys[*last].next;
-            return Some(guess.meaning);
-        }
-        self.look_up(name, last)
+    fn guess(&self, last: Option<usize>) -> usize {
+        last.map_or(self.first, |last| self.keys[last].next)
     }
 
-    fn look_up(&mut self, name: &[u8], last: &mut usize) -> Option<Meaning> {
+    /// Finds a key, which will be the guess after `last` from then on.
+    fn find(&mut self, name: &[u8], last: &mut Option<usize>) -> Option<&Key> {
         let word = word(name);
-        let at = self.keys.iter().position(|key| key.is(name, word))?;
-        self.keys[*last].next = at;
-        *last = at;
-        Some(self.keys[at].meaning)
+        let is_it = |at: &usize| self.keys.get(*at).is_some_and(|key| key.is(name, word));
+        let guess = Some(self.guess(*last)).filter(is_it);
+        let at = guess.or_else(|| (0..self.keys.len()).find(is_it))?;
+        match last.replace(at) {
+            None => self.first = at,
+            Some(last) => self.keys[last].next = at,
+        }
+        Some(&self.keys[at])
     }
 }
 
@@ -76,6 +92,30 @@ impl Key {
         self.word == word
             && self.name.len() == name.len()
             && (name.len() <= 16 || *self.name == *name)
+    }
+}
+
+impl Head {
+    /// None that any line has where the name is long, or not written as it is.
+    fn of(name: &[u8]) -> Self {
+        let text = [b"\"", name, b"\":"].concat();
+        let mut bytes = [0; 16];
+        let is_plain = memchr::memchr3(b'"', b'\\', b'\n', name).is_none();
+        match bytes.get_mut(..text.len()).filter(|_| is_plain) {
+            None => Self { bytes: 1, mask: 0, length: 0 },
+            Some(place) => {
+                place.copy_from_slice(&text);
+                let mask = u128::MAX >> (128 - 8 * text.len());
+                Self { bytes: u128::from_le_bytes(bytes), mask, length: text.len() }
+            }
+        }
+    }
+
+    /// Whether `text` begins like this; a text of fewer than 16 bytes is not looked at.
+    #[inline]
+    fn begins(&self, text: &[u8]) -> bool {
+        let first = text.first_chunk().map(|first| u128::from_le_bytes(*first));
+        first.is_some_and(|first| first & self.mask == self.bytes)
     }
 }
 
@@ -141,7 +181,7 @@ struct Walk<'l, 'm> {
     escaped: bool,
 }
 
-impl<'l> Walk<'l, '_> {
+impl<'l, 'm> Walk<'l, 'm> {
     fn object(
         &mut self,
         keys: &mut Keys,
@@ -149,18 +189,22 @@ impl<'l> Walk<'l, '_> {
         event: &mut Event<'l>,
     ) -> Result<(), DecodeError> {
         let mut seen = Seen::default();
-        let mut last = 0;
+        let mut last = None;
         self.take(b'{', "an object")?;
         self.white();
         if self.peek() == b'}' {
             self.at += 1;
         } else {
             loop {
-                let (key, value) = match self.usual_member() {
-                    Some(member) => member,
-                    None => self.member()?,
-                };
-                self.field((key, value), (keys, &mut last, &mut seen), times, event)?;
+                if let Some((slot, value)) = self.foretold_member(keys, &mut last) {
+                    event.set_present(slot, value);
+                } else {
+                    let member = match self.usual_member() {
+                        Some(member) => member,
+                        None => self.member()?,
+                    };
+                    self.field(member, (keys, &mut last, &mut seen), times, event)?;
+                }
                 match self.peek() {
                     b',' => self.at += 1,
                     b'}' => break self.at += 1,
@@ -178,37 +222,63 @@ impl<'l> Walk<'l, '_> {
         }
     }
 
+    /// Takes the member that was foretold, if it is a slot and its value is plain: text without
+    /// escapes, a whole number where that is wanted, or an object of such numbers.
+    #[inline]
+    fn foretold_member(&mut self, keys: &Keys, last: &mut Option<usize>) -> Option<(Slot, Span)> {
+        let guess = keys.guess(*last);
+        let key = keys.keys.get(guess)?;
+        let Meaning::Slot(slot) = key.meaning else { return None };
+        let (line, first) = (self.line, *self.marks.first()? as usize);
+        if first - self.start != self.at || !key.head.begins(line.get(self.at..)?) {
+            return None;
+        }
+        // The two marks that are passed are the quotes of the key.
+        let (start, after) = (self.at + key.head.length, self.marks.get(2..)?);
+        let (value, end, marks) = match line.get(start)? {
+            b'"' if !key.is_number => {
+                let [open, close, marks @ ..] = after else { return None };
+                let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
+                if open != start || line[close] != b'"' {
+                    return None;
+                }
+                (Span::new(start + 1, close), close + 1, marks)
+            }
+            b'{' if !key.is_number => {
+                let (end, marks) = self.flat(start, after)?;
+                (Span::new(start, end), end, marks)
+            }
+            _ => {
+                let end = digits(line, start)?;
+                (Span::new(start, end), end, after)
+            }
+        };
+        (self.at, self.marks, *last) = (end, marks, Some(guess));
+        Some((slot, value))
+    }
+
     /// Takes a member without white space, escapes or an object in it.
     #[inline]
     fn usual_member(&mut self) -> Option<(Span, Span)> {
-        let [open, close, value_open, value_close, ..] = *self.marks else { return None };
-        let [open, close] = [open, close].map(|mark| mark as usize - self.start);
+        let [open, close, after @ ..] = self.marks else { return None };
+        let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
         let line = self.line;
-        let after = line.get(close + 2)?;
-        if open != self.at || line[open] != b'"' || line[close..close + 2] != *b"\":" {
+        if open != self.at || line[open] != b'"' || line[close..].first_chunk() != Some(b"\":") {
             return None;
         }
-        let key = Span::new(open + 1, close);
-        let start = close + 2;
-        if *after == b'"' {
-            let [open, close] = [value_open, value_close].map(|mark| mark as usize - self.start);
-            if open != start || line[close] != b'"' {
-                return None;
-            }
-            self.at = close + 1;
-            self.marks = &self.marks[4..];
-            return Some((key, Span::new(start + 1, close)));
+        let (key, start) = (Span::new(open + 1, close), close + 2);
+        if *line.get(start)? != b'"' {
+            let end = digits(line, start)?;
+            (self.at, self.marks) = (end, after);
+            return Some((key, Span::new(start, end)));
         }
-        let mut end = start;
-        while line.get(end)?.is_ascii_digit() {
-            end += 1;
-        }
-        if end == start || !matches!(line[end], b',' | b'}') {
+        let [open, close, marks @ ..] = after else { return None };
+        let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
+        if open != start || line[close] != b'"' {
             return None;
         }
-        self.at = end;
-        self.marks = &self.marks[2..];
-        Some((key, Span::new(start, end)))
+        (self.at, self.marks) = (close + 1, marks);
+        Some((key, Span::new(start + 1, close)))
     }
 
     /// Takes any member.
@@ -226,7 +296,7 @@ impl<'l> Walk<'l, '_> {
     fn field(
         &mut self,
         (key, value): (Span, Span),
-        (keys, last, seen): (&mut Keys, &mut usize, &mut Seen),
+        (keys, last, seen): (&mut Keys, &mut Option<usize>, &mut Seen),
         times: &mut Times,
         event: &mut Event<'l>,
     ) -> Result<(), DecodeError> {
@@ -242,25 +312,19 @@ impl<'l> Walk<'l, '_> {
         {
             return Ok(());
         }
-        match keys.find(name, last) {
-            None if keys.keeps_others => event.push_other(key, value),
+        let keeps_others = keys.keeps_others;
+        match keys.find(name, last).map(|key| (key.meaning, key.is_number)) {
+            None if keeps_others => event.push_other(key, value),
             None => {}
-            Some(Meaning::Time) => {
+            Some((Meaning::Time, _)) => {
                 let Some(time) = times.any(text) else { return wrong("a time") };
                 event.set_time(time);
                 seen.time = true;
             }
-            Some(
-                meaning
-                @ Meaning::Slot(Slot::Status | Slot::Total | Slot::BytesIn | Slot::BytesOut),
-            ) => {
-                let is_sound = whole(text).is_some() || text == b"-" || text.is_empty();
-                if !is_sound {
-                    return wrong("a whole number");
-                }
-                meaning.set(event, value);
+            Some((_, true)) if whole(text).is_none() && text != b"-" && !text.is_empty() => {
+                return wrong("a whole number");
             }
-            Some(meaning) => meaning.set(event, value),
+            Some((meaning, _)) => meaning.set(event, value),
         }
         Ok(())
     }
@@ -329,10 +393,13 @@ impl<'l> Walk<'l, '_> {
 
     /// Takes an object or an array as it is written, at most 64 levels deep.
     fn nested(&mut self) -> Result<Span, DecodeError> {
-        if let Some(flat) = self.flat() {
-            return Ok(flat);
-        }
         let start = self.at;
+        if self.peek() == b'{'
+            && let Some((end, marks)) = self.flat(start, self.marks)
+        {
+            (self.at, self.marks) = (end, marks);
+            return Ok(Span::new(start, end));
+        }
         // A bit a level: 1 for an object.
         let (mut depth, mut kinds) = (0, 0_u64);
         loop {
@@ -371,38 +438,25 @@ impl<'l> Walk<'l, '_> {
         }
     }
 
-    /// Takes an object of plain numbers, such as `{"route":1,"fetch":250}`, as most phases are.
-    fn flat(&mut self) -> Option<Span> {
-        if self.peek() != b'{' {
-            return None;
-        }
-        let start = self.at;
-        let mut at = start + 1;
-        let mut marks = self.marks;
-        let byte = |at: usize| self.line.get(at).copied().unwrap_or(b'\n');
+    /// Finds the end of an object of plain numbers, such as `{"route":1,"fetch":250}`, as most
+    /// phases are, and the marks after it; `marks` are those after its brace at `start`.
+    fn flat(&self, start: usize, mut marks: &'m [u32]) -> Option<(usize, &'m [u32])> {
+        let line = self.line;
+        let mut at = start;
         loop {
-            let [open, close, ..] = *marks else { return None };
-            let close = close as usize - self.start;
-            if open as usize - self.start != at || byte(at) != b'"' || byte(close) != b'"' {
+            let [open, close, rest @ ..] = marks else { return None };
+            let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
+            if open != at + 1 || line[open] != b'"' || line[close..].first_chunk() != Some(b"\":") {
                 return None;
             }
-            marks = &marks[2..];
-            at = close + 1;
-            if byte(at) != b':' || !byte(at + 1).is_ascii_digit() {
-                return None;
-            }
-            at += 2;
-            while byte(at).is_ascii_digit() {
-                at += 1;
-            }
-            match byte(at) {
-                b',' => at += 1,
-                b'}' => break,
+            marks = rest;
+            at = digits(line, close + 2)?;
+            match line[at] {
+                b',' => {}
+                b'}' => return Some((at + 1, marks)),
                 _ => return None,
             }
         }
-        (self.at, self.marks) = (at + 1, marks);
-        Some(Span::new(start, at + 1))
     }
 
     /// Takes the key of a member where the last bit says that an object is open.
@@ -478,6 +532,17 @@ impl<'l> Walk<'l, '_> {
     fn torn(&self) -> DecodeError {
         DecodeError { offset: self.line.len(), cause: DecodeCause::Torn }
     }
+}
+
+/// The end of a whole number that starts at `start`, if it has fewer digits than overflow and a
+/// comma or a brace follows.
+#[inline]
+fn digits(line: &[u8], start: usize) -> Option<usize> {
+    let mut end = start;
+    while line.get(end)?.is_ascii_digit() {
+        end += 1;
+    }
+    ((1..20).contains(&(end - start)) && matches!(line[end], b',' | b'}')).then_some(end)
 }
 
 /// Returns the value of a member of an object, as it is written.

@@ -15,49 +15,37 @@ pub(super) fn fresh(measure: &Measure) -> Flat {
     }
 }
 
-/// Lets a line change the cell `at`.
-pub(super) fn update(
-    rows: &mut Rows,
-    at: usize,
-    measure: &Measure,
-    event: &impl Fields,
-    time_us: i64,
-) {
-    let cell = &mut rows.cells[at];
+/// What a line adds to a measure; absent when nothing. What [`Measure::Last`] adds, [`last`] does.
+#[inline]
+pub(super) fn value(measure: &Measure, event: &impl Fields, time_us: i64) -> Flat {
+    let number = |field, kind| number(event, field, kind).unwrap_or(Flat::Absent);
+    let if_there = |field, value| event.field(field).map_or(Flat::Absent, |_| value);
     match measure {
-        Measure::Count => add(cell, Flat::Integer(1)),
-        Measure::CountOf(field) => {
-            if event.field(field).is_some() {
-                add(cell, Flat::Integer(1));
-            }
+        Measure::Count => Flat::Integer(1),
+        Measure::CountOf(field) => if_there(field, Flat::Integer(1)),
+        Measure::Sum(field, kind) | Measure::Min(field, kind) | Measure::Max(field, kind) => {
+            number(field, *kind)
         }
-        Measure::Sum(field, kind) => {
-            if let Some(number) = number(event, field, *kind) {
-                add(cell, number);
-            }
+        Measure::LastTime(field) => if_there(field, Flat::Time(time_us)),
+        Measure::Last(..) | Measure::Mean => Flat::Absent,
+    }
+}
+
+/// Adds what a line has to the cell of a measure.
+#[inline]
+pub(super) fn merge(cell: &mut Flat, measure: &Measure, value: Flat) {
+    if value == Flat::Absent {
+        return;
+    }
+    match measure {
+        Measure::Count | Measure::CountOf(_) | Measure::Sum(..) => add(cell, value),
+        Measure::Min(..) if is_less(value, *cell) => *cell = value,
+        Measure::Max(..) | Measure::LastTime(_)
+            if *cell == Flat::Absent || is_less(*cell, value) =>
+        {
+            *cell = value;
         }
-        Measure::Min(field, kind) => {
-            if let Some(number) = number(event, field, *kind)
-                && is_less(number, *cell)
-            {
-                *cell = number;
-            }
-        }
-        Measure::Max(field, kind) => {
-            if let Some(number) = number(event, field, *kind)
-                && (*cell == Flat::Absent || is_less(*cell, number))
-            {
-                *cell = number;
-            }
-        }
-        Measure::LastTime(field) => {
-            let time = Flat::Time(time_us);
-            if event.field(field).is_some() && (*cell == Flat::Absent || is_less(*cell, time)) {
-                *cell = time;
-            }
-        }
-        Measure::Last(field, kind) => last(rows, at, (field, *kind), event, time_us),
-        Measure::Mean => {}
+        _ => {}
     }
 }
 
@@ -84,7 +72,7 @@ pub(super) fn number(event: &impl Fields, field: &FieldName, kind: Kind) -> Opti
 
 /// The cell before a `Last` is its `LastTime`, which has seen this line already: the line is the
 /// latest when that time is its own.
-fn last(
+pub(super) fn last(
     rows: &mut Rows,
     at: usize,
     (field, kind): (&FieldName, Kind),

@@ -1,0 +1,98 @@
+//! The key of a row as bytes, which one hash and one comparison cover: text after its length in
+//! four bytes, a number in eight.
+//!
+//! Invariant: keys of the same parts are equal when their bytes are, and none begins with another.
+
+use std::borrow::Cow;
+
+use exchange::Fields;
+
+use super::{measure, text_of};
+use crate::batch::{Flat, KEY_TEXT_BYTES_MAX, Kind, fit};
+use crate::rollup::Part;
+
+/// Appends the key of a line; none, and half a key, when a number is missing.
+pub(super) fn encode(
+    parts: &[Part],
+    event: &impl Fields,
+    time_us: i64,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    for part in parts {
+        match part {
+            Part::Bucket(us) => push_bits(out, time_us - time_us.rem_euclid(*us)),
+            Part::Field(field, Kind::Text) => match event.field(field) {
+                Some(text) => push_text(out, &text_of(text)),
+                None => push_text(out, b""),
+            },
+            Part::Field(field, kind) => match measure::number(event, field, *kind)? {
+                // Minus zero is another number by its bits, and the same to an engine.
+                Flat::Real(number) => push_bits(out, (number + 0.0).to_bits().cast_signed()),
+                Flat::Integer(number) | Flat::Time(number) => push_bits(out, number),
+                _ => unreachable!("a number is one of those"),
+            },
+        }
+    }
+    Some(())
+}
+
+/// The key with its text made what engines take; none when it was.
+pub(super) fn fitted(parts: &[Part], key: &[u8]) -> Option<Vec<u8>> {
+    let (mut fitted, mut changed) = (Vec::new(), false);
+    let mut rest = key;
+    for part in parts {
+        match next(part, &mut rest) {
+            Piece::Bits(bits) => push_bits(&mut fitted, bits),
+            Piece::Text(text) => {
+                let text = fit(text, KEY_TEXT_BYTES_MAX);
+                changed |= matches!(text, Cow::Owned(_));
+                push_text(&mut fitted, &text);
+            }
+        }
+    }
+    changed.then_some(fitted)
+}
+
+/// The cells of a key that is kept at `start`.
+pub(super) fn cells(parts: &[Part], key: &[u8], start: u32) -> impl Iterator<Item = Flat> {
+    let mut rest = key;
+    parts.iter().map(move |part| match (next(part, &mut rest), part) {
+        (Piece::Text(text), _) => {
+            let length = text.len() as u32;
+            Flat::Text { start: start + (key.len() - rest.len()) as u32 - length, length }
+        }
+        (Piece::Bits(bits), Part::Field(_, Kind::Real)) => {
+            Flat::Real(f64::from_bits(bits.cast_unsigned()))
+        }
+        (Piece::Bits(number), Part::Field(_, Kind::Integer)) => Flat::Integer(number),
+        (Piece::Bits(us), _) => Flat::Time(us),
+    })
+}
+
+enum Piece<'k> {
+    Text(&'k [u8]),
+    Bits(i64),
+}
+
+fn next<'k>(part: &Part, rest: &mut &'k [u8]) -> Piece<'k> {
+    const WHOLE: &str = "a key has all of its parts";
+    if matches!(part, Part::Field(_, Kind::Text)) {
+        let (length, more) = rest.split_first_chunk().expect(WHOLE);
+        let (text, more) = more.split_at(u32::from_le_bytes(*length) as usize);
+        *rest = more;
+        return Piece::Text(text);
+    }
+    let (bits, more) = rest.split_first_chunk().expect(WHOLE);
+    *rest = more;
+    Piece::Bits(i64::from_le_bytes(*bits))
+}
+
+fn push_bits(out: &mut Vec<u8>, bits: i64) {
+    out.extend_from_slice(&bits.to_le_bytes());
+}
+
+/// A line is far shorter than 4 GB.
+fn push_text(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    out.extend_from_slice(text);
+}
