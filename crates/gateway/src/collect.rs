@@ -3,7 +3,9 @@
 //! Invariant: a reply of success means that the event is recorded as safely as is configured; under
 //! `sync = "always"` that is after fsync. What cannot be recorded is refused with 503.
 
+use std::pin::pin;
 use std::rc::Rc;
+use std::time::Instant;
 
 use chassis::http::{Head, Incoming, Reply, Sent};
 use exchange::{CacheResult, Phase};
@@ -35,7 +37,8 @@ pub async fn collect(
             let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
             trace.cache = CacheResult::Pass;
             let order = Order::new(head, route, trace, content)?;
-            let answer = order.news.passed_on(reply, fetch::own(edge, route, &order)).await;
+            let fetch = pin!(fetch::own(edge, route, &order, Instant::now()));
+            let answer = order.news.passed_on(reply, fetch).await;
             forward(answer?, reply);
             trace.mark(Phase::Fetch);
         }
@@ -44,6 +47,7 @@ pub async fn collect(
     let status = reply.status();
     let sent = Sent { status, bytes_in: body.bytes_read(), bytes_out, complete: true };
     trace.recorded = true;
+    trace.mark(Phase::Respond);
     if let Some(recorded) = record::before_reply(edge, head, trace, &sent)
         && !recorded.await
     {

@@ -94,7 +94,7 @@ impl Entry {
 /// Appends fields for a client: all but those that belong to the connection they came on, and
 /// `Age`, which is told anew.
 pub fn render(headers: &FieldLines, out: &mut Vec<u8>) {
-    let has_options = headers.has("connection");
+    let has_options = has_connection_options(headers);
     for (name, line) in headers.whole_lines() {
         let is_own = is_hop_by_hop(name)
             || is_framing(name)
@@ -120,6 +120,11 @@ fn parse(fields: &[u8]) -> FieldLines {
         headers.append(&line[..colon], line[colon + 1..].trim_ascii());
     }
     headers
+}
+
+/// Whether a `Connection` field declares more than what belongs to the connection anyway.
+pub fn has_connection_options(headers: &FieldLines) -> bool {
+    headers.all("connection").any(|line| !line.eq_ignore_ascii_case(b"keep-alive"))
 }
 
 /// Whether a `Connection` field declares that this one, in lower case, belongs to the connection.

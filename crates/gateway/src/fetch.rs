@@ -83,7 +83,6 @@ struct Fetched {
     body: Body,
     /// Length of the body, or of what a GET would bring when a HEAD was sent.
     length: Option<u64>,
-    delay: Duration,
     times: [Duration; 3],
     shown: Option<Shown>,
     decision_at: Option<Range<usize>>,
@@ -126,12 +125,17 @@ pub async fn fly(
     }
 }
 
-/// Fetches an answer for one request alone, in the request's own task.
+/// Fetches an answer for one request alone, in the request's own task; `now` it begins.
 ///
 /// # Errors
 /// When the upstream or the model gives none.
-pub async fn own(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delivery, Refusal> {
-    let end = Some(TokioInstant::now() + route.lease);
+pub async fn own(
+    edge: &Rc<Edge>,
+    route: &Route,
+    order: &Order,
+    now: Instant,
+) -> Result<Delivery, Refusal> {
+    let end = Some(TokioInstant::from_std(now + route.lease));
     let fetched = match &route.targets[order.arm].1 {
         // One deadline for all that an upstream may take.
         Target::Upstream(_) => ask(edge, route, order, end).await?,
@@ -145,7 +149,7 @@ pub async fn own(edge: &Rc<Edge>, route: &Route, order: &Order) -> Result<Delive
 
 /// An answer to a request that was sent otherwise, for that request alone.
 pub fn passed(route: &Route, response: Response) -> Delivery {
-    received(route, response, (false, Duration::ZERO)).into_own(Vec::new())
+    received(route, response, false).into_own(Vec::new())
 }
 
 /// What the others who wait for this fetch are told.
@@ -247,11 +251,15 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &mut Order) -> Result<Del
     let stale = order.stale.take();
     order.stale =
         stale.filter(|stale| purges.verdict(stale.stamp, &order.key, &stale.tags) != Verdict::Gone);
+    let begun = Instant::now();
     let mut fetched = ask(edge, route, order, None).await?;
     let may_be_stored = order.is_for_storing() && !key::is_ambiguous(order.path());
     let Some(cache) = route.cache.as_ref().filter(|_| may_be_stored) else {
         return Ok(fetched.into_own(Vec::new()));
     };
+    // What is made here is no older than it is.
+    let is_from_afar = matches!(route.targets[order.arm].1, Target::Upstream(_));
+    let delay = if is_from_afar { begun.elapsed() } else { Duration::ZERO };
     if fetched.status == 304
         && let Some(stale) = &order.stale
     {
@@ -262,7 +270,7 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &mut Order) -> Result<Del
         fetched.status = stale.status;
         fetched.body = Body::Whole(stale.body.clone());
     }
-    let asked = order.asked(route, fetched.delay);
+    let asked = order.asked(route, delay);
     if cache.policy.set_cookie == SetCookie::Strip {
         fetched.headers.remove("set-cookie");
     }
@@ -366,14 +374,13 @@ async fn ask_upstream(
 ) -> Result<Fetched, Refusal> {
     let pool = &edge.pools[index];
     let request = order.request(route, pool.upstream(), None);
-    let begun = Instant::now();
     let answer = pool.send(&request, &order.key, &order.news, end).await;
     let response = answer.map_err(|error| failed(edge, error))?;
-    Ok(received(route, response, (order.is_head(), begun.elapsed())))
+    Ok(received(route, response, order.is_head()))
 }
 
 /// An answer as it came; to a HEAD its length is what a GET would bring.
-fn received(route: &Route, response: Response, (is_head, delay): (bool, Duration)) -> Fetched {
+fn received(route: &Route, response: Response, is_head: bool) -> Fetched {
     let Response { status, mut headers, mut body } = response;
     if route.cors.is_some() {
         // The route says who may read the answer; two permissions are none to a browser.
@@ -394,7 +401,6 @@ fn received(route: &Route, response: Response, (is_head, delay): (bool, Duration
         status,
         headers,
         body,
-        delay,
         times: [Duration::ZERO; 3],
         shown: None,
         decision_at: None,
@@ -433,7 +439,6 @@ async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fe
         headers,
         length: Some(body.len() as u64),
         body: Body::Whole(body),
-        delay: Duration::ZERO,
         times: [computed.features, computed.score, Duration::ZERO],
         shown: computed.impression,
         decision_at: computed.decision_at,

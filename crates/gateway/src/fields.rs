@@ -53,10 +53,13 @@ impl FieldLines {
     /// Adds a line behind the others. A value that would end it early is left out.
     pub fn append(&mut self, name: impl AsRef<[u8]>, value: &[u8]) {
         let name = name.as_ref();
-        if memchr::memchr3(b'\r', b'\n', 0, value).is_some() {
+        // Without a way out in the middle this is a few vector operations.
+        let ends = |found: bool, byte: &u8| found | matches!(byte, b'\r' | b'\n' | 0);
+        if value.iter().fold(false, ends) {
             return;
         }
         let start = self.text.len();
+        self.text.reserve(name.len() + SEPARATOR.len() + value.len() + END.len());
         self.text.extend_from_slice(name);
         self.text[start..].make_ascii_lowercase();
         self.text.extend_from_slice(SEPARATOR);

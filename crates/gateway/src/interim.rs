@@ -7,7 +7,7 @@
 //! upstream that sends more is given up.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
@@ -51,9 +51,12 @@ impl News {
     }
 
     /// Does the work, and meanwhile tells the client what arrives.
-    pub async fn passed_on<T>(&self, reply: &Reply, work: impl Future<Output = T>) -> T {
+    pub async fn passed_on<T>(
+        &self,
+        reply: &Reply,
+        mut work: Pin<&mut impl Future<Output = T>>,
+    ) -> T {
         let Some(state) = &self.0 else { return work.await };
-        let mut work = pin!(work);
         loop {
             let next = poll_fn(|cx| {
                 let done = work.as_mut().poll(cx);

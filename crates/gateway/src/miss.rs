@@ -4,6 +4,7 @@
 //! Invariants: a request sees at most two flights of a key, and waits no longer than its route
 //! says; the fetch it began goes on without it.
 
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -306,7 +307,7 @@ async fn fly(
     (reply, trace): (&Reply, &mut Trace),
 ) -> Result<Delivery, Refusal> {
     let news = order.news.clone();
-    let fetch = until(deadline, begin(edge, order, lease));
+    let fetch = pin!(until(deadline, begin(edge, order, lease)));
     let delivery = news.passed_on(reply, fetch).await;
     trace.mark(Phase::Fetch);
     delivery

@@ -19,7 +19,7 @@ use crate::accept::Accepted;
 use crate::cache::{Entry, KeyBytes, append_selecting};
 use crate::compress::tags;
 use crate::demand::Demand;
-use crate::entry::{is_connection_option, is_hop_by_hop};
+use crate::entry::{has_connection_options, is_connection_option, is_hop_by_hop};
 use crate::error::Refusal;
 use crate::fields::FieldLines;
 use crate::freshness::Asked;
@@ -254,7 +254,7 @@ impl Order {
         let mut request = Request::begin(self.method.clone(), &self.target, host, room);
         let restored = self.restored(route);
         let client = restored.as_ref().unwrap_or(&self.client);
-        let has_options = client.has("connection");
+        let has_options = has_connection_options(client);
         for (name, line) in client.whole_lines() {
             let is_of_connection =
                 is_hop_by_hop(name) || has_options && is_connection_option(client, name);
@@ -288,7 +288,8 @@ impl Order {
 
     /// The client's fields with the origin's own tags in its conditions, where they may hold ours.
     fn restored(&self, route: &Route) -> Option<FieldLines> {
-        if self.is_for_storing() || route.compress.is_none() {
+        let asks_by_tag = self.client.has("if-match") || self.client.has("if-none-match");
+        if self.is_for_storing() || route.compress.is_none() || !asks_by_tag {
             return None;
         }
         let mut restored = self.client.clone();
@@ -319,14 +320,26 @@ impl Order {
             out.extend_from_slice(before);
             out.extend_from_slice(b", ");
         }
-        // Writing to a vector cannot fail.
-        let _ = write!(out, "{}", self.peer);
+        write_address(self.peer, out);
         out.extend_from_slice(b"\r\nx-forwarded-proto: http\r\nx-request-id: ");
         let digit = |place: u32| b"0123456789abcdef"[(self.id >> (place * 4)) as usize & 15];
         out.extend((0..32).rev().map(digit));
         out.extend_from_slice(b"\r\ntidegate-decision: ");
         out.extend_from_slice(self.decision.name().as_bytes());
         out.extend_from_slice(b"\r\n");
+    }
+}
+
+fn write_address(address: IpAddr, out: &mut Vec<u8>) {
+    match address {
+        IpAddr::V4(v4) => {
+            for (place, octet) in v4.octets().into_iter().enumerate() {
+                out.extend_from_slice(if place == 0 { b"" } else { b"." });
+                out.extend_from_slice(itoa::Buffer::new().format(octet).as_bytes());
+            }
+        }
+        // Writing to a vector cannot fail.
+        IpAddr::V6(v6) => drop(write!(out, "{v6}")),
     }
 }
 

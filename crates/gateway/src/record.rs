@@ -17,12 +17,13 @@ type Items<'a> = SmallVec<[&'a str; 16]>;
 /// Records an exchange that ended; counts it when it cannot be recorded.
 pub fn ended(edge: &Edge, head: &Head<'_>, trace: &mut Trace, sent: &Sent) {
     let Some((recorder, brief)) = recorder(edge, trace) else { return };
-    trace.mark(Phase::Record);
     let items = trace.shown.as_deref().map(items);
     let exchange = exchange(edge, head, trace, sent, items.as_deref());
     if !recorder.record(&exchange, brief) {
         edge.gateway.metrics.unrecorded.add(1);
     }
+    drop(items);
+    trace.mark(Phase::Record);
 }
 
 /// Records an exchange before its reply is sent; `None` when it is not to be recorded.
@@ -112,7 +113,7 @@ fn exchange<'a>(
             .and_then(|target| upstream_name(edge, target)),
         ranked_by: trace.ranked_by,
         phases: trace.phases,
-        total_us: trace.start.elapsed().as_micros() as u64,
+        total_us: trace.so_far().as_micros() as u64,
         impression: trace
             .shown
             .as_deref()

@@ -4,6 +4,7 @@
 //! shared unless the route says so; an answer that is in memory never waits for anything.
 //! Never here: sockets (`chassis::http`), fetching (`fetch`), the journal (`ports::Record`).
 
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -66,7 +67,7 @@ impl Answer for Role {
                 metrics.ended(trace.decision, trace.cache, sent.status);
                 // How long a tunnel lasts says nothing about how fast answers are.
                 if sent.status != 101 {
-                    metrics.took(trace.start.elapsed(), &trace.phases);
+                    metrics.took(trace.so_far(), &trace.phases);
                 }
             }
             None => edge.gateway.metrics.unrouted.add(1),
@@ -94,7 +95,10 @@ async fn live(
     }
     trace.decision = decide(gateway, route, head, trace);
     trace.arm = arm(route, head, trace);
-    trace.mark(Phase::Decide);
+    // The clock is asked where there may be something to see.
+    if route.personalise.is_some() {
+        trace.mark(Phase::Decide);
+    }
 
     if let Some(kind) = route.collect {
         return Box::pin(collect::collect(edge, kind, head, body, (reply, trace))).await;
@@ -107,7 +111,9 @@ async fn live(
         return Box::pin(pass(edge, route, head, body, (reply, trace))).await;
     };
     let base_length = key.len();
-    trace.mark(Phase::Key);
+    if route.rules.is_some() {
+        trace.mark(Phase::Key);
+    }
 
     let own = shows_credentials(route, head, trace);
     let found = gateway.cache.look_up(&mut key, head, route.rules.as_deref()).allowed(own);
@@ -205,8 +211,9 @@ async fn pass(
     let body = read_body(route, body).await?;
     let order = Order::new(head, route, trace, body)?;
     let begun = Instant::now();
-    let outcome = order.news.passed_on(reply, fetch::own(edge, route, &order)).await;
-    trace.mark(Phase::Fetch);
+    let fetch = pin!(fetch::own(edge, route, &order, begun));
+    let outcome = order.news.passed_on(reply, fetch).await;
+    let ended = trace.mark(Phase::Fetch);
     let failed = match &outcome {
         Ok(Delivery { brought: Brought::Own(own), .. }) => own.status >= 500,
         Ok(_) => false,
@@ -214,10 +221,11 @@ async fn pass(
     };
     if trace.decision == Decision::Personalised {
         let rollout = route.personalise.as_ref().map(|p| &p.rollout);
-        rollout.inspect(|rollout| rollout.note(begun.elapsed(), failed));
+        rollout.inspect(|rollout| rollout.note(ended - begun, failed));
         if failed && is_plain_read(head) {
             drop(pending);
-            return fall_back(edge, route, head, reply, trace).await;
+            // Boxed, because it is rare and would take most of this future's memory.
+            return Box::pin(fall_back(edge, route, head, reply, trace)).await;
         }
     }
     if let Ok(Delivery { brought: Brought::Own(own), .. }) = &outcome {
@@ -240,7 +248,8 @@ async fn fall_back(
     let Some(mut key) = shared_key(route, head, trace) else {
         let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
         let order = Order::new(head, route, trace, Bytes::new())?;
-        let outcome = order.news.passed_on(reply, fetch::own(edge, route, &order)).await;
+        let fetch = pin!(fetch::own(edge, route, &order, Instant::now()));
+        let outcome = order.news.passed_on(reply, fetch).await;
         trace.mark(Phase::Fetch);
         deliver(outcome?, edge, head, (reply, trace), "bypass");
         return Ok(());

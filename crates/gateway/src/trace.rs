@@ -73,6 +73,11 @@ impl Trace {
         now
     }
 
+    /// Time from the start to the end of the last phase.
+    pub fn so_far(&self) -> Duration {
+        self.last.duration_since(self.start)
+    }
+
     /// Adds time to a phase that ran within another.
     pub fn add(&mut self, phase: Phase, time: Duration) {
         let cell = &mut self.phases[phase.index()];

@@ -6,6 +6,7 @@
 //! whatever else the upstream says is an ordinary answer, after which the connection closes: what
 //! follows on it may be the other protocol's, and is never read as a request. Nothing is stored.
 
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -65,7 +66,7 @@ pub async fn pass(
     let order = Order::new(head, route, trace, Bytes::new())?;
     let request = order.request(route, pool.upstream(), Some(&offer));
     edge.gateway.metrics.fetches.add(1);
-    let switched = pool.switch(&request, &order.key, &order.news);
+    let switched = pin!(pool.switch(&request, &order.key, &order.news));
     let switched = order.news.passed_on(reply, switched).await;
     trace.mark(Phase::Fetch);
     match switched.map_err(|error| fetch::failed(edge, error))? {

@@ -100,6 +100,12 @@ pub struct Head<'b> {
     line: &'b Line,
     fields: &'b [Field],
     peer: SocketAddr,
+    // Asked for again and again, and text only once it is looked at byte by byte.
+    method: &'b str,
+    target: &'b str,
+    path_and_query: &'b str,
+    path_bytes: usize,
+    host: &'b str,
 }
 
 impl<'b> Head<'b> {
@@ -109,49 +115,45 @@ impl<'b> Head<'b> {
         fields: &'b [Field],
         peer: SocketAddr,
     ) -> Self {
-        Self { bytes, line, fields, peer }
+        let method = text(bytes, (line.method.0, line.method.1.into()));
+        let target = text(bytes, line.target);
+        let (authority, path_and_query) = parts(target);
+        let question_mark = memchr::memchr(b'?', path_and_query.as_bytes());
+        let path_bytes = question_mark.unwrap_or(path_and_query.len());
+        let head =
+            Self { bytes, line, fields, peer, method, target, path_and_query, path_bytes, host: "" };
+        let sent = || head.get("host").and_then(|host| std::str::from_utf8(host).ok());
+        Self { host: authority.or_else(sent).unwrap_or(""), ..head }
     }
 
     /// The method, as sent.
     pub fn method(&self) -> &'b str {
-        let (start, length) = self.line.method;
-        self.text(start, length.into())
+        self.method
     }
 
     /// The request target, as sent.
     pub fn target(&self) -> &'b str {
-        let (start, length) = self.line.target;
-        self.text(start, length)
+        self.target
     }
 
     /// Path and query: the target without scheme and authority.
     pub fn path_and_query(&self) -> &'b str {
-        match self.authority_end() {
-            None => self.target(),
-            Some(end) if end == self.target().len() => "/",
-            Some(end) => &self.target()[end..],
-        }
+        self.path_and_query
     }
 
     /// The path, percent-encoded as sent.
     pub fn path(&self) -> &'b str {
-        let target = self.path_and_query();
-        target.split_once('?').map_or(target, |(path, _)| path)
+        &self.path_and_query[..self.path_bytes]
     }
 
     /// The query without its `?`.
     pub fn query(&self) -> Option<&'b str> {
-        self.path_and_query().split_once('?').map(|(_, query)| query)
+        self.path_and_query.get(self.path_bytes + 1..)
     }
 
     /// The host that is asked, with its port when one was sent; empty under HTTP/1.0 without.
     pub fn host(&self) -> &'b str {
-        if let Some(end) = self.authority_end() {
-            let target = self.target();
-            let start = target.find("//").map_or(0, |at| at + 2);
-            return &target[start..end];
-        }
-        self.get("host").and_then(|host| std::str::from_utf8(host).ok()).unwrap_or("")
+        self.host
     }
 
     /// True under HTTP/1.0.
@@ -235,20 +237,22 @@ impl<'b> Head<'b> {
             !own && self.fields().any(|(name, _)| name.as_bytes().eq_ignore_ascii_case(option))
         })
     }
+}
 
-    fn text(&self, start: u32, length: u32) -> &'b str {
-        let bytes = &self.bytes[start as usize..(start + length) as usize];
-        std::str::from_utf8(bytes).unwrap_or("")
+fn text(bytes: &[u8], (start, length): (u32, u32)) -> &str {
+    let bytes = &bytes[start as usize..(start + length) as usize];
+    std::str::from_utf8(bytes).unwrap_or("")
+}
+
+/// A target's authority, when it is in absolute form, and what follows that.
+fn parts(target: &str) -> (Option<&str>, &str) {
+    if target.starts_with('/') {
+        return (None, target);
     }
-
-    /// End of the authority in an absolute-form target.
-    fn authority_end(&self) -> Option<usize> {
-        let target = self.target();
-        if target.starts_with('/') {
-            return None;
-        }
-        let start = target.find("://")? + 3;
-        Some(target[start..].find(['/', '?']).map_or(target.len(), |at| start + at))
+    let Some((_, rest)) = target.split_once("://") else { return (None, target) };
+    match rest.find(['/', '?']) {
+        Some(end) => (Some(&rest[..end]), &rest[end..]),
+        None => (Some(rest), "/"),
     }
 }
 

@@ -12,6 +12,8 @@ use crate::fields::FieldLines;
 
 /// Bytes of one head.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Bytes for the lines that are added on the way.
+const ROOM_FOR_OWN: usize = 64;
 /// Fields of one head.
 const FIELDS_MAX: usize = 100;
 
@@ -46,7 +48,7 @@ pub fn parse(bytes: &[u8], bodiless: bool) -> Result<Option<(Head, usize)>, Fetc
         Ok(_) | Err(_) => return Err(FetchError::Malformed),
     };
     let status = response.code.filter(|code| *code >= 100).ok_or(FetchError::Malformed)?;
-    let mut fields = FieldLines::with_capacity(response.headers.len() + 2, length);
+    let mut fields = FieldLines::with_capacity(response.headers.len() + 2, length + ROOM_FOR_OWN);
     for header in response.headers.iter() {
         fields.append(header.name, header.value);
     }

@@ -59,8 +59,8 @@ pub struct Patience {
 }
 
 impl Patience {
-    fn until(self) -> Instant {
-        let until = Instant::now() + self.answer;
+    fn until(self, now: Instant) -> Instant {
+        let until = now + self.answer;
         self.end.map_or(until, |end| end.min(until))
     }
 }
@@ -80,10 +80,10 @@ impl Connection {
         &mut self,
         request: &Request,
         news: &News,
-        patience: Patience,
+        (now, patience): (Instant, Patience),
     ) -> Result<Head, FetchError> {
         (self.sent, self.heard, self.scanned) = (0, false, 0);
-        let mut timer = pin!(sleep_until(patience.until()));
+        let mut timer = pin!(sleep_until(patience.until(now)));
         let mut sent = 0;
         poll_fn(|cx| {
             if let Poll::Ready(outcome) = self.poll_ask(cx, request, news) {
@@ -91,7 +91,7 @@ impl Connection {
             }
             // A long request may take its time, as long as it goes on.
             if sent > 0 && sent < self.sent {
-                timer.as_mut().reset(patience.until());
+                timer.as_mut().reset(patience.until(Instant::now()));
             }
             sent = self.sent;
             timer.as_mut().poll(cx).map(|()| Err(FetchError::Timeout))

@@ -122,7 +122,7 @@ impl Pool {
         let server = self.choose(key, None).ok_or(FetchError::Unhealthy)?;
         let place = self.take_place(server)?;
         let mut connection = self.connect(server).await?;
-        let head = connection.ask(request, news, self.patience(None)).await?;
+        let head = connection.ask(request, news, (Instant::now(), self.patience(None))).await?;
         Ok((head, Lent { connection, place, reusable: false }))
     }
 
@@ -161,8 +161,9 @@ impl Pool {
         end: Option<Instant>,
     ) -> Result<Response, FetchError> {
         let place = self.take_place(server)?;
-        if let Some(mut connection) = place.0.take_kept() {
-            let answer = connection.ask(request, news, self.patience(end)).await;
+        let now = Instant::now();
+        if let Some(mut connection) = place.0.take_kept(now) {
+            let answer = connection.ask(request, news, (now, self.patience(end))).await;
             // The server may have closed it while the request was under way.
             let may_repeat = request.is_idempotent() || connection.sent() == 0;
             let is_lost = answer.as_ref().is_err_and(|error| *error == FetchError::Closed);
@@ -171,7 +172,7 @@ impl Pool {
             }
         }
         let mut connection = self.connect(server).await?;
-        let head = connection.ask(request, news, self.patience(end)).await?;
+        let head = connection.ask(request, news, (Instant::now(), self.patience(end))).await?;
         self.answered(request, head, connection, place)
     }
 
@@ -225,11 +226,11 @@ impl Line {
     }
 
     /// The kept connection that was used last and is still good.
-    fn take_kept(&self) -> Option<Connection> {
+    fn take_kept(&self, now: Instant) -> Option<Connection> {
         let mut kept = self.kept.borrow_mut();
         loop {
             let (since, connection) = kept.pop_back()?;
-            if connection.is_quiet() && since.elapsed() < self.idle_timeout {
+            if connection.is_quiet() && now.duration_since(since) < self.idle_timeout {
                 return Some(connection);
             }
         }
