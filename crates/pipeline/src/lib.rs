@@ -24,6 +24,7 @@ mod sink;
 mod source;
 mod status;
 mod supervise;
+mod training;
 mod window;
 
 pub use batch::{Batch, Cell, Checkpoint, Column, KEY_TEXT_BYTES_MAX, Kind, Role, Rows, Table};
@@ -42,6 +43,7 @@ pub use source::{
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;
+pub use training::{Example, Join, JoinError, Joined};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 
 mod address;
 mod clickhouse;
+mod examples;
 mod existing;
 mod files;
 mod fitted;
@@ -27,6 +28,7 @@ use files::Format;
 use pipeline::Sink;
 
 pub use clickhouse::ClickHouseSink;
+pub use examples::{COLUMNS as EXAMPLE_COLUMNS, CsvExamples, ParquetExamples};
 pub use files::FileSink;
 pub use kafka::KafkaSink;
 pub use mongodb::MongoSink;

@@ -28,6 +28,16 @@ Examples: tidegate events replay --to sqlite:again.db --since 2026-11-20 --until
           tidegate events replay --only access.log.1:0-1048576 --dry-run
 The same command again goes on where it stopped, and adds what came since.";
 
+const DEFAULT_FEEDBACK: &str = "path == \"/1/feedback/read\" and status < 400";
+
+const EXPORT_EXAMPLE: &str = "\
+Example: tidegate events export --training --within 30m --output training.parquet
+Columns: request_id (the exchange), ranked_by (the ranking, which a cached answer shares), time,
+user, route, decision, cache, model, version, propensity, position (from 1), item, label (1 with
+feedback), feedback (how often), feedback_time (the first), censored (the log ends before `--within`
+does, so feedback may be missing). Feedback belongs to the last impression of that ranking that
+showed the item to the same user. Rows come in no order.";
+
 const QUERY_EXAMPLE: &str = "\
 Examples: tidegate events query requests --by hour,status --since 6h
           tidegate events query requests --by '' --where \"path LIKE '/1/%'\" --format json
@@ -141,6 +151,10 @@ pub enum EventsCommand {
     /// checkpoint of its own: exactly once, and when interrupted it goes on where it stopped.
     #[command(after_help = REPLAY_EXAMPLE)]
     Replay(ReplayArgs),
+    /// Write training data: a row for each item that a ranked answer showed, with what was done
+    /// with it.
+    #[command(after_help = EXPORT_EXAMPLE)]
+    Export(ExportArgs),
     /// Show what a rollup says, its sketches merged over machines and keys; reads SQLite sinks.
     #[command(after_help = QUERY_EXAMPLE)]
     Query(QueryArgs),
@@ -187,6 +201,53 @@ pub struct ReplayArgs {
     /// End with exit code 1 when the sink did not take a batch for so long.
     #[arg(long, value_name = "TIME", default_value = "1m")]
     pub give_up_after: Span,
+}
+
+/// Which examples to write, and where to.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Which configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Impressions, joined with feedback by the ranking's id and the user.
+    #[arg(long, required = true)]
+    pub training: bool,
+    /// The file, which is there when it is whole; stdout without it.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// What it is written as; by the file's name without it, else CSV.
+    #[arg(long, value_enum)]
+    pub format: Option<ExampleFormat>,
+    /// How long after an impression feedback may come.
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    pub within: Span,
+    /// A filter that says which exchanges are feedback.
+    #[arg(long, value_name = "FILTER", default_value = DEFAULT_FEEDBACK)]
+    pub feedback: String,
+    /// The field of feedback that has the id of the ranking.
+    #[arg(long, value_name = "FIELD", default_value = "query.request")]
+    pub request: String,
+    /// The field of feedback that has the item.
+    #[arg(long, value_name = "FIELD", default_value = "query.item")]
+    pub item: String,
+    /// Only impressions of this time or later, such as 2026-11-21T09:48 (UTC).
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only impressions before this time.
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// The source, when it is not the journal.
+    #[arg(long, value_name = "NAME")]
+    pub source: Option<String>,
+}
+
+/// What examples are written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExampleFormat {
+    /// Comma-separated values with a header.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
 }
 
 /// What to read of which rollup.

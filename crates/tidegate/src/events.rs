@@ -2,6 +2,8 @@
 //! that wants it, so that a dead sink holds nobody else up.
 
 mod board;
+mod export;
+mod folder;
 mod inspect;
 mod progress;
 mod query;
@@ -41,6 +43,7 @@ pub fn command(command: EventsCommand) -> Result<()> {
             let give_up_after = give_up_after.map_or(GIVE_UP_AFTER, |span| span.0);
             run(&config.config, once.then_some(give_up_after), supervised)
         }
+        EventsCommand::Export(args) => export::command(&args),
         EventsCommand::Replay(args) => replay::command(&args),
         EventsCommand::Inspect(args) => inspect::command(&args),
         EventsCommand::Status { config, json } => status::command(&config.config, json),

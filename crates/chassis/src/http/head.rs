@@ -120,8 +120,9 @@ impl<'b> Head<'b> {
         let (authority, path_and_query) = parts(target);
         let question_mark = memchr::memchr(b'?', path_and_query.as_bytes());
         let path_bytes = question_mark.unwrap_or(path_and_query.len());
+        let host = "";
         let head =
-            Self { bytes, line, fields, peer, method, target, path_and_query, path_bytes, host: "" };
+            Self { bytes, line, fields, peer, method, target, path_and_query, path_bytes, host };
         let sent = || head.get("host").and_then(|host| std::str::from_utf8(host).ok());
         Self { host: authority.or_else(sent).unwrap_or(""), ..head }
     }

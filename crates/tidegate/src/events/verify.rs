@@ -20,6 +20,7 @@ use serde_json::Value;
 use sinks::{Answer, Query, SqliteSink, ask, ask_sql};
 use stdx::{RealDisk, SystemClock};
 
+use super::folder::Folder;
 use super::{query, rollups};
 use crate::commands;
 use crate::config::Plan;
@@ -69,8 +70,8 @@ struct Check<'p> {
 
 impl<'p> Check<'p> {
     fn of(plan: &'p Plan, sink: &'p SinkPlan, database: &Path) -> Result<Self> {
-        let folder = Folder::make()?;
-        let copy = folder.held().display().to_string().replace('\'', "''");
+        let folder = Folder::make("verify")?;
+        let copy = held(&folder).display().to_string().replace('\'', "''");
         ask_sql(database, &format!("VACUUM INTO '{copy}'")).context("copy the sink")?;
         Ok(Self { plan, sink, folder })
     }
@@ -87,7 +88,7 @@ impl<'p> Check<'p> {
         let wanted = self.plan.events.rollups.iter().filter(|to| to.sink == self.sink.name);
         let (mut all, mut wrong) = (0, 0);
         for rollup in wanted.map(|rollup| &rollup.rollup) {
-            let [held, again] = [self.folder.held(), self.folder.again()]
+            let [held, again] = [held(&self.folder), again(&self.folder)]
                 .map(|file| ask(&file, rollup, &Query::default()));
             all += 1;
             match difference(rollup, held?, again?) {
@@ -103,7 +104,7 @@ impl<'p> Check<'p> {
     }
 
     fn recount(&self, source: &SourcePlan, rollups: Vec<Arc<Rollup>>) -> Result<()> {
-        let mut held = SqliteSink::new(&self.folder.held()).checkpoints(&source.name)?;
+        let mut held = SqliteSink::new(&held(&self.folder)).checkpoints(&source.name)?;
         let node = &self.plan.events.node;
         if let Some(other) = held.iter().find(|held| held.node != *node) {
             bail!("node `{}` delivers it too, and its log is not here", other.node);
@@ -120,7 +121,7 @@ impl<'p> Check<'p> {
             fields: self.plan.events.fields_of(&source.name),
             quarantine: self.quarantine(&status),
             rollups,
-            sink: Box::new(SqliteSink::new(&self.folder.again())),
+            sink: Box::new(SqliteSink::new(&again(&self.folder))),
             flush: FLUSH,
             window_bytes_max: self.plan.events.window_bytes_max,
             until_caught_up: true,
@@ -171,6 +172,16 @@ impl<'p> Check<'p> {
         let bytes_max = self.plan.events.quarantine_bytes_max;
         Quarantine::new(path, Arc::new(RealDisk), bytes_max, Arc::clone(status))
     }
+}
+
+/// The copy of the sink.
+fn held(folder: &Folder) -> PathBuf {
+    folder.0.join("held.db")
+}
+
+/// What is counted again.
+fn again(folder: &Folder) -> PathBuf {
+    folder.0.join("again.db")
 }
 
 /// The number of rows, or where the first one differs.
@@ -224,33 +235,4 @@ fn is_same(held: &Value, again: &Value) -> bool {
 fn shown(columns: &[String], row: &[Value]) -> String {
     let cells = columns.iter().zip(row).map(|(name, cell)| format!("{name} {cell}"));
     format!("({})", cells.collect::<Vec<_>>().join(", "))
-}
-
-/// A folder for one check; goes with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn make() -> Result<Self> {
-        let name = format!("tidegate-verify-{}-{}", std::process::id(), stdx::unix_micros());
-        let folder = std::env::temp_dir().join(name);
-        std::fs::create_dir(&folder).with_context(|| format!("make `{}`", folder.display()))?;
-        Ok(Self(folder))
-    }
-
-    /// The copy of the sink.
-    fn held(&self) -> PathBuf {
-        self.0.join("held.db")
-    }
-
-    /// What is counted again.
-    fn again(&self) -> PathBuf {
-        self.0.join("again.db")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What stays behind lies in the system's folder for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

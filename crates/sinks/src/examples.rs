@@ -1,0 +1,311 @@
+//! Files of training examples: one row for each item that was shown, as CSV or Parquet.
+//!
+//! Both have the same columns, [`COLUMNS`]. Memory is one row group, whatever the file holds.
+//! Refuses: to leave out what does not fit: text that is no UTF-8 gets U+FFFD, an absent
+//! propensity is absent.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use pipeline::Example;
+
+use crate::time::rfc3339_exact;
+
+/// The names of the columns, in their order.
+pub const COLUMNS: [&str; 16] = [
+    "request_id",
+    "ranked_by",
+    "time",
+    "user",
+    "route",
+    "decision",
+    "cache",
+    "model",
+    "version",
+    "propensity",
+    "position",
+    "item",
+    "label",
+    "feedback",
+    "feedback_time",
+    "censored",
+];
+
+const SCHEMA: &str = "message example {
+    REQUIRED BYTE_ARRAY request_id (UTF8);
+    REQUIRED BYTE_ARRAY ranked_by (UTF8);
+    REQUIRED INT64 time (TIMESTAMP(MICROS, true));
+    OPTIONAL BYTE_ARRAY user (UTF8);
+    OPTIONAL BYTE_ARRAY route (UTF8);
+    REQUIRED BYTE_ARRAY decision (UTF8);
+    REQUIRED BYTE_ARRAY cache (UTF8);
+    REQUIRED BYTE_ARRAY model (UTF8);
+    REQUIRED BYTE_ARRAY version (UTF8);
+    OPTIONAL DOUBLE propensity;
+    REQUIRED INT32 position;
+    REQUIRED BYTE_ARRAY item (UTF8);
+    REQUIRED INT32 label;
+    REQUIRED INT64 feedback;
+    OPTIONAL INT64 feedback_time (TIMESTAMP(MICROS, true));
+    REQUIRED BOOLEAN censored;
+}";
+
+/// Rows that are written together.
+const GROUP_ROWS: usize = 64 << 10;
+
+/// What stands in one row.
+struct Row<'e> {
+    request_id: String,
+    ranked_by: String,
+    user: Option<Cow<'e, str>>,
+    propensity: Option<f64>,
+    label: i32,
+    example: &'e Example<'e>,
+}
+
+impl<'e> Row<'e> {
+    fn of(example: &'e Example<'e>) -> Self {
+        let shown = example.shown;
+        let propensity = Some(example.ranked.propensity);
+        Self {
+            request_id: format!("{:032x}", shown.id),
+            ranked_by: format!("{:032x}", example.ranking),
+            user: shown.user.as_ref().map(|user| String::from_utf8_lossy(user)),
+            propensity: propensity.filter(|propensity| propensity.is_finite()),
+            label: i32::from(example.feedback > 0),
+            example,
+        }
+    }
+
+    fn model(&self) -> (&str, &str) {
+        (&self.example.ranked.model, &self.example.ranked.version)
+    }
+}
+
+/// Writes comma-separated values with a header (RFC 4180, but lines end with a line feed only).
+pub struct CsvExamples<W: Write>(W);
+
+impl<W: Write> CsvExamples<W> {
+    /// Begins with the header.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(mut out: W) -> io::Result<Self> {
+        writeln!(out, "{}", COLUMNS.join(","))?;
+        Ok(Self(out))
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&mut self, example: &Example<'_>) -> io::Result<()> {
+        let (row, shown) = (Row::of(example), example.shown);
+        let (model, version) = row.model();
+        let time = |us: u64| rfc3339_exact(us.cast_signed());
+        let cells: [Cow<'_, str>; COLUMNS.len()] = [
+            row.request_id.as_str().into(),
+            row.ranked_by.as_str().into(),
+            time(shown.time_us).into(),
+            row.user.as_deref().unwrap_or_default().into(),
+            shown.route.as_deref().unwrap_or_default().into(),
+            shown.decision.name().into(),
+            shown.cache.name().into(),
+            model.into(),
+            version.into(),
+            row.propensity.map(|number| number.to_string()).unwrap_or_default().into(),
+            example.position.to_string().into(),
+            example.item.into(),
+            row.label.to_string().into(),
+            example.feedback.to_string().into(),
+            example.feedback_us.map(time).unwrap_or_default().into(),
+            u8::from(example.is_censored).to_string().into(),
+        ];
+        for (at, cell) in cells.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            match cell.contains([',', '"', '\n', '\r']) {
+                true => write!(self.0, "{comma}\"{}\"", cell.replace('"', "\"\""))?,
+                false => write!(self.0, "{comma}{cell}")?,
+            }
+        }
+        writeln!(self.0)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Writes Apache Parquet, compressed with zstd.
+pub struct ParquetExamples<W: Write + Send> {
+    writer: SerializedFileWriter<W>,
+    rows: usize,
+    request_id: Column<ByteArrayType>,
+    ranked_by: Column<ByteArrayType>,
+    time: Column<Int64Type>,
+    user: Column<ByteArrayType>,
+    route: Column<ByteArrayType>,
+    decision: Column<ByteArrayType>,
+    cache: Column<ByteArrayType>,
+    model: Column<ByteArrayType>,
+    version: Column<ByteArrayType>,
+    propensity: Column<DoubleType>,
+    position: Column<Int32Type>,
+    item: Column<ByteArrayType>,
+    label: Column<Int32Type>,
+    feedback: Column<Int64Type>,
+    feedback_time: Column<Int64Type>,
+    censored: Column<BoolType>,
+}
+
+impl<W: Write + Send> ParquetExamples<W> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn new(out: W) -> io::Result<Self> {
+        let schema = parse_message_type(SCHEMA).expect("the schema is well-formed");
+        let zstd = Compression::ZSTD(ZstdLevel::default());
+        let properties = WriterProperties::builder().set_compression(zstd).build();
+        let writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties));
+        Ok(Self {
+            writer: writer.map_err(told)?,
+            rows: 0,
+            request_id: Column::default(),
+            ranked_by: Column::default(),
+            time: Column::default(),
+            user: Column::default(),
+            route: Column::default(),
+            decision: Column::default(),
+            cache: Column::default(),
+            model: Column::default(),
+            version: Column::default(),
+            propensity: Column::default(),
+            position: Column::default(),
+            item: Column::default(),
+            label: Column::default(),
+            feedback: Column::default(),
+            feedback_time: Column::default(),
+            censored: Column::default(),
+        })
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn add(&mut self, example: &Example<'_>) -> io::Result<()> {
+        let (row, shown) = (Row::of(example), example.shown);
+        let (model, version) = row.model();
+        self.request_id.add(ByteArray::from(row.request_id.as_str()));
+        self.ranked_by.add(ByteArray::from(row.ranked_by.as_str()));
+        self.time.add(shown.time_us.cast_signed());
+        self.user.add_some(row.user.as_deref().map(ByteArray::from));
+        self.route.add_some(shown.route.as_deref().map(ByteArray::from));
+        self.decision.add(ByteArray::from(shown.decision.name()));
+        self.cache.add(ByteArray::from(shown.cache.name()));
+        self.model.add(ByteArray::from(model));
+        self.version.add(ByteArray::from(version));
+        self.propensity.add_some(row.propensity);
+        self.position.add(i32::try_from(example.position).unwrap_or(i32::MAX));
+        self.item.add(ByteArray::from(example.item));
+        self.label.add(row.label);
+        self.feedback.add(example.feedback.cast_signed());
+        self.feedback_time.add_some(example.feedback_us.map(u64::cast_signed));
+        self.censored.add(example.is_censored);
+        self.rows += 1;
+        if self.rows == GROUP_ROWS { self.write_group().map_err(told) } else { Ok(()) }
+    }
+
+    /// Writes what is left, and the footer.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.write_group().map_err(told)?;
+        let mut out = self.writer.into_inner().map_err(told)?;
+        out.flush()
+    }
+
+    fn write_group(&mut self) -> Result<(), ParquetError> {
+        if std::mem::take(&mut self.rows) == 0 {
+            return Ok(());
+        }
+        let mut group = self.writer.next_row_group()?;
+        self.request_id.write(&mut group)?;
+        self.ranked_by.write(&mut group)?;
+        self.time.write(&mut group)?;
+        self.user.write(&mut group)?;
+        self.route.write(&mut group)?;
+        self.decision.write(&mut group)?;
+        self.cache.write(&mut group)?;
+        self.model.write(&mut group)?;
+        self.version.write(&mut group)?;
+        self.propensity.write(&mut group)?;
+        self.position.write(&mut group)?;
+        self.item.write(&mut group)?;
+        self.label.write(&mut group)?;
+        self.feedback.write(&mut group)?;
+        self.feedback_time.write(&mut group)?;
+        self.censored.write(&mut group)?;
+        group.close()?;
+        Ok(())
+    }
+}
+
+/// The values of a column, and for each row whether it has one.
+struct Column<T: DataType> {
+    values: Vec<T::T>,
+    levels: Vec<i16>,
+}
+
+impl<T: DataType> Default for Column<T> {
+    fn default() -> Self {
+        Self { values: Vec::new(), levels: Vec::new() }
+    }
+}
+
+impl<T: DataType> Column<T> {
+    fn add(&mut self, value: T::T) {
+        self.add_some(Some(value));
+    }
+
+    fn add_some(&mut self, value: Option<T::T>) {
+        self.levels.push(i16::from(value.is_some()));
+        self.values.extend(value);
+    }
+
+    /// Writes the next column of a row group.
+    fn write(
+        &mut self,
+        group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
+    ) -> Result<(), ParquetError> {
+        let mut column = group.next_column()?.expect("the schema has as many columns");
+        // A required column takes no levels, and has none that says absent.
+        column.typed::<T>().write_batch(&self.values, Some(&self.levels), None)?;
+        column.close()?;
+        self.values.clear();
+        self.levels.clear();
+        Ok(())
+    }
+}
+
+fn told(error: ParquetError) -> io::Error {
+    io::Error::other(error)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! `tidegate events export --training`: what was shown, with what was done with it, as a table.
+//!
+//! Invariant: a file is there whole or not at all.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use exchange::{FieldName, Filter};
+use pipeline::{
+    Example, FileSource, Format, JOURNAL, Join, Joined, JournalSource, Source, SourcePlan,
+};
+use sinks::{CsvExamples, ParquetExamples};
+use stdx::{RealDisk, SystemClock};
+
+use super::progress::Progress;
+use super::{folder::Folder, inspect, time};
+use crate::cli::{ExampleFormat, ExportArgs};
+use crate::commands;
+use crate::config::Plan;
+use crate::hint::Hint;
+
+/// Memory for sorting.
+const SORT_BYTES: usize = 64 << 20;
+const BUFFER: usize = 1 << 20;
+
+const NOTHING_SHOWN: Hint = Hint(
+    "impressions are recorded by routes to a model, with `record = \"full\"`; `--source` names \
+     another log in the format `tidegate`",
+);
+
+/// Writes the table.
+///
+/// # Errors
+/// When there is nothing to write, or reading or writing fails.
+pub fn command(args: &ExportArgs) -> Result<()> {
+    let plan = commands::load(&args.config.config)?;
+    let mut source = opened(&plan, args.source.as_deref())?;
+    let join = join(args)?;
+    let beside = args.output.as_deref().map(|file| file.parent().unwrap_or(Path::new("")));
+    let folder = match beside {
+        Some(dir) if dir.as_os_str().is_empty() => Folder::make_in(Path::new("."), "export")?,
+        Some(dir) => Folder::make_in(dir, "export")?,
+        None => Folder::make("export")?,
+    };
+    let partial = folder.0.join("partial");
+    let mut out = Out::open(args, &partial)?;
+    let joined = {
+        let progress = Progress::new("reading");
+        let mut all = 0;
+        let shown = |behind: u64| {
+            all = all.max(behind);
+            progress.set(all - behind, all);
+        };
+        join.run(&mut *source, (&folder.0, SORT_BYTES), shown, |example| out.add(example))
+    };
+    let joined = match joined {
+        // Whoever read has seen enough.
+        Err(pipeline::JoinError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            return Ok(());
+        }
+        joined => joined?,
+    };
+    out.finish().context("write examples")?;
+    if joined.impressions == 0 {
+        let error = anyhow::anyhow!("{} lines, and no impression among them", joined.lines);
+        return Err(error.context(NOTHING_SHOWN));
+    }
+    match &args.output {
+        Some(file) => {
+            std::fs::rename(&partial, file)
+                .with_context(|| format!("write `{}`", file.display()))?;
+            println!("{}", summary(&joined));
+        }
+        None => tracing::info!("{}", summary(&joined)),
+    }
+    Ok(())
+}
+
+fn summary(joined: &Joined) -> String {
+    let Joined { lines, refused, examples, taken, feedback, .. } = joined;
+    let (nameless, unmatched) = (joined.nameless, joined.unmatched);
+    let unranked = match joined.unranked {
+        0 => String::new(),
+        some => format!(" ({some} more have no ranking in the log)"),
+    };
+    let impressions = joined.impressions - joined.unranked;
+    format!(
+        "{lines} lines ({refused} refused): {impressions} impressions of {examples} \
+         items{unranked}, {taken} of them with feedback; {feedback} times feedback, {unmatched} of \
+         them for no impression and {nameless} without a request or an item"
+    )
+}
+
+fn join(args: &ExportArgs) -> Result<Join> {
+    ensure!(args.training, "say what to export: `--training`");
+    let feedback = Filter::parse(&args.feedback);
+    let feedback = feedback.with_context(|| format!("read `--feedback {}`", args.feedback))?;
+    let field = |name: &str| name.parse::<FieldName>().with_context(|| format!("read `{name}`"));
+    let at = |text: &Option<String>, or| text.as_deref().map_or(Ok(or), time::micros);
+    let times = at(&args.since, 0)?..at(&args.until, u64::MAX)?;
+    let within_us = u64::try_from(args.within.0.as_micros()).unwrap_or(u64::MAX);
+    let (request, item) = (field(&args.request)?, field(&args.item)?);
+    Ok(Join { feedback, request, item, within_us, times })
+}
+
+/// The journal, or a log in its format.
+fn opened(plan: &Plan, name: Option<&str>) -> Result<Box<dyn Source>> {
+    let of_ours: Vec<&SourcePlan> =
+        plan.events.sources.iter().filter(|source| source.format == Format::Tidegate).collect();
+    let source = match (name, of_ours.as_slice()) {
+        (Some(name), _) => inspect::source(plan, Some(name))?,
+        (None, []) => bail!("the configuration has no [journal], and no log in its format"),
+        (None, [first, ..]) => first,
+    };
+    ensure!(
+        source.format == Format::Tidegate,
+        "source `{}` has no impressions: its format is not `tidegate`",
+        source.name
+    );
+    let disk = Arc::new(RealDisk);
+    Ok(match &plan.journal {
+        Some(journal) if source.name == JOURNAL => {
+            Box::new(JournalSource::onlooker(journal.options.dir.clone(), disk))
+        }
+        _ => {
+            let clock = Arc::new(SystemClock);
+            Box::new(FileSource::new(&source.name, super::file_options(source), disk, clock))
+        }
+    })
+}
+
+/// Where examples go.
+enum Out {
+    Csv(CsvExamples<BufWriter<Box<dyn Write + Send>>>),
+    Parquet(Box<ParquetExamples<BufWriter<Box<dyn Write + Send>>>>),
+}
+
+impl Out {
+    fn open(args: &ExportArgs, partial: &Path) -> Result<Self> {
+        let by_name = |file: &PathBuf| match file.extension().and_then(|end| end.to_str()) {
+            Some("parquet") => ExampleFormat::Parquet,
+            _ => ExampleFormat::Csv,
+        };
+        let format = args.format.or(args.output.as_ref().map(by_name));
+        let file: Box<dyn Write + Send> = match args.output {
+            Some(_) => Box::new(
+                File::create(partial).with_context(|| format!("write `{}`", partial.display()))?,
+            ),
+            None => Box::new(io::stdout()),
+        };
+        let out = BufWriter::with_capacity(BUFFER, file);
+        Ok(match format {
+            Some(ExampleFormat::Parquet) => Self::Parquet(Box::new(ParquetExamples::new(out)?)),
+            _ => Self::Csv(CsvExamples::new(out)?),
+        })
+    }
+
+    fn add(&mut self, example: &Example<'_>) -> io::Result<()> {
+        match self {
+            Self::Csv(csv) => csv.add(example),
+            Self::Parquet(parquet) => parquet.add(example),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Csv(csv) => csv.finish(),
+            Self::Parquet(parquet) => parquet.finish(),
+        }
+    }
+}
