@@ -35,6 +35,8 @@ pub struct Options {
     pub seed: u64,
     /// Where it delivers.
     pub engine: Engine,
+    /// Logs that are written, delivered and checked beside each other, on one server.
+    pub lanes: usize,
     /// Also kill it at every call of every kind, and spoil every byte: takes an hour.
     pub thorough: bool,
 }

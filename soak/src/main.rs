@@ -64,6 +64,9 @@ enum What {
         /// Where it delivers.
         #[arg(long, value_enum, default_value = "sqlite")]
         sink: events::Engine,
+        /// Logs at a time, each with a database of its own on one server.
+        #[arg(long, default_value_t = 1)]
+        lanes: usize,
         /// Kill at every call of every kind, and spoil every byte: takes an hour.
         #[arg(long)]
         thorough: bool,
@@ -78,9 +81,10 @@ fn main() -> ExitCode {
             let seed = seed.unwrap_or_else(clock);
             gateway::run(&gateway::Options { binary, time, seed, clients, faults_percent: faults })
         }
-        What::Events { binary, kills, seed, sink: engine, thorough } => {
+        What::Events { binary, kills, seed, sink: engine, lanes, thorough } => {
             let seed = seed.unwrap_or_else(clock);
-            events::run(&events::Options { binary, kills, seed, engine, thorough })
+            let options = events::Options { binary, kills, seed, engine, lanes, thorough };
+            events::run(&options)
         }
     };
     match done {

@@ -1,11 +1,11 @@
 //! SIGKILL at random moments while the log grows and rotates, with one process or two.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use testkit::PATIENCE;
 
 use super::Options;
@@ -39,6 +39,17 @@ pub struct Tally {
     server_kills: u64,
 }
 
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.kills += other.kills;
+        self.at_work += other.at_work;
+        self.lines += other.lines;
+        self.rotations += other.rotations;
+        self.worlds += other.worlds;
+        self.server_kills += other.server_kills;
+    }
+}
+
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kills, at_work, lines, rotations, worlds, server_kills } = self;
@@ -50,23 +61,53 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Kills as often as asked.
+/// Kills as often as asked, in several worlds beside each other.
 ///
 /// # Errors
 /// The first thing found wrong.
 pub fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
-    let mut tally = Tally::default();
-    while tally.kills < options.kills {
-        let kills = KILLS_PER_WORLD.min(options.kills - tally.kills);
-        let number = tally.worlds;
+    let done = Mutex::new(Tally::default());
+    let next = AtomicU64::new(0);
+    let lane = || {
+        let lived = lane(options, server, &next, &done);
+        if lived.is_err() {
+            next.store(u64::MAX / 2, Ordering::Relaxed);
+        }
+        lived
+    };
+    std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..options.lanes.max(1)).map(|_| scope.spawn(lane)).collect();
+        let ended = lanes.into_iter().map(|lane| match lane.join() {
+            Ok(lived) => lived,
+            Err(_) => bail!("a lane panicked"),
+        });
+        ended.collect::<Vec<_>>().into_iter().collect::<Result<()>>()
+    })?;
+    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// One world after the other, until enough was killed in all.
+fn lane(
+    options: &Options,
+    server: &Arc<Server>,
+    next: &AtomicU64,
+    done: &Mutex<Tally>,
+) -> Result<()> {
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let kills = options.kills.saturating_sub(number * KILLS_PER_WORLD).min(KILLS_PER_WORLD);
+        if kills == 0 {
+            return Ok(());
+        }
+        let mut tally = Tally { worlds: 1, ..Tally::default() };
         one_world(options, server, number, kills, &mut tally)
             .with_context(|| format!("log {number} of seed {}", options.seed))?;
-        tally.worlds += 1;
-        if tally.worlds.is_multiple_of(WORLDS_PER_WORD) && tally.kills < options.kills {
-            println!("{tally} so far");
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+        done.add(&tally);
+        if done.worlds.is_multiple_of(WORLDS_PER_WORD) && done.kills < options.kills {
+            println!("{done} so far");
         }
     }
-    Ok(tally)
 }
 
 fn one_world(
@@ -176,9 +217,8 @@ impl Killer<'_> {
 
     /// The server dies, and is away for a while.
     fn without_server(&mut self) {
-        self.world.sink.server.kill();
-        std::thread::sleep(Duration::from_millis(self.dice.below(self.span_ms)));
-        self.world.sink.server.start_again();
+        let away = Duration::from_millis(self.dice.below(self.span_ms));
+        self.world.sink.server.die_for(away);
         std::thread::sleep(Duration::from_millis(self.dice.below(self.span_ms)));
     }
 

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
@@ -24,48 +25,55 @@ pub enum Engine {
     Mariadb,
 }
 
-/// What runs beside the process that is tested.
+/// What runs beside the processes that are tested.
 #[derive(Debug)]
-pub enum Server {
-    /// Nothing.
+pub struct Server {
+    engine: Running,
+    /// Held for reading by whoever asks it, so that it dies under the tested ones alone.
+    asked: RwLock<()>,
+}
+
+#[derive(Debug)]
+enum Running {
     Sqlite,
-    /// A PostgreSQL.
     Postgres(Postgres),
-    /// A MariaDB.
     Mariadb(MariaDb),
 }
 
 impl Server {
     /// Starts what an engine needs.
     pub fn start(engine: Engine) -> Arc<Self> {
-        Arc::new(match engine {
-            Engine::Sqlite => Self::Sqlite,
-            Engine::Postgres => Self::Postgres(Postgres::start()),
-            Engine::Mariadb => Self::Mariadb(MariaDb::start()),
-        })
+        let engine = match engine {
+            Engine::Sqlite => Running::Sqlite,
+            Engine::Postgres => Running::Postgres(Postgres::start()),
+            Engine::Mariadb => Running::Mariadb(MariaDb::start()),
+        };
+        Arc::new(Self { engine, asked: RwLock::default() })
     }
 
     /// Whether there is something to kill.
     pub fn can_die(&self) -> bool {
-        !matches!(self, Self::Sqlite)
+        !matches!(self.engine, Running::Sqlite)
     }
 
-    /// Kills it with SIGKILL.
-    pub fn kill(&self) {
-        match self {
-            Self::Sqlite => {}
-            Self::Postgres(server) => server.kill(),
-            Self::Mariadb(server) => server.kill(),
+    /// Kills it with SIGKILL, and starts it again after a while.
+    pub fn die_for(&self, away: Duration) {
+        let _nobody_asks = self.asked.write().unwrap_or_else(PoisonError::into_inner);
+        match &self.engine {
+            Running::Sqlite => {}
+            Running::Postgres(server) => server.kill(),
+            Running::Mariadb(server) => server.kill(),
+        }
+        std::thread::sleep(away);
+        match &self.engine {
+            Running::Sqlite => {}
+            Running::Postgres(server) => server.start_again(),
+            Running::Mariadb(server) => server.start_again(),
         }
     }
 
-    /// Starts it after a kill.
-    pub fn start_again(&self) {
-        match self {
-            Self::Sqlite => {}
-            Self::Postgres(server) => server.start_again(),
-            Self::Mariadb(server) => server.start_again(),
-        }
+    fn is_asked(&self) -> RwLockReadGuard<'_, ()> {
+        self.asked.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,10 +90,11 @@ pub struct Sink {
 impl Sink {
     /// Makes it.
     pub fn new(server: &Arc<Server>) -> Self {
-        let url = match &**server {
-            Server::Sqlite => format!("sqlite:{DATABASE}"),
-            Server::Postgres(server) => server.database(),
-            Server::Mariadb(server) => server.database(),
+        let _lives = server.is_asked();
+        let url = match &server.engine {
+            Running::Sqlite => format!("sqlite:{DATABASE}"),
+            Running::Postgres(server) => server.database(),
+            Running::Mariadb(server) => server.database(),
         };
         Self { server: Arc::clone(server), url, session: Mutex::default() }
     }
@@ -100,10 +109,11 @@ impl Sink {
     /// # Errors
     /// When the engine does not answer.
     pub fn ask(&self, folder: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
-        let schema = match &*self.server {
-            Server::Sqlite => return ask_sqlite(folder, table, sql),
-            Server::Postgres(_) => "'public'",
-            Server::Mariadb(_) => "DATABASE()",
+        let _lives = self.server.is_asked();
+        let schema = match &self.server.engine {
+            Running::Sqlite => return ask_sqlite(folder, table, sql),
+            Running::Postgres(_) => "'public'",
+            Running::Mariadb(_) => "DATABASE()",
         };
         let is_there = self.ask_server(&format!(
             "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = '{table}' AND \
@@ -122,10 +132,10 @@ impl Sink {
         if let Some(answer) = session.as_mut().and_then(|session| session.ask(sql)) {
             return Ok(answer);
         }
-        let begun = match &*self.server {
-            Server::Sqlite => bail!("a file has no sessions"),
-            Server::Postgres(server) => server.session(&self.url),
-            Server::Mariadb(server) => server.session(&self.url),
+        let begun = match &self.server.engine {
+            Running::Sqlite => bail!("a file has no sessions"),
+            Running::Postgres(server) => server.session(&self.url),
+            Running::Mariadb(server) => server.session(&self.url),
         };
         session.insert(begun).ask(sql).with_context(|| format!("asking `{sql}`"))
     }
