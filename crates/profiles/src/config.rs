@@ -27,7 +27,7 @@ pub struct Config {
     /// `user_profiles(user_id, has_profile)`. Whatever replaces it by rename is used within a
     /// second of passing the quick checks.
     pub file: Option<String>,
-    /// Time between builds of the file from the journal; without it the file comes from elsewhere
+    /// Time between builds of the file; without it the file comes from elsewhere
     /// or from `tidegate profiles build`.
     pub every: Option<String>,
     /// Fewest distinct items that make a profile; default 5.
@@ -40,6 +40,13 @@ pub struct Config {
     pub event: Option<String>,
     /// Field of an exchange that names the item read; default `query.item`.
     pub item: Option<String>,
+    /// A query that the engine of a sink runs for each build, instead of reading the journal: a
+    /// row for each read, with the columns `user`, `item`, and, if wanted, `time` and `category`
+    /// (`"user"` in quotes for PostgreSQL, to which the bare word is whoever is logged in).
+    pub query: Option<String>,
+    /// The sink whose engine runs `query`: SQLite, PostgreSQL, MariaDB or MySQL; by default the
+    /// only one there is.
+    pub sink: Option<String>,
     /// Items as JSON lines with `id`, for their categories; without it profiles have no affinity.
     pub items: Option<String>,
     /// Field of the items file that names the category; default `category`.
@@ -71,6 +78,10 @@ pub struct Plan {
     pub event: Filter,
     /// Field of an exchange that names the item.
     pub item: FieldName,
+    /// A query that gives the reads, instead of the journal.
+    pub query: Option<String>,
+    /// The name of the sink whose engine runs it, where that was said.
+    pub sink: Option<String>,
     /// Items with their categories.
     pub items: Option<PathBuf>,
     /// Field of an item that names its category.
@@ -128,6 +139,12 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
     if id_bytes_max > ID_BYTES_LIMIT {
         wrong("id_bytes_max", format!("is {id_bytes_max}; write at most {ID_BYTES_LIMIT}"));
     }
+    if config.query.is_some() && (config.event.is_some() || config.item.is_some()) {
+        wrong("query", "stands beside `event` or `item`, which are for the journal".to_owned());
+    }
+    if config.query.is_none() && config.sink.is_some() {
+        wrong("sink", "is named, but there is no `query` to run in it".to_owned());
+    }
     Plan {
         file: root.join(config.file.as_deref().unwrap_or_default()),
         every: config.every.as_deref().map(|text| span("every", text, &mut wrong)),
@@ -136,6 +153,8 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         window: span("window", config.window.as_deref().unwrap_or("30d"), &mut wrong),
         event: event(config.event.as_deref().unwrap_or(EVENT), &mut wrong),
         item: item(config.item.as_deref().unwrap_or(ITEM), &mut wrong),
+        query: config.query.clone(),
+        sink: config.sink.clone(),
         items: config.items.as_deref().map(|items| root.join(items)),
         category: config.category.clone().unwrap_or_else(|| "category".to_owned()),
         rows_min: config.rows_min.unwrap_or(0),

@@ -54,6 +54,18 @@ pub enum ProfilesError {
         /// What the journal says.
         source: journal::JournalError,
     },
+    /// The query of the configuration gave no rows, or not all.
+    #[error("run the `query` of [profiles]")]
+    Query {
+        /// What the engine says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The rows of the query are no reads.
+    #[error("read a row that the `query` of [profiles] gave: {why}")]
+    Row {
+        /// What is wrong, with a hint.
+        why: String,
+    },
     /// Another build of the same file is under way: wait for it.
     #[error("build `{path}`: another build of it is under way", path = path.display())]
     Busy {

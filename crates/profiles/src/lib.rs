@@ -23,6 +23,7 @@ mod inspect;
 mod key;
 mod meta;
 mod profile;
+mod query;
 mod rebuild;
 mod samples;
 mod schema;
@@ -34,6 +35,7 @@ pub use handle::{Profiles, Status};
 pub use inspect::{Inspected, Inspection, Report, check, inspect};
 pub use key::UserKey;
 pub use profile::{Profile, ProfileError};
+pub use query::{TakeRow, rebuild_from_query};
 pub use rebuild::rebuild_from_journal;
 pub use schema::Schema;
 

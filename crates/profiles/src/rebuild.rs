@@ -28,7 +28,7 @@ use crate::file::ProfileFile;
 use crate::key::UserKey;
 
 /// Category by item.
-type Categories = HashMap<String, String>;
+pub(crate) type Categories = HashMap<String, String>;
 
 /// Builds the file of `plan` from the journal in `dir`, which records users keyed by `user_key`.
 ///
@@ -42,10 +42,7 @@ pub fn rebuild_from_journal(
     plan: &Plan,
     user_key: &UserKey,
 ) -> Result<Built, ProfilesError> {
-    let categories = match &plan.items {
-        Some(items) => read_categories(items, &plan.category)?,
-        None => Categories::new(),
-    };
+    let categories = categories(plan)?;
     let now_unix_ms = stdx::unix_micros() / 1_000;
     let mut builder = Builder::new(plan.build_options(user_key.clone()), now_unix_ms);
     let malformed = add_journal(&mut builder, dir, plan, &categories)
@@ -53,6 +50,15 @@ pub fn rebuild_from_journal(
     if malformed > 0 {
         tracing::warn!(malformed, "lines of the journal are no exchanges");
     }
+    finish(builder, plan, user_key)
+}
+
+/// Writes the file, unless it would have too few rows.
+pub(crate) fn finish(
+    mut builder: Builder,
+    plan: &Plan,
+    user_key: &UserKey,
+) -> Result<Built, ProfilesError> {
     let options = plan.file_options(user_key.clone());
     let rows = builder.rows();
     let existing = ProfileFile::open_of_any_keying(&plan.file, &options, None).ok();
@@ -115,6 +121,14 @@ fn add_line(builder: &mut Builder, line: &[u8], plan: &Plan, categories: &Catego
     let category = categories.get(&item).map_or("", String::as_str);
     builder.add(Read { user, item: &item, category, unix_ms: exchange.time_us / 1_000 });
     true
+}
+
+/// The categories that the plan names.
+pub(crate) fn categories(plan: &Plan) -> Result<Categories, ProfilesError> {
+    match &plan.items {
+        Some(items) => read_categories(items, &plan.category),
+        None => Ok(Categories::new()),
+    }
 }
 
 /// Reads the categories of an items file.

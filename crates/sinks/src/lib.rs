@@ -15,6 +15,7 @@ mod kafka;
 mod mongodb;
 mod mysql;
 mod postgres;
+mod rows;
 mod sql;
 mod sqlite;
 mod time;
@@ -34,6 +35,7 @@ pub use kafka::KafkaSink;
 pub use mongodb::MongoSink;
 pub use mysql::MySqlSink;
 pub use postgres::PostgresSink;
+pub use rows::{RowsError, TakeRow, rows, runs_queries};
 pub use sqlite::{Answer, Query, QueryError, SqliteSink, ask, ask_sql};
 
 /// A sink's address that cannot be used.

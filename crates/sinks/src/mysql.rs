@@ -8,6 +8,7 @@
 //! the socket: the server rolls back what was not committed.
 
 mod row;
+mod rows;
 mod schema;
 mod sketches;
 
@@ -23,6 +24,8 @@ use crate::address::{Address, Encryption};
 use crate::fitted::{Fitted, KeyLimit};
 use crate::sql::{self, CHECKPOINTS, Dialect};
 use crate::trouble::{self, TRIES, Trouble, within};
+
+pub use rows::rows;
 
 const ENGINE: &str = "mysql";
 /// Rows of one statement; more gain nothing.

@@ -10,6 +10,7 @@
 //! the socket: the server rolls back what was not committed.
 
 mod copy;
+mod rows;
 mod schema;
 mod sketches;
 mod tls;
@@ -27,6 +28,8 @@ use crate::address::{Address, Encryption};
 use crate::fitted::{Fitted, KeyLimit};
 use crate::sql::{CHECKPOINTS, Dialect};
 use crate::trouble::{self, TRIES, Trouble, within};
+
+pub use rows::rows;
 
 const ENGINE: &str = "postgres";
 /// An index entry has 2,704 bytes at most; this leaves room for numbers and times.

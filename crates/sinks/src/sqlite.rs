@@ -6,6 +6,7 @@
 mod functions;
 mod plain;
 mod query;
+mod rows;
 mod sketches;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use crate::sql::{self, CHECKPOINTS, Dialect};
 use crate::time::{rfc3339, rfc3339_exact};
 
 pub use query::{Answer, Query, QueryError, ask, ask_sql};
+pub use rows::rows;
 
 const ENGINE: &str = "sqlite";
 /// How long another process may hold the database.

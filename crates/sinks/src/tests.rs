@@ -3,6 +3,7 @@
 mod claims;
 mod encryption;
 mod faults;
+mod queries;
 mod refusals;
 
 use std::path::Path;

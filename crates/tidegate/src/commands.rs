@@ -14,7 +14,7 @@ use crate::client::Client;
 use crate::config::{self, Plan};
 use crate::environment;
 use crate::hint::Hint;
-use crate::ports::user_key;
+use crate::learn::Build;
 use crate::serve;
 use crate::signals::EndSignals;
 
@@ -179,10 +179,8 @@ fn without_password(line: &str) -> String {
 fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
     let lacks = |section| format!("build profiles by `{}`: it has no [{section}]", file.display());
     let profiles = plan.profiles.as_ref().with_context(|| lacks("profiles"))?;
-    let journal = plan.journal.as_ref().with_context(|| lacks("journal"))?;
-    let key = user_key(journal.user_key.as_deref());
-    let built = profiles::rebuild_from_journal(&journal.options.dir, profiles, &key);
-    let built = built.map_err(|error| match error {
+    let build = Build::of(plan).with_context(|| lacks("journal"))?;
+    let built = build.run().map_err(|error| match error {
         ProfilesError::Shrunk { .. } => anyhow::Error::new(error).context(FORCE),
         _ => error.into(),
     })?;

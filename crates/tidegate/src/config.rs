@@ -17,6 +17,7 @@ use serving::{ModelConfig, ModelPlan};
 use stdx::{ByteSize, Span};
 
 use crate::environment;
+use crate::learn;
 
 /// Every section, as it may stand in the file.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -200,10 +201,6 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let profiles = profiles.map(|config: ProfilesConfig| {
         profiles::config::plan(&config, root, &mut |key, why| document.wrong(key, why))
     });
-    let scheduled = profiles.as_ref().is_some_and(|profiles| profiles.every.is_some());
-    if scheduled && journal.is_none() {
-        document.wrong("profiles.every", "profiles are built from the journal: add [journal]");
-    }
     let sections = gateway::Sections {
         upstreams: document.sections("upstream"),
         routes: document.sections("route"),
@@ -211,6 +208,9 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         limits: document.section("limits"),
     };
     let events = check_events(root, journal.is_some(), &mut document);
+    if let Some(profiles) = &profiles {
+        check_reads(profiles, journal.is_some(), &events, &mut document);
+    }
     let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
     let mut gateway = gateway::Plan::check(sections, &names, &mut document);
     if let Some(disk) = &mut gateway.disk {
@@ -273,6 +273,23 @@ fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> 
         document.wrong("events.status", why);
     }
     events
+}
+
+/// Checks that profiles which are built have something to be built from.
+fn check_reads(
+    profiles: &ProfilesPlan,
+    has_journal: bool,
+    events: &pipeline::Plan,
+    document: &mut Document<'_>,
+) {
+    if profiles.query.is_some() {
+        if let Err(why) = learn::query_sink(profiles, &events.sinks) {
+            document.wrong("profiles.sink", why);
+        }
+    } else if profiles.every.is_some() && !has_journal {
+        let why = "profiles are built from the journal: add [journal], or a `query`";
+        document.wrong("profiles.every", why);
+    }
 }
 
 fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>) -> JournalPlan {

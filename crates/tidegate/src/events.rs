@@ -28,6 +28,7 @@ use stdx::{RealDisk, SystemClock};
 use crate::cli::EventsCommand;
 use crate::commands;
 use crate::config::Plan;
+use crate::learn::Learner;
 use crate::signals::EndSignals;
 use board::{Board, Shown};
 use progress::Progress;
@@ -67,7 +68,10 @@ fn run(file: &Path, once: Option<Duration>, supervised: bool) -> Result<()> {
     warn_of_absent_files(&plan);
     let mut signals = EndSignals::install()?;
     let lines = lines(&plan, once.is_some());
-    let board = Board::new(&plan.events.node, lines.iter().map(Line::shown).collect());
+    // Not waited for at the end: a build that dies leaves nothing behind.
+    let learner = if once.is_some() { None } else { Learner::start(&plan) };
+    let learned = learner.as_ref().map(Learner::learned);
+    let board = Board::new(&plan.events.node, lines.iter().map(Line::shown).collect(), learned);
     board.keep(supervised)?;
     if let Some(address) = plan.events.status {
         board.serve(address)?;

@@ -41,13 +41,13 @@ pub struct RecordProcess {
 }
 
 /// What is known of it.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Watch {
     ends: AtomicBool,
     known: Mutex<Known>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Known {
     pid: Option<u32>,
     restarts: u64,
@@ -95,6 +95,12 @@ impl Watch {
             "said_s_ago": known.said.as_ref().map(|(_, at)| at.elapsed().as_secs_f64()),
             "said": known.said.as_ref().map(|(said, _)| said),
         })
+    }
+
+    /// The outcome of its last build of profiles; null when it said nothing of one.
+    pub fn learned(&self) -> Value {
+        let known = self.known.lock();
+        known.said.as_ref().map_or(Value::Null, |(said, _)| said["learned"].clone())
     }
 
     /// What an operator should look at.

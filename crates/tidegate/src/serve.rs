@@ -17,7 +17,7 @@ use serving::Ranking;
 use crate::admin;
 use crate::config::Plan;
 use crate::hint::Hint;
-use crate::learn::Learner;
+use crate::learn::{Learned, Learner};
 use crate::live::Live;
 use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, user_key};
 use crate::record::{RecordProcess, Watch};
@@ -65,7 +65,7 @@ pub struct Parts {
     /// Changes made while serving.
     pub live: Live,
     /// The last build of profiles.
-    pub learned: Arc<crate::learn::Learned>,
+    pub learned: Arc<Learned>,
     /// The record process, when there is something to deliver.
     pub record: Option<Arc<Watch>>,
 }
@@ -82,22 +82,24 @@ pub fn start(plan: Plan) -> Result<Server> {
         let options = profiles.file_options(user_key(secret));
         Arc::new(profiles::Profiles::open(&profiles.file, options))
     });
+    let delivers = !plan.events.rollups.is_empty();
+    let learner = if delivers { None } else { Learner::start(&plan) };
     let ranking = Arc::new(Ranking::open(plan.models));
     let watcher = watch(&ranking, profiles.as_ref())?;
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
     let gateway = open_gateway(plan.gateway, &registry, (&ranking, profiles.as_ref()), work);
     let live = Live::open(&plan.root, &gateway)?;
-    let learner = plan.profiles.as_ref().zip(plan.journal.as_ref());
-    let learner = learner.and_then(|(profiles, journal)| Learner::start(profiles, journal));
-    let learned = learner.as_ref().map(Learner::learned).unwrap_or_default();
-
     let listeners = bind(plan.public, plan.edge_cores)?;
     let admin = bind(plan.admin, 1)?;
     let public = listeners[0].address()?;
     let admin_address = admin[0].address()?;
     let drain_grace = plan.drain;
-    let delivers = !plan.events.rollups.is_empty();
     let record = delivers.then(|| RecordProcess::start(&plan.file)).transpose()?;
+    let learned = match (&learner, &record) {
+        (Some(learner), _) => learner.learned(),
+        (None, Some(record)) => Arc::new(Learned::There(record.watch())),
+        (None, None) => Arc::default(),
+    };
     let parts = Arc::new(Parts {
         drain_grace,
         registry,

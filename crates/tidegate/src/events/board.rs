@@ -14,6 +14,8 @@ use parking_lot::Mutex;
 use pipeline::{Status, StatusReport};
 use serde_json::{Value, json};
 
+use crate::learn::Learned;
+
 /// How often counts are sampled for rates, and the document is written to stdout.
 const EVERY: Duration = Duration::from_secs(1);
 /// Rates are taken over this many samples.
@@ -38,6 +40,7 @@ pub struct Board {
     node: String,
     started: Instant,
     lines: Vec<Shown>,
+    learned: Option<Arc<Learned>>,
     samples: Mutex<VecDeque<Sample>>,
 }
 
@@ -48,10 +51,10 @@ struct Sample {
 }
 
 impl Board {
-    /// A board for these pipelines.
-    pub fn new(node: &str, lines: Vec<Shown>) -> Arc<Self> {
+    /// A board for these pipelines, and for the building of profiles where that is done here.
+    pub fn new(node: &str, lines: Vec<Shown>, learned: Option<Arc<Learned>>) -> Arc<Self> {
         let (node, started) = (node.to_owned(), Instant::now());
-        Arc::new(Self { node, started, lines, samples: Mutex::default() })
+        Arc::new(Self { node, started, lines, learned, samples: Mutex::default() })
     }
 
     /// Samples for ever, in a thread of its own; `tells` also writes each document to stdout.
@@ -112,6 +115,7 @@ impl Board {
             "version": env!("CARGO_PKG_VERSION"), "node": self.node, "pid": std::process::id(),
             "uptime_s": self.started.elapsed().as_secs(),
             "pipelines": pipelines.collect::<Vec<_>>(),
+            "learned": self.learned.as_ref().map(|learned| learned.status()),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use testkit::Client;
+use testkit::{Client, MariaDb, Postgres, TempDir};
 
 use crate::running::{Running, run, until};
 
@@ -59,4 +59,78 @@ fn profiles_are_built_of_users_with_enough_distinct_reads() {
     until("the generation", || !server.status()["profiles"]["generation"].is_null());
     std::fs::write(server.folder.path().join("bad.db"), b"SQLite format 3\0garbage").unwrap();
     assert_eq!(run(&["profiles", "check", "bad.db"], server.folder.path()).0, 1);
+}
+
+/// Users and what they read, on its way to `sink`.
+fn counted(sink: &str, query: &str) -> String {
+    format!(
+        r#"
+[profiles]
+file = "data/profiles.db"
+items_min = 3
+query = '''{query}'''
+
+[[source]]
+name = "web"
+files = ["access.log"]
+
+[[rollup]]
+name = "seen"
+by = ["query.user", "query.item", "query.kind", "hour"]
+
+[[sink]]
+name = "main"
+url = "{sink}"
+"#
+    )
+}
+
+const READS: &str = r#"SELECT query_user AS "user", query_item AS item, query_kind AS category,
+                       hour AS time FROM seen"#;
+
+/// `keen` reads four items, one of them twice, and `lazy` one.
+fn write_log(folder: &Path) {
+    let reads = [("keen", 0), ("keen", 2), ("keen", 4), ("keen", 1), ("keen", 1), ("lazy", 0)];
+    let lines = reads.map(|(user, item)| {
+        let time = "21/Nov/2026:09:48:01 +0000";
+        let target = format!("/r?user={user}&item={item}&kind=c{}", item % 2);
+        format!("10.0.0.1 - - [{time}] \"GET {target} HTTP/1.1\" 204 0 \"-\" \"-\"\n")
+    });
+    std::fs::write(folder.join("access.log"), lines.concat()).unwrap();
+}
+
+#[test]
+fn profiles_are_built_by_a_query_in_the_engine_of_the_sink() {
+    let in_mysql = READS.replace('"', "`");
+    let sinks = [
+        ("sqlite:sink.db".to_owned(), READS),
+        (Postgres::shared().database(), READS),
+        (MariaDb::shared().database(), &in_mysql),
+    ];
+    for (sink, query) in sinks {
+        let folder = TempDir::new().unwrap();
+        let folder = folder.path();
+        write_log(folder);
+        std::fs::write(folder.join("tidegate.toml"), counted(&sink, query)).unwrap();
+        let (code, _, err) = run(&["profiles", "build"], folder);
+        assert_eq!(code, 1, "there is no table yet");
+        assert!(err.contains("run the `query` of [profiles]"), "{err}");
+        let (code, _, err) = run(&["events", "run", "--once"], folder);
+        assert_eq!(code, 0, "{err}");
+        let (code, out, err) = run(&["profiles", "build"], folder);
+        assert_eq!(code, 0, "{err}");
+        assert!(out.contains("1 profiles of 2 users"), "{out}");
+        let keen = ["profiles", "inspect", "data/profiles.db", "--user", "keen"];
+        let (_, out, _) = run(&keen, folder);
+        assert!(out.contains("\"c0\":0.75"), "{sink}: {out}");
+    }
+}
+
+#[test]
+fn the_record_process_builds_on_schedule_where_there_is_one() {
+    let config = counted("sqlite:data/sink.db", READS)
+        .replace("items_min = 3", "items_min = 3\nevery = \"100ms\"");
+    let server = Running::start(&config, write_log);
+    until("the generation", || !server.status()["profiles"]["generation"].is_null());
+    until("the word of it", || server.status()["learned"]["profiles"] == 1);
 }

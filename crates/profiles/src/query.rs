@@ -1,0 +1,140 @@
+//! Builds the profile file from rows that an engine gives: a row for each read, or for what reads
+//! were counted by.
+//!
+//! Invariant: a build that did not get every row does not replace the file. Rows are counted one
+//! after the other as they come; memory is as [`Builder`] says. Knows no engine: who calls runs
+//! the query.
+
+use std::error::Error;
+use std::ops::ControlFlow;
+
+use crate::builder::{Builder, Built, Read};
+use crate::config::Plan;
+use crate::error::ProfilesError;
+use crate::key::UserKey;
+use crate::rebuild::{self, Categories};
+
+/// Takes the names of the columns and the texts of a row; `None` is NULL.
+pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()> + 't;
+
+/// Builds the file of `plan` from the rows that `run` hands over; users come keyed by `user_key`.
+///
+/// The columns are `user`, `item`, `time` (UTC as RFC 3339, as `2026-11-21 09:48:00`, as a date,
+/// or in seconds since the Unix epoch) and `category`; the last two may be absent, which means at
+/// present, and as the items file says. Rows without user or item, or with empty ones, are
+/// passed over.
+///
+/// # Errors
+/// When `run` fails, rows are no reads, the items file cannot be read, the file cannot be written,
+/// or would have too few rows; the file is then as it was.
+pub fn rebuild_from_query<E: Error + Send + Sync + 'static>(
+    plan: &Plan,
+    user_key: &UserKey,
+    run: impl FnOnce(&mut TakeRow<'_>) -> Result<(), E>,
+) -> Result<Built, ProfilesError> {
+    let categories = rebuild::categories(plan)?;
+    let now_unix_ms = stdx::unix_micros() / 1_000;
+    let builder = Builder::new(plan.build_options(user_key.clone()), now_unix_ms);
+    let mut rows = Rows { builder, categories, now_unix_ms, columns: None };
+    let mut wrong = None;
+    let ran = run(&mut |names, cells| match rows.add(names, cells) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(why) => {
+            wrong = Some(why);
+            ControlFlow::Break(())
+        }
+    });
+    if let Some(why) = wrong {
+        return Err(ProfilesError::Row { why });
+    }
+    ran.map_err(|error| ProfilesError::Query { source: Box::new(error) })?;
+    rebuild::finish(rows.builder, plan, user_key)
+}
+
+struct Rows {
+    builder: Builder,
+    categories: Categories,
+    now_unix_ms: u64,
+    /// Known from the first row on.
+    columns: Option<Columns>,
+}
+
+/// Where in a row things are.
+#[derive(Clone, Copy)]
+struct Columns {
+    user: usize,
+    item: usize,
+    time: Option<usize>,
+    category: Option<usize>,
+}
+
+impl Rows {
+    fn add(&mut self, names: &[String], cells: &[Option<&[u8]>]) -> Result<(), String> {
+        let columns = match self.columns {
+            Some(columns) => columns,
+            None => *self.columns.insert(Columns::of(names)?),
+        };
+        let text = |at: usize| cells[at].and_then(|text| std::str::from_utf8(text).ok());
+        let (Some(user), Some(item)) = (cells[columns.user], text(columns.item)) else {
+            return Ok(());
+        };
+        // In a rollup's table what is absent is empty.
+        if user.is_empty() || item.is_empty() {
+            return Ok(());
+        }
+        let unix_ms = match columns.time.and_then(|at| cells[at]) {
+            Some(time) => unix_ms(time).ok_or_else(|| no_time(time))?,
+            None => self.now_unix_ms,
+        };
+        let category = match columns.category {
+            Some(at) => text(at).unwrap_or(""),
+            None => self.categories.get(item).map_or("", String::as_str),
+        };
+        self.builder.add(Read { user, item, category, unix_ms });
+        Ok(())
+    }
+}
+
+impl Columns {
+    fn of(names: &[String]) -> Result<Self, String> {
+        let find = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
+        let need = |name: &str| {
+            let known = names.join("`, `");
+            let lacks = || format!("no column is called `{name}`, there are `{known}`; hint: AS");
+            find(name).ok_or_else(lacks)
+        };
+        let (user, item) = (need("user")?, need("item")?);
+        Ok(Self { user, item, time: find("time"), category: find("category") })
+    }
+}
+
+fn no_time(text: &[u8]) -> String {
+    format!(
+        "`{}` in column `time` is no time; hint: RFC 3339, or seconds since the Unix epoch",
+        text.escape_ascii()
+    )
+}
+
+/// Reads a time as any of the engines writes it.
+fn unix_ms(text: &[u8]) -> Option<u64> {
+    if text.iter().all(u8::is_ascii_digit) {
+        let seconds: u64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+        return seconds.checked_mul(1_000);
+    }
+    let mut time = text.to_vec();
+    for zone in [&b"Z"[..], b"+00", b"+00:00"] {
+        // A date ends in a dash and two digits, and never in a plus.
+        if let Some(rest) = time.strip_suffix(zone) {
+            time.truncate(rest.len());
+        }
+    }
+    match time.get_mut(10) {
+        None => time.extend_from_slice(b"T00:00:00"),
+        Some(between) => *between = b'T',
+    }
+    time.push(b'Z');
+    exchange::parse_rfc3339(&time).map(|us| us / 1_000)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+//! Rows of any query, by the text protocol, in which every value is text.
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Row, Value};
+use pipeline::SinkError;
+
+use super::{Conn, ENGINE, Link, connect};
+use crate::address::Address;
+use crate::rows::TakeRow;
+use crate::trouble::Trouble;
+
+const READ_ONLY: &str = "SET SESSION TRANSACTION READ ONLY";
+
+/// Runs `query` and hands each row over.
+///
+/// # Errors
+/// When the server is not there or refuses.
+pub fn rows(address: &Address, query: &str, take: &mut TakeRow<'_>) -> Result<(), SinkError> {
+    let told = |trouble: Trouble| trouble.told(ENGINE, address);
+    let Link { mut session, runtime } = connect(address).map_err(told)?;
+    let done = runtime.block_on(read(&mut session.connection, query, take)).map_err(told);
+    // The driver's farewell needs its runtime, and nobody waits for it.
+    let _guard = runtime.enter();
+    drop(session);
+    done
+}
+
+async fn read(connection: &mut Conn, query: &str, take: &mut TakeRow<'_>) -> Result<(), Trouble> {
+    connection.query_drop(READ_ONLY).await?;
+    let mut result = connection.query_iter(query).await?;
+    let columns = result.columns_ref().iter().map(|column| column.name_str().into_owned());
+    let columns: Vec<String> = columns.collect();
+    while let Some(row) = result.next().await? {
+        let values = Row::unwrap(row);
+        let cells = values.iter().map(|value| match value {
+            Value::Bytes(text) => Some(text.as_slice()),
+            _ => None,
+        });
+        if take(&columns, &cells.collect::<Vec<_>>()).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Rows of any query that an engine runs, handed over one at a time, every value as its text.
+//!
+//! Invariant: the engine is asked to refuse changes, whatever the text of the query says, and no
+//! more than a few rows are in memory. Times come in UTC. Refuses engines that know no SQL, and
+//! sets no limit to how long the engine may take: who asked can wait.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use pipeline::SinkError;
+
+use crate::address::Address;
+use crate::{UrlError, mysql, postgres, sqlite};
+
+/// Takes the names of the columns and a row; `None` is NULL. May break the query off.
+pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()> + 't;
+
+/// A query gave no rows, or not all.
+#[derive(Debug, thiserror::Error)]
+pub enum RowsError {
+    /// The engine is not there, or does not want the query.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// Its address makes no sense.
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    /// It runs no queries.
+    #[error("`{scheme}` runs no query; SQLite, PostgreSQL, MariaDB and MySQL do")]
+    Engine {
+        /// What stands before the colon.
+        scheme: String,
+    },
+}
+
+/// Whether the engine at `url` runs queries.
+pub fn runs_queries(url: &str) -> bool {
+    let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
+    matches!(scheme, "sqlite" | "postgres" | "postgresql" | "mysql" | "mariadb")
+}
+
+/// Runs `query` in the engine at `url`, as in [`open`](crate::open), and hands `take` each row.
+///
+/// # Errors
+/// When the engine runs no queries, is not there, or refuses this one. What was handed over before
+/// is then a part of the rows.
+pub fn rows(url: &str, root: &Path, query: &str, take: &mut TakeRow<'_>) -> Result<(), RowsError> {
+    let (scheme, rest) = url.split_once(':').unwrap_or((url, ""));
+    match scheme {
+        "sqlite" => sqlite::rows(&root.join(rest), query, take)?,
+        "postgres" | "postgresql" => {
+            postgres::rows(&Address::parse(scheme, rest, 5432, root)?, query, take)?;
+        }
+        "mysql" | "mariadb" => {
+            mysql::rows(&Address::parse(scheme, rest, 3306, root)?, query, take)?;
+        }
+        _ => return Err(RowsError::Engine { scheme: scheme.to_owned() }),
+    }
+    Ok(())
+}
