@@ -4,6 +4,7 @@
 //! handful of allocations, and dropping it costs nothing.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use twox_hash::XxHash3_64;
@@ -183,6 +184,40 @@ impl Rows {
         self.cells.is_empty()
     }
 
+    /// The numbers of the rows in the order of their keys: what is near to each other in an index
+    /// comes one after the other.
+    pub fn by_key(&self) -> Vec<usize> {
+        let (width, keys) = (self.table.columns.len(), self.table.keys());
+        let key = |row: usize| &self.cells[row * width..][..keys];
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.sort_unstable_by(|one, other| {
+            let mut pairs = key(*one).iter().zip(key(*other)).map(|(a, b)| self.compare(*a, *b));
+            pairs.find(|ordering| ordering.is_ne()).unwrap_or(Ordering::Equal)
+        });
+        order
+    }
+
+    /// Compares two cells of one column.
+    fn compare(&self, one: Flat, other: Flat) -> Ordering {
+        match (one, other) {
+            (Flat::Integer(one), Flat::Integer(other)) | (Flat::Time(one), Flat::Time(other)) => {
+                one.cmp(&other)
+            }
+            (Flat::Real(one), Flat::Real(other)) => one.total_cmp(&other),
+            (one, other) => self.bytes_of(one).cmp(self.bytes_of(other)),
+        }
+    }
+
+    /// The bytes of a text or a blob.
+    pub(crate) fn bytes_of(&self, cell: Flat) -> &[u8] {
+        match cell {
+            Flat::Text { start, length } | Flat::Blob { start, length } => {
+                &self.text[start as usize..][..length as usize]
+            }
+            _ => b"",
+        }
+    }
+
     /// The cells of one row, in the order of the columns.
     pub fn row(&self, index: usize) -> impl ExactSizeIterator<Item = Cell<'_>> {
         let width = self.table.columns.len();
@@ -191,12 +226,8 @@ impl Rows {
             Flat::Integer(number) => Cell::Integer(number),
             Flat::Real(number) => Cell::Real(number),
             Flat::Time(us) => Cell::Time(us),
-            Flat::Text { start, length } => {
-                Cell::Text(&self.text[start as usize..(start + length) as usize])
-            }
-            Flat::Blob { start, length } => {
-                Cell::Blob(&self.text[start as usize..(start + length) as usize])
-            }
+            Flat::Text { .. } => Cell::Text(self.bytes_of(*flat)),
+            Flat::Blob { .. } => Cell::Blob(self.bytes_of(*flat)),
         })
     }
 }
@@ -246,3 +277,6 @@ pub(crate) fn fit(text: &[u8], bytes_max: usize) -> Cow<'_, [u8]> {
     let whole = XxHash3_64::oneshot(text);
     Cow::Owned(format!("{}…{whole:016x}", &valid[..end]).into_bytes())
 }
+
+#[cfg(test)]
+mod tests;

@@ -221,7 +221,8 @@ fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
     }
     let text = insert(&rows.table);
     let mut statement = transaction.prepare_cached(&text)?;
-    for index in 0..rows.len() {
+    // In the order of the index, whose pages are then gone through once.
+    for index in rows.by_key() {
         let cells = rows.row(index).zip(&rows.table.columns);
         let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
         for (at, (cell, column)) in stored.enumerate() {

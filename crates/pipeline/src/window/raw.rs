@@ -21,7 +21,7 @@ impl Window {
         let node = *shared.node.get_or_insert_with(|| keep(rows, node.as_bytes()));
         let source = *shared.source.get_or_insert_with(|| keep(rows, source_name.as_bytes()));
         let file = match shared.file {
-            Some(file) if text_at(rows, file) == place.file.as_bytes() => file,
+            Some(file) if rows.bytes_of(file) == place.file.as_bytes() => file,
             _ => keep(rows, &fit(place.file.as_bytes(), usize::MAX)),
         };
         shared.file = Some(file);
@@ -44,11 +44,4 @@ impl Window {
 fn keep(rows: &mut Rows, text: &[u8]) -> Flat {
     let (start, length) = rows.keep(text);
     Flat::Text { start, length }
-}
-
-fn text_at(rows: &Rows, cell: Flat) -> &[u8] {
-    match cell {
-        Flat::Text { start, length } => &rows.text[start as usize..][..length as usize],
-        _ => b"",
-    }
 }

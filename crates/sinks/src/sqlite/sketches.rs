@@ -13,7 +13,7 @@ pub(super) fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Tr
     let mut held = transaction.prepare_cached(&held)?;
     let mut write = transaction.prepare_cached(&insert(table))?;
     let broken = |cause| Trouble::Sketch { table: table.name.clone(), cause };
-    for index in 0..rows.len() {
+    for index in rows.by_key() {
         for (at, key) in rows.row(index).take(table.keys()).enumerate() {
             held.raw_bind_parameter(at + 1, Bound(key, Role::Key))?;
         }
