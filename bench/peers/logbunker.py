@@ -1,6 +1,6 @@
 """Source 001's service as someone who knows CPython well writes it: a parser process that reads,
 validates and counts, a multiprocessing.Queue, and an upserter process with one transaction a batch
-and a binlog of its offsets."""
+and a binlog of its offsets. `logbunker.pxd` has the types for Cython, which compiles it as it is."""
 
 import multiprocessing
 import os
@@ -57,13 +57,17 @@ def upsert(folder, queue):
     print(database.execute("SELECT sum(count) FROM reads").fetchone()[0])
 
 
-if __name__ == "__main__":
+def main(path, folder):
     queue = multiprocessing.Queue(8)
     workers = [
-        multiprocessing.Process(target=parse, args=(sys.argv[1], queue)),
-        multiprocessing.Process(target=upsert, args=(sys.argv[2], queue)),
+        multiprocessing.Process(target=parse, args=(path, queue)),
+        multiprocessing.Process(target=upsert, args=(folder, queue)),
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

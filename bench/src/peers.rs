@@ -6,6 +6,7 @@
 pub mod haproxy;
 pub mod nginx;
 pub mod python;
+pub mod recorder;
 pub mod tidegate;
 pub mod varnish;
 
@@ -34,6 +35,7 @@ fn version(setup: &Setup, peer: &str) -> String {
         "python" => of_python(VERSIONS),
         "libcachesim" => of_python(SIMULATOR_VERSION),
         "duckdb" => of_python("import duckdb; print('DuckDB ' + duckdb.__version__)"),
+        "cython" => of_python(CYTHON_VERSION),
         "mawk" => first_line("mawk", &["-W", "version"]),
         "goaccess" => first_line("goaccess", &["--version"]),
         "wrk" => first_line("wrk", &["-v"]).split(" [").next().unwrap_or("wrk").to_owned(),
@@ -50,3 +52,6 @@ const VERSIONS: &str = "import sys, importlib.metadata as m; print('Python ' + \
 
 const SIMULATOR_VERSION: &str =
     "import importlib.metadata as m; print('libcachesim ' + m.version('libcachesim'))";
+
+const CYTHON_VERSION: &str = "import sys, importlib.metadata as m; \
+    print('Python ' + sys.version.split()[0] + ', Cython ' + m.version('cython'))";

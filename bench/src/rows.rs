@@ -1,6 +1,7 @@
 //! The rows of the benchmark, each a module with the same anatomy: a `ROW` that says what it
 //! measures, and a `run` that starts the servers, measures and sets the figures beside the target.
 
+mod beside;
 mod coalesce;
 mod connections;
 mod disk;
@@ -51,4 +52,5 @@ pub const ROWS: &[Row] = &[
     disk::ROW,
     idle::ROW,
     events::ROW,
+    beside::ROW,
 ];

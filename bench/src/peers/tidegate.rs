@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,7 @@ pub struct Tidegate {
     /// The server.
     pub server: Server,
     admin: SocketAddr,
+    folder: PathBuf,
 }
 
 /// What the cache holds.
@@ -82,10 +84,15 @@ servers = [\"{origin}\"]
     let (binary, file) = (setup.tidegate()?, file.to_string_lossy().into_owned());
     let command = [&*binary.to_string_lossy(), "serve", "-c", &file];
     let server = Server::start(options.name, &command, &folder, public, options.ready)?;
-    Ok(Tidegate { server, admin })
+    Ok(Tidegate { server, admin, folder })
 }
 
 impl Tidegate {
+    /// The folder of its journal.
+    pub fn journal(&self) -> PathBuf {
+        self.folder.join("journal")
+    }
+
     /// Asks `/status` what the cache holds.
     ///
     /// # Errors
