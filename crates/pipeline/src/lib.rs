@@ -34,12 +34,12 @@ pub use error::{LineError, RunError, SinkError, SourceError};
 pub use inspect::Inspector;
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use quarantine::Quarantine;
-pub use rollup::{Rollup, SketchOf};
+pub use rollup::{Measure, Part, Rollup, SketchOf};
 pub use run::{Pipeline, Stop};
 pub use sink::Sink;
 pub use source::{
-    FileOptions, FilePattern, FileSource, JournalSource, Piece, Ranged, Source, Step, Stretch,
-    TimeOf, Until, time_in,
+    Extent, FileOptions, FilePattern, FileSource, JournalSource, Piece, Ranged, Source, Step,
+    Stretch, TimeOf, time_in,
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;

@@ -6,16 +6,14 @@
 mod files;
 mod journal;
 mod ranged;
-mod until;
 
 use std::sync::Arc;
 
 use stdx::DiskFile;
 
-pub use files::{FileOptions, FilePattern, FileSource, TimeOf, time_in};
+pub use files::{Extent, FileOptions, FilePattern, FileSource, TimeOf, time_in};
 pub use journal::JournalSource;
 pub use ranged::{Ranged, Stretch};
-pub use until::Until;
 
 use crate::error::SourceError;
 

@@ -26,7 +26,7 @@ use tokio_postgres::{Client, Config, NoTls, Socket, Transaction};
 
 use crate::address::{Address, Encryption};
 use crate::fitted::{Fitted, KeyLimit};
-use crate::sql::{CHECKPOINTS, Dialect};
+use crate::sql::{self, CHECKPOINTS, Dialect};
 use crate::trouble::{self, TRIES, Trouble, within};
 
 pub use rows::rows;
@@ -34,6 +34,8 @@ pub use rows::rows;
 const ENGINE: &str = "postgres";
 /// An index entry has 2,704 bytes at most; this leaves room for numbers and times.
 const KEY_TEXT_BYTES: usize = 2000;
+/// What the name of a machine may take of it.
+const NODE_BYTES: usize = 256;
 /// A silent peer is noticed after about this long, where no statement is under way.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
@@ -235,9 +237,13 @@ async fn merge(
 
 /// Text keys share the room of an index entry.
 fn key_limits(table: &Table) -> Vec<KeyLimit> {
-    let keys = &table.columns[..table.keys()];
-    let texts = keys.iter().filter(|key| key.kind == Kind::Text).count().max(1);
-    vec![KeyLimit::Bytes(KEY_TEXT_BYTES / texts); keys.len()]
+    let limit = KeyLimit::Bytes((KEY_TEXT_BYTES - NODE_BYTES) / sql::key_texts(table).max(1));
+    let keys = table.columns[..table.keys()].iter();
+    let limits = keys.map(|key| match sql::is_node(table, key) {
+        true => KeyLimit::Bytes(NODE_BYTES),
+        false => limit,
+    });
+    limits.collect()
 }
 
 fn connect(address: &Address) -> Result<Link, Trouble> {

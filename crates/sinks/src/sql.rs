@@ -34,9 +34,9 @@ impl Dialect {
         format!("{0}{name}{0}", self.quote)
     }
 
-    /// Creates the table, unless it is there; `key_text` is the type of text in keys.
-    pub fn create(&self, table: &Table, key_text: &str) -> String {
-        let columns = table.columns.iter().map(|c| self.definition(table, c, key_text));
+    /// Creates the table, unless it is there; `key_text` tells the type of text in keys.
+    pub fn create(&self, table: &Table, key_text: impl Fn(&Column) -> String) -> String {
+        let columns = table.columns.iter().map(|c| self.definition(table, c, &key_text(c)));
         let mut parts: Vec<String> = columns.collect();
         if table.keys() > 0 {
             parts.push(format!("PRIMARY KEY ({})", self.keys(table)));
@@ -151,6 +151,18 @@ impl Dialect {
     fn incoming(&self, name: &str) -> String {
         format!("{}{}{}", self.incoming.0, self.quoted(name), self.incoming.1)
     }
+}
+
+/// The name of the machine in the key of a table of sketches, which the table beside it does not
+/// have: room is left for it in both, so that their other keys are cut alike.
+pub fn is_node(table: &Table, column: &Column) -> bool {
+    table.has_sketches() && table.columns[..table.keys()].last() == Some(column)
+}
+
+/// The number of texts in the key of a table, without the machine's name.
+pub fn key_texts(table: &Table) -> usize {
+    let keys = table.columns[..table.keys()].iter();
+    keys.filter(|key| key.kind == Kind::Text && !is_node(table, key)).count()
 }
 
 /// The columns that rows hold a value for.

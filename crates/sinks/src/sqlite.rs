@@ -139,7 +139,7 @@ impl Sink for SqliteSink {
             for table in tables {
                 let existing = describe(&transaction, &table.name)?;
                 if existing.columns.is_empty() {
-                    transaction.execute_batch(&DIALECT.create(table, "TEXT"))?;
+                    transaction.execute_batch(&DIALECT.create(table, |_| "TEXT".to_owned()))?;
                     continue;
                 }
                 let lacks = existing.lacks(table, &DIALECT, "TEXT");

@@ -155,11 +155,13 @@ pub enum EventsCommand {
     /// with it.
     #[command(after_help = EXPORT_EXAMPLE)]
     Export(ExportArgs),
-    /// Show what a rollup says, its sketches merged over machines and keys; reads SQLite sinks.
+    /// Show what a rollup says, its sketches merged over machines and keys; reads SQLite,
+    /// PostgreSQL and MariaDB.
     #[command(after_help = QUERY_EXAMPLE)]
     Query(QueryArgs),
-    /// Count the delivered part of the log once more and compare it with SQLite sinks, also while
-    /// they are being filled; exit code 1 names the first difference of each rollup.
+    /// Count the delivered part of the log once more, by other code than the delivery's, and
+    /// compare it with SQLite, PostgreSQL and MariaDB, also while they are being filled; exit code
+    /// 1 names the first difference of each rollup.
     Verify(ConfigArgs),
 }
 
@@ -272,10 +274,13 @@ pub struct QueryArgs {
     /// The time after the latest.
     #[arg(long, value_name = "TIME", conflicts_with = "sql")]
     pub until: Option<String>,
-    /// Any query instead; tidegate_unique(BLOB) and tidegate_quantile(BLOB, Q) merge the sketches
-    /// of a group.
+    /// Any query instead, in the words of the sink's engine; in SQLite tidegate_unique(BLOB) and
+    /// tidegate_quantile(BLOB, Q) merge the sketches of a group.
     #[arg(long, value_name = "SQL")]
     pub sql: Option<String>,
+    /// The sink that `--sql` asks, when there are several.
+    #[arg(long, value_name = "NAME", requires = "sql")]
+    pub sink: Option<String>,
     /// How it is printed.
     #[arg(long, value_enum, default_value_t = AnswerFormat::Table)]
     pub format: AnswerFormat,

@@ -2,6 +2,7 @@
 //! that wants it, so that a dead sink holds nobody else up.
 
 mod board;
+mod copy;
 mod export;
 mod folder;
 mod inspect;

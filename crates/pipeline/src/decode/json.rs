@@ -205,6 +205,9 @@ impl<'l, 'm> Walk<'l, 'm> {
                     };
                     self.field(member, (keys, &mut last, &mut seen), times, event)?;
                 }
+                if !matches!(self.peek(), b',' | b'}') {
+                    self.white();
+                }
                 match self.peek() {
                     b',' => self.at += 1,
                     b'}' => break self.at += 1,

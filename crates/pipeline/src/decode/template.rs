@@ -64,6 +64,18 @@ impl Template {
         }
     }
 
+    /// What stands before each variable, and its name; none after the last text.
+    pub fn parts(&self) -> impl Iterator<Item = (&[u8], Option<&str>)> {
+        self.parts
+            .iter()
+            .map(|part| (&*part.before, part.variable.as_ref().map(|(name, _)| &**name)))
+    }
+
+    /// Whether text is escaped as in JSON, and whether it is escaped at all.
+    pub fn escapes(&self) -> (bool, bool) {
+        (self.escape == Escape::Json, self.escape != Escape::None)
+    }
+
     /// Reads one line.
     pub fn read(
         &self,

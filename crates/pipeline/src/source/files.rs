@@ -111,6 +111,15 @@ pub struct FileSource {
     buffer: Vec<u8>,
 }
 
+/// How far a log was handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// Its file, packed or not; none where it has none any more.
+    pub file: Option<PathBuf>,
+    /// The offset in its content behind the last line handed out.
+    pub end: u64,
+}
+
 /// What is to be reported.
 enum Report {
     Lost { file: String, from: u64, to: u64 },
@@ -173,15 +182,18 @@ impl FileSource {
         }
     }
 
-    /// Looks through the folders, and says how far each log was handed out that has a file there,
-    /// by the file's path; 0 for one that was not begun.
+    /// Looks through the folders, and says how far each log was handed out, with 0 for one that
+    /// was not begun.
     ///
     /// # Errors
     /// When files cannot be read.
-    pub fn extents(&mut self) -> Result<Vec<(String, u64)>, SourceError> {
+    pub fn extents(&mut self) -> Result<Vec<Extent>, SourceError> {
         self.scan()?;
-        let there = self.logs.iter().filter(|(_, log)| log.carrier.is_some());
-        Ok(there.map(|(_, log)| (log.name.clone(), log.mark.offset)).collect())
+        let extents = self.logs.iter().map(|(_, log)| Extent {
+            file: log.carrier.map(|_| PathBuf::from(&log.name)),
+            end: log.mark.offset,
+        });
+        Ok(extents.collect())
     }
 }
 

@@ -8,18 +8,20 @@ use std::time::Duration;
 
 use mysql_async::Conn;
 use mysql_async::prelude::Queryable;
-use pipeline::{Kind, Table};
+use pipeline::{Column, Kind, Table};
 
 use super::DIALECT;
 use crate::existing::{self, Existing, Held};
 use crate::fitted::KeyLimit;
-use crate::sql::CHECKPOINTS;
+use crate::sql::{self, CHECKPOINTS};
 use crate::trouble::Trouble;
 
 const NAME_BYTES_MAX: usize = 64;
 const KEY_BYTES_MAX: usize = 3072;
 /// What a number or a time takes of a key.
 const NUMBER_BYTES: usize = 8;
+/// What the name of a machine has of a key, as in host names.
+const NODE_CHARACTERS: usize = 64;
 /// Held while tables are made, so that no column is added twice.
 const LOCK: &str = "tidegate prepares tables";
 const OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ROW_FORMAT=DYNAMIC";
@@ -43,11 +45,11 @@ pub async fn prepare(
 /// How long each key may be in the table as it is.
 pub async fn key_limits(connection: &mut Conn, table: &Table) -> Result<Vec<KeyLimit>, Trouble> {
     let existing = describe(connection, &table.name).await?;
-    let limit = |name: &str| {
-        let held = existing.column(name).and_then(|held| held.characters_max);
-        KeyLimit::Characters(held.unwrap_or_else(|| characters(table)))
+    let limit = |key: &Column| {
+        let held = existing.column(&key.name).and_then(|held| held.characters_max);
+        KeyLimit::Characters(held.unwrap_or_else(|| characters(table, key)))
     };
-    Ok(table.columns[..table.keys()].iter().map(|key| limit(&key.name)).collect())
+    Ok(table.columns[..table.keys()].iter().map(limit).collect())
 }
 
 async fn prepare_alone(connection: &mut Conn, tables: &[Arc<Table>]) -> Result<(), Trouble> {
@@ -63,15 +65,17 @@ async fn prepare_alone(connection: &mut Conn, tables: &[Arc<Table>]) -> Result<(
     }
     for table in tables {
         existing::check_names(table, NAME_BYTES_MAX).map_err(Trouble::Refused)?;
-        let key_text =
-            format!("varchar({}) CHARACTER SET utf8mb4 COLLATE {collation}", characters(table));
+        let key_text = |key: &Column| {
+            let characters = characters(table, key);
+            format!("varchar({characters}) CHARACTER SET utf8mb4 COLLATE {collation}")
+        };
         let existing = describe(connection, &table.name).await?;
         if existing.columns.is_empty() {
-            let create = DIALECT.create(table, &key_text);
+            let create = DIALECT.create(table, key_text);
             connection.query_drop(format!("{create} {OPTIONS}")).await?;
             continue;
         }
-        let lacks = existing.lacks(table, &DIALECT, &key_text);
+        let lacks = existing.lacks(table, &DIALECT, "varchar");
         for column in lacks.map_err(Trouble::Refused)? {
             connection.query_drop(DIALECT.add_column(table, column)).await?;
         }
@@ -79,12 +83,16 @@ async fn prepare_alone(connection: &mut Conn, tables: &[Arc<Table>]) -> Result<(
     Ok(())
 }
 
-/// Characters of a text key in a table that we make: the texts share what numbers leave.
-fn characters(table: &Table) -> usize {
-    let keys = &table.columns[..table.keys()];
-    let texts = keys.iter().filter(|key| key.kind == Kind::Text).count();
-    let numbers = (keys.len() - texts) * NUMBER_BYTES;
-    KEY_BYTES_MAX.saturating_sub(numbers) / 4 / texts.max(1)
+/// Characters of a text key in a table that we make: the texts share what numbers and the machine's
+/// name leave.
+fn characters(table: &Table, key: &Column) -> usize {
+    if sql::is_node(table, key) {
+        return NODE_CHARACTERS;
+    }
+    let keys = table.columns[..table.keys()].iter();
+    let numbers = keys.filter(|key| key.kind != Kind::Text).count() * NUMBER_BYTES;
+    let room = (KEY_BYTES_MAX / 4).saturating_sub(numbers.div_ceil(4) + NODE_CHARACTERS);
+    room / sql::key_texts(table).max(1)
 }
 
 /// The best order for keys that the server has.

@@ -32,7 +32,7 @@ pub async fn prepare(client: &mut Client, tables: &[Arc<Table>]) -> Result<(), T
         existing::check_names(table, NAME_BYTES_MAX).map_err(Trouble::Refused)?;
         let existing = describe(&transaction, &table.name).await?;
         if existing.columns.is_empty() {
-            transaction.batch_execute(&DIALECT.create(table, KEY_TEXT)).await?;
+            transaction.batch_execute(&DIALECT.create(table, |_| KEY_TEXT.to_owned())).await?;
             continue;
         }
         for column in existing.lacks(table, &DIALECT, KEY_TEXT).map_err(Trouble::Refused)? {

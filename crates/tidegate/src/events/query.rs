@@ -1,15 +1,20 @@
-//! `tidegate events query`: what a rollup says, or any SQL, from its SQLite sink.
+//! `tidegate events query`: what a rollup says, or any SQL, from its sink.
+//!
+//! A rollup in PostgreSQL or MariaDB is copied into a SQLite file for the time of the query, since
+//! only that merges sketches. Memory is the answer.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::ops::ControlFlow;
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 use pipeline::SinkPlan;
 use serde_json::Value;
 use sinks::{Answer, Query};
 use stdx::Span;
 
+use super::copy::{Copy, delivered, sink_file};
+use super::time::micros;
 use crate::cli::{AnswerFormat, QueryArgs};
 use crate::commands;
 use crate::config::Plan;
@@ -18,7 +23,7 @@ use crate::config::Plan;
 pub fn query(args: QueryArgs) -> Result<()> {
     let plan = commands::load(&args.config.config)?;
     let answer = match (&args.sql, &args.rollup) {
-        (Some(sql), _) => sinks::ask_sql(&delivered(only_database(&plan)?)?, sql)?,
+        (Some(sql), _) => ask_sql(&plan, args.sink.as_deref(), sql)?,
         (None, Some(name)) => ask(&plan, name, &args)?,
         (None, None) => bail!("name a rollup, or write `--sql`"),
     };
@@ -43,7 +48,7 @@ fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
         anyhow!("there is no rollup `{name}`; there is `{}`", known.join("`, `"))
     })?;
     let sink = plan.events.sinks.iter().find(|sink| sink.name == rollup.sink);
-    let file = delivered(database(plan, sink.expect("the configuration was checked"))?)?;
+    let sink = sink.expect("the configuration was checked");
     let by = args.by.as_ref().map(|by| {
         let names = by.split(',').map(str::trim).filter(|name| !name.is_empty());
         names.map(str::to_owned).collect()
@@ -54,31 +59,50 @@ fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
         since: args.since.as_deref().map(time).transpose()?,
         until: args.until.as_deref().map(time).transpose()?,
     };
-    Ok(sinks::ask(&file, &rollup.rollup, &query)?)
-}
-
-/// The file of a SQLite sink.
-pub(super) fn database(plan: &Plan, sink: &SinkPlan) -> Result<PathBuf> {
-    match sink.url.strip_prefix("sqlite:") {
-        Some(file) => Ok(plan.root.join(Path::new(file))),
-        None => bail!("sink `{}` is no SQLite file, and only those can be read", sink.name),
+    if let Some(file) = sink_file(plan, sink) {
+        return Ok(sinks::ask(&delivered(file)?, &rollup.rollup, &query)?);
     }
+    let tables: Vec<_> = rollup.rollup.tables().cloned().collect();
+    let moment = |text: &Option<String>| text.as_deref().and_then(|text| micros(text).ok());
+    let copy = Copy::of(plan, sink, &tables, (moment(&query.since), moment(&query.until)))?;
+    Ok(sinks::ask(&copy.file, &rollup.rollup, &query)?)
 }
 
-/// A database, if it is there.
-pub(super) fn delivered(file: PathBuf) -> Result<PathBuf> {
-    let shown = file.display();
-    ensure!(file.exists(), "there is no `{shown}` yet: nothing was delivered");
-    Ok(file)
+/// Any query, in the words of the sink's engine.
+fn ask_sql(plan: &Plan, sink: Option<&str>, sql: &str) -> Result<Answer> {
+    let sink = readable(plan, sink)?;
+    if let Some(file) = sink_file(plan, sink) {
+        return Ok(sinks::ask_sql(&delivered(file)?, sql)?);
+    }
+    let mut answer = Answer { columns: Vec::new(), rows: Vec::new() };
+    let cell = |cell: &Option<&[u8]>| match cell {
+        Some(text) => Value::from(String::from_utf8_lossy(text)),
+        None => Value::Null,
+    };
+    sinks::rows(&sink.url, &plan.root, sql, &mut |columns, cells| {
+        if answer.columns.is_empty() {
+            answer.columns = columns.to_vec();
+        }
+        answer.rows.push(cells.iter().map(cell).collect());
+        ControlFlow::Continue(())
+    })?;
+    Ok(answer)
 }
 
-fn only_database(plan: &Plan) -> Result<PathBuf> {
-    let is_file = |sink: &&SinkPlan| sink.url.starts_with("sqlite:");
-    let files: Vec<&SinkPlan> = plan.events.sinks.iter().filter(is_file).collect();
-    match files.as_slice() {
-        [only] => database(plan, only),
-        [] => bail!("there is no SQLite sink to read"),
-        _ => bail!("there are several SQLite sinks; `--sql` reads the one there is"),
+/// The sink of a name; the one there is that answers queries without a name.
+fn readable<'p>(plan: &'p Plan, name: Option<&str>) -> Result<&'p SinkPlan> {
+    let sinks: Vec<&SinkPlan> =
+        plan.events.sinks.iter().filter(|sink| sinks::runs_queries(&sink.url)).collect();
+    let names = || sinks.iter().map(|sink| sink.name.as_str()).collect::<Vec<_>>().join("`, `");
+    match (name, sinks.as_slice()) {
+        (_, []) => bail!("the configuration has no sink that answers queries"),
+        (Some(name), _) => {
+            sinks.iter().find(|sink| sink.name == name).copied().with_context(|| {
+                format!("no sink `{name}` answers queries; there is `{}`", names())
+            })
+        }
+        (None, [only]) => Ok(only),
+        (None, _) => bail!("say which sink with `--sink`: `{}`", names()),
     }
 }
 

@@ -1,43 +1,48 @@
-//! `tidegate events verify`: counts the lines that were delivered once more, from the beginning of
-//! the log into an empty database, and compares.
+//! `tidegate events verify`: counts the lines that were delivered once more, from the log's first
+//! byte, and compares with what the sink holds.
 //!
 //! Invariant: the sink and the log are only read, while others go on delivering and writing: the
-//! sink as a copy of one moment, the log up to the checkpoint in that copy. What the check shares
-//! with delivery are the decoders and windows; what it holds against each other are checkpoints,
-//! batches, restarts and merging on one side, and one count without any of them on the other.
+//! sink as it was at one moment, the log up to the checkpoint of that moment. The count shares no
+//! reader, window, batch or sink with the delivery: lines are read plainly ([`plain`]) and counted
+//! in maps ([`count`]). Shared are the configuration, and the knowledge by which content a log is
+//! known again ([`pipeline::Extent`]).
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+mod compare;
+mod count;
+mod lines;
+mod object;
+mod plain;
+mod variable;
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use pipeline::{
-    Binlog, Checkpoint, FileSource, JOURNAL, JournalSource, Pipeline, Quarantine, Rollup, Sink,
-    SinkPlan, Source, SourcePlan, Status, Stop, Until,
-};
-use serde_json::Value;
-use sinks::{Answer, Query, SqliteSink, ask, ask_sql};
+use pipeline::{Checkpoint, FileSource, JOURNAL, SinkPlan, Source, SourcePlan, Table};
 use stdx::{RealDisk, SystemClock};
 
-use super::folder::Folder;
-use super::{query, rollups};
+use self::count::{Count, Place};
+use self::lines::Delivered;
+use self::plain::Plain;
+use super::copy::Copy;
+use super::progress::Progress;
+use super::rollups;
 use crate::commands;
 use crate::config::Plan;
 use crate::hint::Hint;
 
-/// Real numbers that differ by less, of their size, are added up in another order.
-const TOLERANCE: f64 = 1e-9;
-/// The column of single events that a rotation changes.
-const FILE: &str = "file";
-const FLUSH: Duration = Duration::from_secs(1);
+/// Bytes between two looks at the bar.
+const STEP: u64 = 1 << 20;
 
 const WHY: Hint = Hint(
     "a rollup that came or changed after its source was first read, and log files that were \
      deleted since, make a difference too; `tidegate events inspect` shows what a line becomes",
 );
 
-/// Compares every rollup of every SQLite sink; prints a line for each.
+/// Compares every rollup of every SQL sink; prints a line for each.
 ///
 /// # Errors
 /// When one differs, or its log cannot be counted again.
@@ -45,15 +50,14 @@ pub fn command(file: &Path) -> Result<()> {
     let plan = commands::load(file)?;
     let (mut compared, mut different) = (0, 0);
     for sink in &plan.events.sinks {
-        let Ok(database) = query::database(&plan, sink) else {
-            println!("sink {}: not compared, only SQLite files are read back", sink.name);
+        if !sinks::runs_queries(&sink.url) {
+            println!("sink {}: not compared, its engine knows no SQL", sink.name);
             continue;
-        };
-        let database = query::delivered(database)?;
-        let (all, wrong) = Check::of(&plan, sink, &database)?.compare()?;
+        }
+        let (all, wrong) = Check::of(&plan, sink)?.compare()?;
         (compared, different) = (compared + all, different + wrong);
     }
-    ensure!(compared > 0, "`{}` has no rollup in a SQLite sink to compare", file.display());
+    ensure!(compared > 0, "`{}` has no rollup in a SQL sink to compare", file.display());
     if different > 0 {
         let error = anyhow!("{different} of {compared} rollups differ from what the log holds");
         return Err(error.context(WHY));
@@ -65,174 +69,144 @@ pub fn command(file: &Path) -> Result<()> {
 struct Check<'p> {
     plan: &'p Plan,
     sink: &'p SinkPlan,
-    folder: Folder,
+    copy: Copy,
+    counts: Vec<Count>,
+    /// The names of the files that were read.
+    files: Vec<String>,
 }
 
 impl<'p> Check<'p> {
-    fn of(plan: &'p Plan, sink: &'p SinkPlan, database: &Path) -> Result<Self> {
-        let folder = Folder::make("verify")?;
-        let copy = held(&folder).display().to_string().replace('\'', "''");
-        ask_sql(database, &format!("VACUUM INTO '{copy}'")).context("copy the sink")?;
-        Ok(Self { plan, sink, folder })
+    fn of(plan: &'p Plan, sink: &'p SinkPlan) -> Result<Self> {
+        let wanted = plan.events.rollups.iter().filter(|to| to.sink == sink.name);
+        let counts: Vec<Count> = wanted.map(|to| Count::new(Arc::clone(&to.rollup))).collect();
+        let tables: Vec<Arc<Table>> =
+            counts.iter().flat_map(|count| count.rollup.tables()).cloned().collect();
+        let copy = Copy::of(plan, sink, &tables, (None, None))?;
+        Ok(Self { plan, sink, copy, counts, files: Vec::new() })
     }
 
     /// How many rollups were compared, and how many of them differ.
-    fn compare(&self) -> Result<(usize, usize)> {
+    fn compare(mut self) -> Result<(usize, usize)> {
         for source in &self.plan.events.sources {
-            let rollups = rollups(self.plan, source, self.sink);
-            if !rollups.is_empty() {
+            if !rollups(self.plan, source, self.sink).is_empty() {
                 let name = &source.name;
-                self.recount(source, rollups).with_context(|| format!("recount `{name}`"))?;
+                self.recount(source).with_context(|| format!("recount `{name}`"))?;
             }
         }
-        let wanted = self.plan.events.rollups.iter().filter(|to| to.sink == self.sink.name);
-        let (mut all, mut wrong) = (0, 0);
-        for rollup in wanted.map(|rollup| &rollup.rollup) {
-            let [held, again] = [held(&self.folder), again(&self.folder)]
-                .map(|file| ask(&file, rollup, &Query::default()));
-            all += 1;
-            match difference(rollup, held?, again?) {
-                Ok(1) => println!("{}: 1 row agrees with the log", rollup.table.name),
-                Ok(rows) => println!("{}: {rows} rows agree with the log", rollup.table.name),
-                Err(first) => {
-                    println!("{}: {first}", rollup.table.name);
+        let Self { counts, copy, files, .. } = &mut self;
+        let place = |(file, offset): Place| {
+            format!("at byte {offset} of `{}`", files.get(file as usize).map_or("?", |file| file))
+        };
+        let mut wrong = 0;
+        for count in counts.iter_mut() {
+            let name = count.rollup.table.name.clone();
+            let compared = compare::compare(count, &copy.url(), &place)?;
+            let (rows, different) = (compared.rows, compared.different);
+            match compared.first() {
+                None if rows == 1 => println!("{name}: 1 row agrees with the log"),
+                None => println!("{name}: {rows} rows agree with the log"),
+                Some(first) => {
                     wrong += 1;
+                    println!("{name}: {different} of {rows} rows differ, first {first}");
                 }
             }
+            if count.without_key > 0 {
+                println!("{name}: {} lines lack a number of its key", count.without_key);
+            }
         }
-        Ok((all, wrong))
+        Ok((counts.len(), wrong))
     }
 
-    fn recount(&self, source: &SourcePlan, rollups: Vec<Arc<Rollup>>) -> Result<()> {
-        let mut held = SqliteSink::new(&held(&self.folder)).checkpoints(&source.name)?;
+    fn recount(&mut self, source: &SourcePlan) -> Result<()> {
         let node = &self.plan.events.node;
-        if let Some(other) = held.iter().find(|held| held.node != *node) {
+        let held = self.copy.checkpoints.iter().filter(|held| held.source == source.name);
+        let (own, others): (Vec<_>, Vec<_>) = held.partition(|held| held.node == *node);
+        if let Some(other) = others.first() {
             bail!("node `{}` delivers it too, and its log is not here", other.node);
         }
-        let (ends, opened) = self.ends(source, held.pop().as_ref())?;
-        let bytes: u64 = ends.values().sum();
-        let status = Arc::<Status>::default();
-        let pipeline = Pipeline {
-            node: node.clone(),
-            source_name: source.name.clone(),
-            lines_of: source.name.clone(),
-            source: Box::new(Until::new(opened, ends)),
-            format: source.format.clone(),
-            fields: self.plan.events.fields_of(&source.name),
-            quarantine: self.quarantine(&status),
-            rollups,
-            sink: Box::new(SqliteSink::new(&again(&self.folder))),
-            flush: FLUSH,
-            window_bytes_max: self.plan.events.window_bytes_max,
-            until_caught_up: true,
-            status: Arc::clone(&status),
-            binlog: Arc::new(Binlog::new(&self.folder.0.join("binlog"))),
-            sink_name: self.sink.name.clone(),
-        };
-        // What the lines are was said when they were delivered.
-        let silent = tracing::subscriber::NoSubscriber::new();
-        tracing::subscriber::with_default(silent, || pipeline.run(&Stop::default()))?;
-        let counted = status.report(0);
-        let (name, sink, lines) = (&source.name, &self.sink.name, counted.lines);
-        println!("{name} to {sink}: {lines} lines, {} bytes counted again", counted.bytes);
-        if counted.bytes < bytes {
-            println!("{name}: {} bytes that were counted are gone", bytes - counted.bytes);
+        let (delivered, mut gone) = self.delivered(source, own.first().copied())?;
+        let all: u64 = delivered.iter().map(|part| part.end - part.start).sum();
+        let quarantined = self.quarantined(source);
+        let plain = Plain::new(&source.format, self.plan.events.fields_of(&source.name));
+        let progress = Progress::new("recounting");
+        let (mut lines, mut refused, mut kept) = (0u64, 0u64, 0u64);
+        let (mut bytes, mut shown) = (0, 0);
+        for part in &delivered {
+            let file = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+            self.files.push(part.path.display().to_string());
+            let counts = &mut self.counts;
+            let of = self.plan.events.rollups.iter().filter(|to| to.sink == self.sink.name);
+            let is_counted: Vec<bool> = of.map(|to| to.counts(&source.name)).collect();
+            let read = part.each(|found| {
+                lines += 1;
+                if bytes + found.offset - part.start >= shown {
+                    shown = bytes + found.offset - part.start + STEP;
+                    progress.set(shown - STEP, all);
+                }
+                let Some(line) = found.is_whole.then(|| plain.read(found.bytes)).flatten() else {
+                    refused += 1;
+                    kept += u64::from(quarantined.contains(&found.offset));
+                    return;
+                };
+                let place = (file, found.offset);
+                for (count, _) in counts.iter_mut().zip(&is_counted).filter(|(_, is)| **is) {
+                    count.add(&line, place, (node, &source.name));
+                }
+            });
+            let read = read.with_context(|| format!("read `{}`", part.path.display()))?;
+            bytes += read;
+            gone += part.end - part.start - read;
+        }
+        drop(progress);
+        let (name, sink) = (&source.name, &self.sink.name);
+        println!("{name} to {sink}: {lines} lines, {bytes} bytes counted again");
+        if refused > 0 {
+            println!("{name}: {refused} of them are refused, {kept} of those are in quarantine");
+        }
+        if gone > 0 {
+            println!("{name}: {gone} bytes that were counted are gone");
         }
         Ok(())
     }
 
-    /// Where each file's part ends that was delivered, and a source to read it again.
-    fn ends(
+    /// The parts of the log that were delivered, and how many bytes of it are gone.
+    fn delivered(
         &self,
         source: &SourcePlan,
         held: Option<&Checkpoint>,
-    ) -> Result<(HashMap<String, u64>, Box<dyn Source>)> {
+    ) -> Result<(Vec<Delivered>, u64)> {
         let position = held.map(|held| held.position.as_str());
-        let disk = Arc::new(RealDisk);
         if let Some(journal) = &self.plan.journal
             && source.name == JOURNAL
         {
             let end = position.map_or(Ok(0), str::parse).context("read the checkpoint")?;
-            let opened = JournalSource::onlooker(journal.options.dir.clone(), disk);
-            return Ok((HashMap::from([(JOURNAL.to_owned(), end)]), Box::new(opened)));
+            let parts = lines::of_journal(&journal.options.dir, end)?;
+            let there: u64 = parts.iter().map(|part| part.end - part.start).sum();
+            return Ok((parts, end - there));
         }
         // A rotated file's last line has been given up where the position is behind it.
-        let options =
-            || super::file_options(&SourcePlan { quiet: Duration::ZERO, ..source.clone() });
-        let clock = Arc::new(SystemClock);
-        let mut delivered =
-            FileSource::new(&source.name, options(), disk.clone(), Arc::clone(&clock) as _);
-        delivered.resume(position)?;
-        let ends = delivered.extents()?.into_iter().collect();
-        Ok((ends, Box::new(FileSource::new(&source.name, options(), disk, clock))))
-    }
-
-    fn quarantine(&self, status: &Arc<Status>) -> Quarantine {
-        let path = self.folder.0.join("quarantine");
-        let bytes_max = self.plan.events.quarantine_bytes_max;
-        Quarantine::new(path, Arc::new(RealDisk), bytes_max, Arc::clone(status))
-    }
-}
-
-/// The copy of the sink.
-fn held(folder: &Folder) -> PathBuf {
-    folder.0.join("held.db")
-}
-
-/// What is counted again.
-fn again(folder: &Folder) -> PathBuf {
-    folder.0.join("again.db")
-}
-
-/// The number of rows, or where the first one differs.
-fn difference(rollup: &Rollup, held: Answer, again: Answer) -> Result<usize, String> {
-    let keys = rollup.table.keys();
-    let columns = held.columns.clone();
-    let (held, again) = (sorted(held, keys), sorted(again, keys));
-    let mut pairs = held.iter().zip(&again);
-    let differs = |(held, again): &(&Vec<Value>, &Vec<Value>)| {
-        let mut cells = columns.iter().zip(held.iter().zip(again.iter()));
-        cells.any(|(name, (held, again))| name != FILE && !is_same(held, again))
-    };
-    let Some((of_sink, of_log)) = pairs.find(differs) else {
-        return match held.len().cmp(&again.len()) {
-            std::cmp::Ordering::Equal => Ok(held.len()),
-            std::cmp::Ordering::Greater => {
-                Err(format!("the log has no {}", shown(&columns, &held[again.len()])))
+        let options = super::file_options(&SourcePlan { quiet: Duration::ZERO, ..source.clone() });
+        let (disk, clock) = (Arc::new(RealDisk), Arc::new(SystemClock));
+        let mut files = FileSource::new(&source.name, options, disk, clock);
+        files.resume(position)?;
+        let (mut parts, mut gone) = (Vec::new(), 0);
+        for extent in files.extents()?.into_iter().filter(|extent| extent.end > 0) {
+            match extent.file {
+                None => gone += extent.end,
+                Some(path) => {
+                    parts.push(Delivered { path, start: 0, end: extent.end });
+                }
             }
-            std::cmp::Ordering::Less => {
-                Err(format!("the sink has no {}", shown(&columns, &again[held.len()])))
-            }
-        };
-    };
-    let (of_sink, of_log) = (shown(&columns, of_sink), shown(&columns, of_log));
-    Err(format!("first difference: the sink has {of_sink}; the log has {of_log}"))
-}
-
-/// Rows in an order that both sides have, single events too.
-fn sorted(answer: Answer, keys: usize) -> Vec<Vec<Value>> {
-    let mut rows = answer.rows;
-    if keys == 0 {
-        let place = answer.columns.iter().position(|name| name == FILE);
-        rows.sort_by_cached_key(|row| {
-            let cells = row.iter().enumerate().filter(|(at, _)| Some(*at) != place);
-            cells.map(|(_, cell)| cell.to_string()).collect::<Vec<_>>()
-        });
-    }
-    rows
-}
-
-fn is_same(held: &Value, again: &Value) -> bool {
-    match (held.as_f64(), again.as_f64()) {
-        (Some(held), Some(again)) if held != again => {
-            let is_real = held.fract() != 0.0 || again.fract() != 0.0;
-            is_real && (held - again).abs() <= TOLERANCE * held.abs().max(again.abs())
         }
-        _ => held == again,
+        Ok((parts, gone))
     }
-}
 
-fn shown(columns: &[String], row: &[Value]) -> String {
-    let cells = columns.iter().zip(row).map(|(name, cell)| format!("{name} {cell}"));
-    format!("({})", cells.collect::<Vec<_>>().join(", "))
+    /// The offsets of lines in quarantine.
+    fn quarantined(&self, source: &SourcePlan) -> HashSet<u64> {
+        let name = format!("{}-{}.ndjson", source.name, self.sink.name);
+        let file = std::fs::File::open(self.plan.events.quarantine_dir.join(name));
+        let lines = file.into_iter().flat_map(|file| BufReader::new(file).split(b'\n').flatten());
+        let entries = lines.filter_map(|line| serde_json::from_slice(&line).ok());
+        entries.filter_map(|entry: serde_json::Value| entry["offset"].as_u64()).collect()
+    }
 }

@@ -13,6 +13,7 @@ mod events_nginx;
 mod events_replay;
 mod events_served;
 mod events_stalls;
+mod events_verify;
 mod full_disk;
 mod learning;
 mod profiles;

@@ -81,3 +81,17 @@ fn refuses_what_is_no_object_or_has_no_time() {
     let deep = format!(r#"{{"a":{}}}"#, "[".repeat(100_000));
     assert!(read(&[], &deep, &["time"]).is_err());
 }
+
+#[test]
+fn white_space_stands_wherever_json_has_it() {
+    let plain = r#"{"time":"2026-11-21T03:54:12Z","status":200,"path":"/a","x":{"b":[1]}}"#;
+    for line in [plain.to_owned(), plain.replace(',', " \t, "), plain.replace("\":", "\" :\t ")] {
+        // The second time each key is foretold.
+        let both = format!("{line}\n{line} \n");
+        let format = Format::parse("json", None, &BTreeMap::new()).unwrap();
+        let mut decoder = Decoder::new(&format, Arc::new([]));
+        for read in fields(&mut decoder, both.as_bytes(), &["status", "path"]) {
+            assert_eq!(read.unwrap(), ["200", "/a"], "{line}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a SQL sink holds, as a SQLite file of one moment: to be compared, or queried with sketches
+//! merged, whatever the engine is.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use pipeline::{Batch, Checkpoint, Rows, Sink, SinkPlan, Table};
+use sinks::{Got, SqliteSink, Wanted, ask_sql, held};
+
+use super::folder::Folder;
+use crate::config::Plan;
+
+/// Rows that are copied at once.
+const ROWS_AT_ONCE: usize = 20_000;
+/// The name under which the copy notes how far it got.
+const COPY: &str = "copy";
+
+/// A copy, which goes with its value.
+pub struct Copy {
+    /// The SQLite file.
+    pub file: PathBuf,
+    /// How far sources were delivered at that moment.
+    pub checkpoints: Vec<Checkpoint>,
+    _folder: Folder,
+}
+
+impl Copy {
+    /// Copies `tables` of a sink, of rows with a time those of `times` if the engine can choose.
+    ///
+    /// # Errors
+    /// When the sink knows no SQL, is not there, or was not delivered to.
+    pub fn of(
+        plan: &Plan,
+        sink: &SinkPlan,
+        tables: &[Arc<Table>],
+        times: (Option<u64>, Option<u64>),
+    ) -> Result<Self> {
+        let folder = Folder::make("copy")?;
+        let file = folder.0.join("held.db");
+        let mut copy = Self { file, checkpoints: Vec::new(), _folder: folder };
+        match sink_file(plan, sink) {
+            Some(database) => copy.whole(&delivered(database)?)?,
+            None if sinks::runs_queries(&sink.url) => {
+                copy.rows(plan, sink, tables, times)?;
+            }
+            None => bail!("sink `{}` cannot be read back: its engine knows no SQL", sink.name),
+        }
+        Ok(copy)
+    }
+
+    fn whole(&mut self, database: &Path) -> Result<()> {
+        let text = format!("VACUUM INTO '{}'", self.file.display().to_string().replace('\'', "''"));
+        ask_sql(database, &text).context("copy the sink")?;
+        let wanted = Wanted { tables: &[], since: None, until: None };
+        held(&self.url(), Path::new(""), wanted, &mut |got| {
+            if let Got::Checkpoint(checkpoint) = got {
+                self.checkpoints.push(checkpoint);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(())
+    }
+
+    fn rows(
+        &mut self,
+        plan: &Plan,
+        sink: &SinkPlan,
+        tables: &[Arc<Table>],
+        (since, until): (Option<u64>, Option<u64>),
+    ) -> Result<()> {
+        let mut target = SqliteSink::new(&self.file);
+        target.prepare(tables)?;
+        let mut batch = tables.iter().map(|table| Rows::new(Arc::clone(table))).collect::<Vec<_>>();
+        let (mut count, mut sequence) = (0, 0);
+        let mut failed = Ok(());
+        held(&sink.url, &plan.root, Wanted { tables, since, until }, &mut |got| {
+            match got {
+                Got::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
+                Got::Row(table, cells) => {
+                    cells.iter().for_each(|cell| batch[table].push(cell.cell()));
+                    count += 1;
+                }
+            }
+            if count >= ROWS_AT_ONCE {
+                count = 0;
+                failed = put(&mut target, &mut batch, &mut sequence);
+            }
+            if failed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })
+        .with_context(|| format!("read sink `{}`", sink.name))?;
+        failed?;
+        ensure!(!self.checkpoints.is_empty(), "nothing was delivered to sink `{}`", sink.name);
+        put(&mut target, &mut batch, &mut sequence)
+    }
+
+    /// The copy as a sink's address.
+    pub fn url(&self) -> String {
+        format!("sqlite:{}", self.file.display())
+    }
+}
+
+fn put(target: &mut SqliteSink, batch: &mut [Rows], sequence: &mut u64) -> Result<()> {
+    *sequence += 1;
+    let (node, source, position) = (COPY.to_owned(), COPY.to_owned(), String::new());
+    let checkpoint = Checkpoint { node, source, sequence: *sequence, position };
+    let rows = batch.iter_mut().map(|rows| {
+        let empty = Rows::new(Arc::clone(&rows.table));
+        std::mem::replace(rows, empty)
+    });
+    target.deliver(&Batch { checkpoint, rows: rows.collect() }).context("copy the sink")
+}
+
+/// The file of a SQLite sink.
+pub fn sink_file(plan: &Plan, sink: &SinkPlan) -> Option<PathBuf> {
+    sink.url.strip_prefix("sqlite:").map(|file| plan.root.join(file))
+}
+
+/// A database, if it is there.
+///
+/// # Errors
+/// When it is not.
+pub fn delivered(file: PathBuf) -> Result<PathBuf> {
+    let shown = file.display();
+    ensure!(file.exists(), "there is no `{shown}` yet: nothing was delivered");
+    Ok(file)
+}

@@ -1,0 +1,314 @@
+//! One rollup, counted plainly: a map from keys to what the documentation says is kept of their
+//! lines, sketches as all their values.
+//!
+//! Memory is one entry for each key, for each different value that a sketch is of, and for each
+//! row of single events.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use exchange::{FieldName, Fields, Value};
+use pipeline::{KEY_TEXT_BYTES_MAX, Kind, Measure, Part, Rollup, SketchOf};
+use sinks::Held;
+use twox_hash::{XxHash3_64, XxHash3_128};
+
+use super::plain::{Line, bytes_of};
+
+/// Different values at one time that are held for `last`.
+const TIES_MAX: usize = 64;
+
+/// A part of a key, or of a row of a single event.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Key {
+    /// Nothing, which only rows of single events have.
+    Absent,
+    /// Text.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// The bits of a real number.
+    Real(u64),
+    /// Microseconds since the Unix epoch.
+    Time(i64),
+}
+
+/// Where a line stands: the number of its file, and the offset of its first byte.
+pub type Place = (u32, u64);
+
+/// What is kept of the lines of a key.
+#[derive(Debug)]
+pub struct Row {
+    /// Where the first of them stands.
+    pub first: Place,
+    /// In the order of the measures.
+    pub kept: Vec<Kept>,
+    /// In the order of the sketches.
+    pub values: Vec<Values>,
+    /// The sink has a row of this key.
+    pub is_met: bool,
+}
+
+/// The value of one measure.
+#[derive(Debug, Clone)]
+pub enum Kept {
+    /// A number of lines, or a sum of whole numbers.
+    Count(i128),
+    /// A sum of real numbers, and how large it would be without signs.
+    Sum(f64, f64),
+    /// The smallest or the largest number, if there is one.
+    Extreme(Option<Held>),
+    /// The latest time, and the values that lines of that time have.
+    Last(Option<(i64, Vec<Held>)>),
+    /// Divided elsewhere.
+    Mean,
+}
+
+/// All the values that a sketch is of.
+#[derive(Debug)]
+pub enum Values {
+    /// The hashes of different texts.
+    Unique(HashSet<u64>),
+    /// How often each number came, by a whole number that has the same order.
+    Quantiles(BTreeMap<i64, u64>),
+}
+
+/// A rollup under way.
+pub struct Count {
+    /// What is counted.
+    pub rollup: Arc<Rollup>,
+    /// What was counted.
+    pub rows: HashMap<Vec<Key>, Row>,
+    /// Rows of single events by the hash of what stands in them: how many, and where the first
+    /// one's line stands.
+    pub events: HashMap<u128, (u64, Place)>,
+    /// Lines that lack a number of the key.
+    pub without_key: u64,
+}
+
+impl Count {
+    /// Nothing is counted yet.
+    pub fn new(rollup: Arc<Rollup>) -> Self {
+        Self { rollup, rows: HashMap::new(), events: HashMap::new(), without_key: 0 }
+    }
+
+    /// Counts a line of `source` that `node` has.
+    pub fn add(&mut self, line: &Line, place: Place, (node, source): (&str, &str)) {
+        if self.rollup.filter.as_ref().is_some_and(|filter| !filter.matches(line)) {
+            return;
+        }
+        if !self.rollup.raw.is_empty() {
+            let place_of = [
+                Key::Text(node.to_owned()),
+                Key::Text(source.to_owned()),
+                Key::Integer(place.1.cast_signed()),
+            ];
+            let fields = self.rollup.raw.iter().map(|(field, kind)| cell(line, field, *kind));
+            let row: Vec<Key> = place_of.into_iter().chain(fields).collect();
+            self.events.entry(hash(&row)).or_insert((0, place)).0 += 1;
+            return;
+        }
+        let time = line.time_us.cast_signed();
+        let key: Option<Vec<Key>> =
+            self.rollup.key.iter().map(|part| part_of(part, line, time)).collect();
+        let Some(key) = key else {
+            self.without_key += 1;
+            return;
+        };
+        let rollup = &self.rollup;
+        let row = self.rows.entry(key).or_insert_with(|| Row {
+            first: place,
+            kept: rollup.measures.iter().map(nothing).collect(),
+            values: rollup.sketches.iter().map(no_values).collect(),
+            is_met: false,
+        });
+        for (measure, kept) in rollup.measures.iter().zip(&mut row.kept) {
+            keep(kept, measure, line, time);
+        }
+        for (sketch, values) in rollup.sketches.iter().zip(&mut row.values) {
+            match (sketch, values) {
+                (SketchOf::Unique(field), Values::Unique(values)) => {
+                    values.extend(
+                        line.field(field).map(|value| XxHash3_64::oneshot(&bytes_of(value))),
+                    );
+                }
+                (SketchOf::Quantiles(field), Values::Quantiles(values)) => {
+                    if let Some(Held::Real(number)) = number(line, field, Kind::Real) {
+                        *values.entry(ordered(number)).or_default() += 1;
+                    }
+                }
+                _ => unreachable!("values are made as the sketch is meant"),
+            }
+        }
+    }
+}
+
+/// What tells rows of single events apart.
+pub fn hash(row: &[Key]) -> u128 {
+    XxHash3_128::oneshot(format!("{row:?}").as_bytes())
+}
+
+fn nothing(measure: &Measure) -> Kept {
+    match measure {
+        Measure::Count | Measure::CountOf(_) => Kept::Count(0),
+        Measure::Sum(_, Kind::Real) => Kept::Sum(0.0, 0.0),
+        Measure::Sum(..) => Kept::Count(0),
+        Measure::Min(..) | Measure::Max(..) => Kept::Extreme(None),
+        Measure::Last(..) | Measure::LastTime(_) => Kept::Last(None),
+        Measure::Mean => Kept::Mean,
+    }
+}
+
+fn no_values(sketch: &SketchOf) -> Values {
+    match sketch {
+        SketchOf::Unique(_) => Values::Unique(HashSet::new()),
+        SketchOf::Quantiles(_) => Values::Quantiles(BTreeMap::new()),
+    }
+}
+
+fn keep(kept: &mut Kept, measure: &Measure, line: &Line, time: i64) {
+    match (measure, kept) {
+        (Measure::Count, Kept::Count(count)) => *count += 1,
+        (Measure::CountOf(field), Kept::Count(count)) => {
+            *count += i128::from(line.field(field).is_some());
+        }
+        (Measure::Sum(field, kind), kept) => match (number(line, field, *kind), kept) {
+            (Some(Held::Real(more)), Kept::Sum(sum, size)) => {
+                *sum += more;
+                *size += more.abs();
+            }
+            (Some(Held::Integer(more)), Kept::Count(sum)) => *sum += i128::from(more),
+            _ => {}
+        },
+        (Measure::Min(field, kind), Kept::Extreme(least)) => {
+            let new = number(line, field, *kind);
+            let is_less = |new: &Held| least.as_ref().is_none_or(|least| is_below(new, least));
+            if let Some(new) = new.filter(is_less) {
+                *least = Some(new);
+            }
+        }
+        (Measure::Max(field, kind), Kept::Extreme(most)) => {
+            let new = number(line, field, *kind);
+            let is_more = |new: &Held| most.as_ref().is_none_or(|most| is_below(most, new));
+            if let Some(new) = new.filter(is_more) {
+                *most = Some(new);
+            }
+        }
+        (Measure::Last(field, kind), Kept::Last(held)) if line.field(field).is_some() => {
+            let value = match kind {
+                Kind::Text => line.field(field).map(|value| Held::Text(clean(value).into_bytes())),
+                kind => number(line, field, *kind),
+            };
+            latest(held, time, value.unwrap_or(Held::Absent));
+        }
+        (Measure::LastTime(field), Kept::Last(held)) if line.field(field).is_some() => {
+            latest(held, time, Held::Time(time));
+        }
+        _ => {}
+    }
+}
+
+fn latest(held: &mut Option<(i64, Vec<Held>)>, time: i64, value: Held) {
+    match held {
+        Some((at, _)) if *at > time => {}
+        Some((at, values)) if *at == time => {
+            if values.len() < TIES_MAX && !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        _ => *held = Some((time, vec![value])),
+    }
+}
+
+fn is_below(one: &Held, other: &Held) -> bool {
+    match (one, other) {
+        (Held::Integer(one), Held::Integer(other)) | (Held::Time(one), Held::Time(other)) => {
+            one < other
+        }
+        (Held::Real(one), Held::Real(other)) => one < other,
+        _ => false,
+    }
+}
+
+fn part_of(part: &Part, line: &Line, time: i64) -> Option<Key> {
+    match part {
+        Part::Bucket(us) => Some(Key::Time(time.div_euclid(*us) * us)),
+        Part::Field(field, Kind::Text) => {
+            let raw = line.field(field).map(bytes_of).unwrap_or_default();
+            Some(Key::Text(short(&raw)))
+        }
+        Part::Field(field, kind) => number(line, field, *kind).map(|held| key_of(&held)),
+    }
+}
+
+fn cell(line: &Line, field: &FieldName, kind: Kind) -> Key {
+    match kind {
+        Kind::Text => line.field(field).map_or(Key::Absent, |value| Key::Text(clean(value))),
+        kind => number(line, field, kind).map_or(Key::Absent, |held| key_of(&held)),
+    }
+}
+
+/// A value of a sink, or of a line, as a part of a key.
+pub fn key_of(held: &Held) -> Key {
+    match held {
+        Held::Integer(number) => Key::Integer(*number),
+        Held::Time(us) => Key::Time(*us),
+        // Zero has two signs, and is one key.
+        Held::Real(real) => Key::Real((real + 0.0).to_bits()),
+        Held::Text(text) => Key::Text(String::from_utf8_lossy(text).into_owned()),
+        Held::Absent | Held::Blob(_) => Key::Absent,
+    }
+}
+
+/// The number that a field holds, in the type of its column.
+fn number(line: &Line, field: &FieldName, kind: Kind) -> Option<Held> {
+    let value = line.field(field)?;
+    let text = match &value {
+        Value::Text(text) => Some(std::str::from_utf8(text).ok()?.trim_ascii().to_owned()),
+        _ => None,
+    };
+    Some(match (kind, value) {
+        (Kind::Real, value) => {
+            let real = match value {
+                Value::Integer(number) => number as f64,
+                Value::Real(real) => real,
+                Value::Text(_) => text?.parse().ok()?,
+            };
+            Held::Real(Some(real).filter(|real| real.is_finite())?)
+        }
+        (kind, value) => {
+            let number = match value {
+                Value::Integer(number) => i64::try_from(number).ok()?,
+                Value::Real(real) if real.abs() < 9e15 => real.round() as i64,
+                Value::Real(_) => return None,
+                Value::Text(_) => text?.parse().ok()?,
+            };
+            if kind == Kind::Time { Held::Time(number) } else { Held::Integer(number) }
+        }
+    })
+}
+
+fn clean(value: Value<'_>) -> String {
+    String::from_utf8_lossy(&bytes_of(value)).replace('\0', "\u{fffd}")
+}
+
+/// Text in a key: behind its bound it ends in `…` and the hash of the whole.
+fn short(raw: &[u8]) -> String {
+    let text = String::from_utf8_lossy(raw).replace('\0', "\u{fffd}");
+    if text.len() <= KEY_TEXT_BYTES_MAX {
+        return text;
+    }
+    let most = KEY_TEXT_BYTES_MAX - '…'.len_utf8() - 16;
+    let end = (0..=most).rfind(|at| text.is_char_boundary(*at)).expect("0 is a boundary");
+    format!("{}…{:016x}", &text[..end], XxHash3_64::oneshot(raw))
+}
+
+/// A whole number in the order of real numbers.
+fn ordered(real: f64) -> i64 {
+    let bits = (real + 0.0).to_bits().cast_signed();
+    bits ^ (((bits >> 63) as u64) >> 1).cast_signed()
+}
+
+/// The real number of a whole one in their order.
+pub fn real_of(ordered: i64) -> f64 {
+    f64::from_bits((ordered ^ (((ordered >> 63) as u64) >> 1).cast_signed()).cast_unsigned())
+}

@@ -1,0 +1,120 @@
+//! JSON read plainly: an object's members in their order, their texts as they are escaped.
+//!
+//! Structure is checked (RFC 8259); that a value which is no text is a number, `true`, `false` or
+//! `null` is not, for the delivery does not either.
+
+/// How deep values may lie.
+const DEPTH_MAX: usize = 64;
+
+/// A member of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Member<'l> {
+    /// Its key, escaped.
+    pub key: &'l [u8],
+    /// Its value: of text the inside, escaped, and of all else everything.
+    pub value: &'l [u8],
+    /// The value is text.
+    pub is_text: bool,
+}
+
+/// The members of the object that `text` is, and nothing more; none when it is no such.
+pub fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
+    let mut reader = Reader { text, at: 0 };
+    reader.white();
+    let members = reader.object(0)?;
+    reader.white();
+    (reader.at == text.len()).then_some(members)
+}
+
+/// The value of the first member of that name.
+pub fn member<'l>(object: &'l [u8], name: &str) -> Option<Member<'l>> {
+    members(object)?.into_iter().find(|member| member.key == name.as_bytes())
+}
+
+struct Reader<'l> {
+    text: &'l [u8],
+    at: usize,
+}
+
+impl<'l> Reader<'l> {
+    fn object(&mut self, depth: usize) -> Option<Vec<Member<'l>>> {
+        self.take(b'{')?;
+        let mut members = Vec::new();
+        if self.end(b'}') {
+            return Some(members);
+        }
+        loop {
+            self.white();
+            let key = self.quoted()?;
+            self.white();
+            self.take(b':')?;
+            let (value, is_text) = self.value(depth)?;
+            members.push(Member { key, value, is_text });
+            if self.end(b'}') {
+                return Some(members);
+            }
+            self.take(b',')?;
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Option<(&'l [u8], bool)> {
+        self.white();
+        let start = self.at;
+        match self.text.get(start)? {
+            b'"' => return Some((self.quoted()?, true)),
+            b'{' if depth < DEPTH_MAX => drop(self.object(depth + 1)?),
+            b'[' if depth < DEPTH_MAX => self.array(depth + 1)?,
+            _ => {
+                let is_end = |byte: &u8| b",:}]\" \t\n{[".contains(byte);
+                let rest = &self.text[start..];
+                self.at += rest.iter().position(is_end).unwrap_or(rest.len());
+            }
+        }
+        (self.at > start).then(|| (&self.text[start..self.at], false))
+    }
+
+    fn array(&mut self, depth: usize) -> Option<()> {
+        self.take(b'[')?;
+        if self.end(b']') {
+            return Some(());
+        }
+        loop {
+            self.value(depth)?;
+            if self.end(b']') {
+                return Some(());
+            }
+            self.take(b',')?;
+        }
+    }
+
+    /// Takes text in quotes; returns its inside.
+    fn quoted(&mut self) -> Option<&'l [u8]> {
+        self.take(b'"')?;
+        let start = self.at;
+        loop {
+            match self.text.get(self.at)? {
+                b'"' => break,
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+        let inside = &self.text[start..self.at];
+        self.at += 1;
+        exchange::unescape_json(inside).is_ok().then_some(inside)
+    }
+
+    fn end(&mut self, byte: u8) -> bool {
+        self.white();
+        self.take(byte).is_some()
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.text.get(self.at) == Some(&byte)).then(|| self.at += 1)
+    }
+
+    fn white(&mut self) {
+        while matches!(self.text.get(self.at), Some(b' ' | b'\t' | b'\r')) {
+            self.at += 1;
+        }
+    }
+}
