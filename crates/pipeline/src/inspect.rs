@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use exchange::{FieldName, Fields, Value};
+use exchange::{FieldName, Fields, Phase, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::batch::{Cell, Rows};
 use crate::decode::{Decoder, FieldRule, Format};
-use crate::rollup::Rollup;
+use crate::rollup::{Rollup, SketchOf};
 use crate::window::{Place, Window};
 
 /// Fields that every line may have; parameters of the query come on top.
@@ -69,7 +69,8 @@ impl Inspector {
                     let time_us = i64::try_from(event.time_us()).unwrap_or(i64::MAX);
                     let counts = rollups.iter().flat_map(|rollup| counts(rollup, event, time_us));
                     let counts: Map<String, Json> = counts.collect();
-                    json!({ "fields": fields(event, defined), "counts": counts })
+                    let further = [&event.further()[..], defined].concat();
+                    json!({ "fields": fields(event, &further), "counts": counts })
                 }
             };
         });
@@ -77,7 +78,7 @@ impl Inspector {
     }
 }
 
-fn fields(event: &impl Fields, defined: &[FieldName]) -> Map<String, Json> {
+fn fields(event: &impl Fields, further: &[FieldName]) -> Map<String, Json> {
     let mut names: Vec<FieldName> =
         FIELDS.iter().chain(&HEADERS).filter_map(|name| name.parse().ok()).collect();
     if let Some(Value::Text(query)) = event.field(&FieldName::Query) {
@@ -89,7 +90,8 @@ fn fields(event: &impl Fields, defined: &[FieldName]) -> Map<String, Json> {
         let parameters: BTreeSet<String> = parameters.collect();
         names.extend(parameters.iter().filter_map(|name| format!("query.{name}").parse().ok()));
     }
-    names.extend_from_slice(defined);
+    names.extend(Phase::ALL.map(FieldName::Phase));
+    names.extend_from_slice(further);
     let present = names.iter().filter_map(|name| {
         let value = event.field(name)?;
         let value = match (value, name) {
@@ -103,17 +105,37 @@ fn fields(event: &impl Fields, defined: &[FieldName]) -> Map<String, Json> {
     present.collect()
 }
 
-/// The rows that the line alone makes, by table; none when the rollup does not count it.
+/// The rows that the line alone makes, by table, with the values that sketches take; none when the
+/// rollup does not count it.
 fn counts(rollup: &Arc<Rollup>, event: &impl Fields, time_us: i64) -> Vec<(String, Json)> {
     let mut window = Window::new(Arc::clone(rollup), "", "");
     window.add(event, time_us, Place { file: "", offset: 0 });
     let rows = window.take().filter(|rows| !rows.is_empty());
-    // Sketches say nothing to a reader.
     let rows = rows.filter(|rows| rows.table.name == rollup.table.name);
-    rows.map(|rows| (rows.table.name.clone(), row(&rows))).collect()
+    rows.map(|rows| {
+        let mut row = row(&rows);
+        row.extend(sketched(rollup, event));
+        (rows.table.name.clone(), Json::Object(row))
+    })
+    .collect()
 }
 
-fn row(rows: &Rows) -> Json {
+/// The values that sketches take, by their columns.
+fn sketched(rollup: &Rollup, event: &impl Fields) -> Vec<(String, Json)> {
+    let columns = rollup.sketch_table.iter().flat_map(|table| &table.columns[table.keys()..]);
+    let values = columns.zip(&rollup.sketches).filter_map(|(column, sketch)| {
+        let (SketchOf::Unique(field) | SketchOf::Quantiles(field)) = sketch;
+        let value = event.field(field).map(|value| match value {
+            Value::Integer(number) => json!(number),
+            Value::Real(number) => json!(number),
+            text => Json::String(text.to_string()),
+        });
+        Some((column.name.clone(), value?))
+    });
+    values.collect()
+}
+
+fn row(rows: &Rows) -> Map<String, Json> {
     let cells = rows.row(0).zip(&rows.table.columns);
     let cells = cells.filter_map(|(cell, column)| {
         let value = match cell {
@@ -125,7 +147,7 @@ fn row(rows: &Rows) -> Json {
         };
         Some((column.name.clone(), value))
     });
-    Json::Object(cells.collect())
+    cells.collect()
 }
 
 fn time(us: u64) -> String {

@@ -77,6 +77,10 @@ fn run(file: &Path, once: Option<Duration>, supervised: bool) -> Result<()> {
     if let Some(address) = plan.events.status {
         board.serve(address)?;
     }
+    let shown: Vec<Shown> = lines.iter().map(Line::shown).collect();
+    for Shown { source, sink, .. } in &shown {
+        tracing::info!(source, sink, "delivering");
+    }
     let running = lines.into_iter().map(Line::start).collect::<Result<Vec<_>>>()?;
     let stops: Vec<_> = running.iter().map(Running::stop).collect();
     let told = stops.clone();
@@ -91,7 +95,14 @@ fn run(file: &Path, once: Option<Duration>, supervised: bool) -> Result<()> {
         });
     }
     let progress = once.map(|_| Progress::new("delivering"));
-    watch::until_ended(running, once, progress.as_ref())
+    let ended = watch::until_ended(running, once, progress.as_ref());
+    drop(progress);
+    for Shown { source, sink, status } in &shown {
+        let done = status.report(0);
+        let (lines, rows, quarantined) = (done.lines, done.rows, done.quarantined);
+        tracing::info!(source, sink, lines, rows, quarantined, "ended");
+    }
+    ended
 }
 
 /// A pattern that nothing matches may be right, before the first line, and may be mistyped.

@@ -135,6 +135,14 @@ impl<'l> Event<'l> {
         self.line
     }
 
+    /// The fields that this line has beyond those of every line: what its format, or the line
+    /// itself, names.
+    pub fn further(&self) -> Vec<FieldName> {
+        let others = self.others.iter().filter_map(|(name, _)| name.of(self.line));
+        let others = others.map(|name| FieldName::Variable(String::from_utf8_lossy(name).into()));
+        self.layout.extra.iter().cloned().chain(others).collect()
+    }
+
     /// Begins with the next line.
     #[inline]
     pub(super) fn begin(&mut self, line: &'l [u8], escaped: bool) {

@@ -20,3 +20,16 @@ fn a_line_shows_its_fields_or_why_it_is_refused() {
     let refused = inspector.show(b"nonsense")["refused"].to_string();
     assert!(refused.len() > 10, "{refused}");
 }
+
+#[test]
+fn a_line_shows_what_its_own_format_names() {
+    let text = "$remote_addr [$time_iso8601] \"$request\" $status $http_x_tenant $took";
+    let format = Format::parse(text, None, &std::collections::BTreeMap::new()).unwrap();
+    let mut inspector = Inspector::new(&format, Arc::default(), Vec::new());
+    let shown = inspector.show(b"::1 [2026-11-21T10:00:00Z] \"GET / HTTP/1.1\" 200 t1 17");
+    assert_eq!(shown["fields"]["header.x-tenant"], "t1");
+    assert_eq!(shown["fields"]["var.took"], "17");
+    let mut inspector = Inspector::new(&Format::Ltsv, Arc::default(), Vec::new());
+    let shown = inspector.show(b"time:2026-11-21T10:00:00Z\turi:/\tstatus:200\ttenant:t2");
+    assert_eq!(shown["fields"]["var.tenant"], "t2");
+}

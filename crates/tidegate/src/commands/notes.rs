@@ -14,7 +14,7 @@ pub fn of(plan: &Plan) -> Vec<String> {
             "`user = \"hash\"`: the profile file holds hashes and does not serve Varnish".into(),
         );
     }
-    if plan.journal.is_none() {
+    if plan.journal.is_none() && !plan.gateway.routes.is_empty() {
         notes.push("without [journal] nothing is recorded".into());
     }
     if !plan.admin.ip().is_loopback() && plan.admin_token.is_none() {

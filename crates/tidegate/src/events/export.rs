@@ -99,8 +99,7 @@ fn join(args: &ExportArgs) -> Result<Join> {
     let feedback = Filter::parse(&args.feedback);
     let feedback = feedback.with_context(|| format!("read `--feedback {}`", args.feedback))?;
     let field = |name: &str| name.parse::<FieldName>().with_context(|| format!("read `{name}`"));
-    let at = |text: &Option<String>, or| text.as_deref().map_or(Ok(or), time::micros);
-    let times = at(&args.since, 0)?..at(&args.until, u64::MAX)?;
+    let times = time::between(args.since.as_deref(), args.until.as_deref())?;
     let within_us = u64::try_from(args.within.0.as_micros()).unwrap_or(u64::MAX);
     let (request, item) = (field(&args.request)?, field(&args.item)?);
     Ok(Join { feedback, request, item, within_us, times })

@@ -30,11 +30,12 @@ pub fn command(args: &InspectArgs) -> Result<()> {
         }
         _ => Box::new(std::io::stdin().lock()),
     };
+    let name = args.file.as_deref().unwrap_or(Path::new("-")).display();
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut line = Vec::new();
     loop {
         line.clear();
-        if input.read_until(b'\n', &mut line).context("read the lines")? == 0 {
+        if input.read_until(b'\n', &mut line).with_context(|| format!("read `{name}`"))? == 0 {
             break;
         }
         if line.last() == Some(&b'\n') {

@@ -5,10 +5,11 @@
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, anyhow, bail};
-use pipeline::SinkPlan;
+use pipeline::{Rollup, SinkPlan};
 use serde_json::Value;
 use sinks::{Answer, Query};
 use stdx::Span;
@@ -60,12 +61,20 @@ fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
         until: args.until.as_deref().map(time).transpose()?,
     };
     if let Some(file) = sink_file(plan, sink) {
-        return Ok(sinks::ask(&delivered(file)?, &rollup.rollup, &query)?);
+        return answer(&delivered(file)?, &rollup.rollup, &query);
     }
     let tables: Vec<_> = rollup.rollup.tables().cloned().collect();
     let moment = |text: &Option<String>| text.as_deref().and_then(|text| micros(text).ok());
     let copy = Copy::of(plan, sink, &tables, (moment(&query.since), moment(&query.until)))?;
-    Ok(sinks::ask(&copy.file, &rollup.rollup, &query)?)
+    answer(&copy.file, &rollup.rollup, &query)
+}
+
+fn answer(file: &Path, rollup: &Rollup, query: &Query) -> Result<Answer> {
+    let answer = sinks::ask(file, rollup, query);
+    match &query.filter {
+        Some(filter) => answer.with_context(|| format!("with `--where {filter}`")),
+        None => Ok(answer?),
+    }
 }
 
 /// Any query, in the words of the sink's engine.

@@ -281,6 +281,7 @@ fn chosen<'p>(
 
 /// The lines of these times, and the times in words.
 fn lines(since: Option<&str>, until: Option<&str>) -> Result<(Option<Filter>, String)> {
+    time::between(since, until)?;
     let bounds = [(since, ">=", "since"), (until, "<", "until")];
     let (mut conditions, mut words) = (Vec::new(), String::new());
     for (text, sign, word) in bounds {

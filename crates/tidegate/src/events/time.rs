@@ -1,6 +1,8 @@
 //! Times on the command line: a date and as much of a time of day as matters, in UTC.
 
-use anyhow::{Result, bail};
+use std::ops::Range;
+
+use anyhow::{Result, bail, ensure};
 
 /// What follows a time that was written in part.
 const REST: &str = "0000-01-01T00:00:00";
@@ -19,4 +21,16 @@ pub fn micros(text: &str) -> Result<u64> {
         Some(micros) => Ok(micros),
         None => bail!("`{text}` is no time; write one such as 2026-11-21 or 2026-11-21T09:48"),
     }
+}
+
+/// The times of `--since` and `--until`, in microseconds since the Unix epoch.
+///
+/// # Errors
+/// When one is no time, or nothing is between them.
+pub fn between(since: Option<&str>, until: Option<&str>) -> Result<Range<u64>> {
+    let from = since.map_or(Ok(0), micros)?;
+    let to = until.map_or(Ok(u64::MAX), micros)?;
+    let words = || (since.unwrap_or_default(), until.unwrap_or_default());
+    ensure!(from < to, "nothing is between `--since {}` and `--until {}`", words().0, words().1);
+    Ok(from..to)
 }

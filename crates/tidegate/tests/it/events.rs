@@ -216,18 +216,23 @@ fn a_process_whose_stdin_ends_delivers_and_ends() {
 fn inspect_shows_the_rows_that_a_line_counts_in() {
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    std::fs::write(folder.join("tidegate.toml"), CONFIG).unwrap();
+    let config = CONFIG.replace("sum = [", "unique = [\"client_ip\"]\nsum = [");
+    std::fs::write(folder.join("tidegate.toml"), config).unwrap();
     append(folder, 7..8);
     std::fs::write(folder.join("bad.log"), "nonsense\n").unwrap();
     let (code, text, said) = run(&["events", "inspect", "access.log"], folder);
     assert_eq!(code, 0, "{said}");
     let shown: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(shown["fields"]["path"], "/p");
-    let row = serde_json::json!({ "query_id": "7", "count": 1, "sum_bytes_out": 7 });
+    let row = serde_json::json!({
+        "query_id": "7", "count": 1, "sum_bytes_out": 7, "unique_client_ip": "192.0.2.7",
+    });
     assert_eq!(shown["counts"]["by_id"], row);
     let (_, text, _) = run(&["events", "inspect", "bad.log"], folder);
     assert!(text.contains("refused"), "{text}");
     let (code, _, said) = run(&["events", "inspect", "--source", "x", "bad.log"], folder);
     assert_eq!(code, 1);
     assert!(said.contains("no source `x`; there are: web"), "{said}");
+    let (_, _, said) = run(&["events", "inspect", "."], folder);
+    assert!(said.contains("read `.`: Is a directory"), "{said}");
 }

@@ -117,5 +117,6 @@ fn export_says_what_is_missing() {
     refused(&["--training"], 1, "no impression among them");
     refused(&["--training", "--feedback", "x =="], 1, "read `--feedback x ==`");
     refused(&["--training", "--since", "noon"], 1, "`noon` is no time");
+    refused(&["--training", "--since", "2026", "--until", "2025"], 1, "nothing is between");
     refused(&["--training", "--output", "no/such/folder.csv"], 1, "no/such");
 }
