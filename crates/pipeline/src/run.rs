@@ -205,7 +205,10 @@ impl Life {
     fn tail(&mut self) -> Result<bool, RunError> {
         match self.source.read()? {
             Step::CaughtUp => {
-                self.status.bytes_behind.store(0, Ordering::Relaxed);
+                // Where a log is unfamiliar, the sink has to say first where to begin in it.
+                let waits = self.wants_others.is_some();
+                let behind = if waits { self.source.bytes_behind() } else { 0 };
+                self.status.bytes_behind.store(behind, Ordering::Relaxed);
                 Ok(false)
             }
             Step::Lost { file, from, to } => {
@@ -310,10 +313,12 @@ impl Life {
             Done::Others(Ok(mut held)) => {
                 held.retain(|held| held.node != self.node);
                 self.wants_others = None;
+                *self.status.last_error.lock() = None;
                 self.source.others(&positions(held));
             }
             Done::Others(Err(error)) => {
                 tracing::warn!(%error, "what other nodes have read is not known");
+                *self.status.last_error.lock() = Some(error.to_string());
                 self.wants_others = Some(Instant::now() + ASK_AGAIN);
             }
         }

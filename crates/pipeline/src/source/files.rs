@@ -275,7 +275,8 @@ impl Source for FileSource {
 
     fn bytes_behind(&mut self) -> u64 {
         self.look_at_open_files();
-        self.logs.iter().map(|(_, log)| log.behind()).sum()
+        let unfamiliar: u64 = self.found.values().map(Found::unknown_bytes).sum();
+        self.logs.iter().map(|(_, log)| log.behind()).sum::<u64>() + unfamiliar
     }
 }
 

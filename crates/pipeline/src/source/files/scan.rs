@@ -41,6 +41,11 @@ enum Role {
 }
 
 impl Found {
+    /// Its length, where it is not known yet whose it is.
+    pub fn unknown_bytes(&self) -> u64 {
+        if self.role == Role::Open { self.found.len } else { 0 }
+    }
+
     /// Has the file looked at again.
     pub fn forget(&mut self) {
         self.role = Role::Open;
