@@ -25,6 +25,11 @@ pub enum Kind {
 
 /// Writes `count` lines to `path`, unless they are there.
 pub fn write(path: &Path, kind: Kind, count: u64) -> Result<()> {
+    write_at(path, kind, count, PER_SECOND)
+}
+
+/// Writes `count` lines to `path`, `per_second` of log time, unless they are there.
+pub fn write_at(path: &Path, kind: Kind, count: u64, per_second: u64) -> Result<()> {
     let done = path.with_extension("done");
     if done.exists() {
         return Ok(());
@@ -39,7 +44,8 @@ pub fn write(path: &Path, kind: Kind, count: u64) -> Result<()> {
         let chance = (draw >> 11) as f64 / (1_u64 << 53) as f64 * weights[PATHS - 1];
         let item = weights.partition_point(|weight| *weight < chance).min(PATHS - 1);
         line.clear();
-        one(&mut line, kind, number, item, next(&mut random));
+        let second = number / per_second;
+        one(&mut line, kind, (number, second), item, next(&mut random));
         out.write_all(line.as_bytes())?;
     }
     out.flush()?;
@@ -85,8 +91,8 @@ fn key_of(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&line[start..end], line.get(time..time + 17)?))
 }
 
-fn one(line: &mut String, kind: Kind, number: u64, item: usize, draw: u64) {
-    let (second, bytes) = (number / PER_SECOND, 200 + draw % 60_000);
+fn one(line: &mut String, kind: Kind, (number, second): (u64, u64), item: usize, draw: u64) {
+    let bytes = 200 + draw % 60_000;
     let (minute, second) = (second / 60 % 60, second % 60);
     let [a, b, c, d, ..] = draw.to_le_bytes();
     let status = if draw.is_multiple_of(50) { 404 } else { 200 };

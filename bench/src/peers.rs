@@ -36,6 +36,9 @@ fn version(setup: &Setup, peer: &str) -> String {
         "libcachesim" => of_python(SIMULATOR_VERSION),
         "duckdb" => of_python("import duckdb; print('DuckDB ' + duckdb.__version__)"),
         "cython" => of_python(CYTHON_VERSION),
+        "postgresql" => {
+            first_line("psql", &["--version"]).replace("psql (PostgreSQL)", "PostgreSQL")
+        }
         "mawk" => first_line("mawk", &["-W", "version"]),
         "goaccess" => first_line("goaccess", &["--version"]),
         "wrk" => first_line("wrk", &["-v"]).split(" [").next().unwrap_or("wrk").to_owned(),

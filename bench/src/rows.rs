@@ -2,6 +2,7 @@
 //! measures, and a `run` that starts the servers, measures and sets the figures beside the target.
 
 mod beside;
+mod catch_up;
 mod coalesce;
 mod connections;
 mod disk;
@@ -53,4 +54,5 @@ pub const ROWS: &[Row] = &[
     idle::ROW,
     events::ROW,
     beside::ROW,
+    catch_up::ROW,
 ];
