@@ -8,6 +8,7 @@ mod configuration;
 mod demo;
 mod disk_cache;
 mod events;
+mod events_engines;
 mod events_export;
 mod events_nginx;
 mod events_replay;
