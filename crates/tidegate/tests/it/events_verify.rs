@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use testkit::{MariaDb, Postgres, TempDir};
 
-use crate::events::{CONFIG, append};
+use crate::events::{CONFIG, append, start};
 use crate::running::run;
 
 /// Tells events to verify: status code, stdout, stderr.
@@ -20,6 +20,9 @@ fn deliver(folder: &Path) {
     let (code, _, said) = run(&["events", "run", "--once"], folder);
     assert_eq!(code, 0, "{said}");
 }
+
+/// Lines that are written while others are verified.
+const WRITTEN_BESIDE: u64 = 2000;
 
 const ROLLUPS: &str = r#"
 node = "n"
@@ -233,4 +236,57 @@ fn verify_says_which_bytes_are_gone() {
     assert!(text.contains("(query_id \"0\"): the log has no line of it"), "{text}");
     assert!(text.contains("bytes that were counted are gone"), "{text}");
     assert!(said.contains("hint: "), "{said}");
+}
+
+#[test]
+fn of_machines_that_share_a_sink_each_verifies_what_has_its_name() {
+    let folders = ["a", "b"].map(|node| {
+        let folder = TempDir::new().unwrap();
+        (node, folder)
+    });
+    let database = folders[0].1.path().join("sink.db");
+    for (node, folder) in &folders {
+        let config = ROLLUPS.replace("SINK", &format!("sqlite:{}", database.display()));
+        let config = config.replace("node = \"n\"", &format!("node = \"{node}\""));
+        std::fs::write(folder.path().join("tidegate.toml"), config).unwrap();
+        write(folder.path(), "access.log", if *node == "a" { 0..100 } else { 50..300 });
+        deliver(folder.path());
+    }
+    for (folder, rows) in [(&folders[0].1, 101), (&folders[1].1, 251)] {
+        let (code, text, said) = verify(folder.path());
+        assert_eq!(code, 0, "{text}{said}");
+        assert!(text.contains(&format!("single: {rows} rows agree with the log")), "{text}");
+        assert!(text.contains("errors: 28 aggregates are not compared, `"), "{text}");
+    }
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    let spoil = "UPDATE by_minute_sketches SET unique_client_ip = unique_query_id WHERE node = 'b'";
+    connection.execute(spoil, []).unwrap();
+    assert_eq!(verify(folders[0].1.path()).0, 0);
+    let (code, text, _) = verify(folders[1].1.path());
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("`unique_client_ip` "), "{text}");
+}
+
+#[test]
+fn verify_agrees_while_lines_are_written_and_delivered() {
+    let urls =
+        ["sqlite:sink.db".to_owned(), Postgres::shared().database(), MariaDb::shared().database()];
+    for url in urls {
+        let folder = TempDir::new().unwrap();
+        let folder = folder.path();
+        write(folder, "access.log", 0..100);
+        let config = ROLLUPS.replace("SINK", &url).replace("20ms", "1ms");
+        std::fs::write(folder.join("tidegate.toml"), &config).unwrap();
+        deliver(folder);
+        let _server = start(folder, &config, "running.toml");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (100..WRITTEN_BESIDE).for_each(|id| write(folder, "access.log", id..id + 1));
+            });
+            for _ in 0..3 {
+                let (code, text, said) = verify(folder);
+                assert_eq!(code, 0, "{url}: {text}{said}");
+            }
+        });
+    }
 }

@@ -9,7 +9,7 @@ use pipeline::{Column, Role};
 use sha2::{Digest, Sha256};
 use sinks::{Got, Held, HeldError, Wanted, held};
 
-use super::count::{Count, Kept, Key, Place, Row, Values, hash, key_of, real_of};
+use super::count::{Count, Kept, Key, Latest, Place, Row, Values, hash, key_of, real_of};
 
 /// Sums of real numbers that differ by less, of the size of what was added, were added in another
 /// order.
@@ -32,6 +32,8 @@ pub struct Compared {
     pub rows: u64,
     /// Rows of either side that differ.
     pub different: u64,
+    /// Rows that were passed over, since several machines add to them.
+    pub shared: u64,
     first: Option<(Vec<Key>, String)>,
 }
 
@@ -49,18 +51,22 @@ impl Compared {
     }
 }
 
-/// Compares a count with the sink at `url`; `place` says in words where a line stands.
+/// Compares a count with the sink at `url`; `place` says in words where a line stands. Where other
+/// machines than `node` fill the table too (`is_shared`), only what has its name is compared.
 ///
 /// # Errors
 /// When the sink cannot be read.
 pub fn compare(
     count: &mut Count,
     url: &str,
+    (node, is_shared): (&str, bool),
     place: &dyn Fn(Place) -> String,
 ) -> Result<Compared, HeldError> {
     let tables: Vec<_> = count.rollup.tables().cloned().collect();
     let mut compared = Compared::default();
-    let mut side = Side { shortened: shortened(count), count, compared: &mut compared, place };
+    let shortened = shortened(count);
+    let node = Held::Text(node.as_bytes().to_vec());
+    let mut side = Side { count, compared: &mut compared, shortened, place, node, is_shared };
     let wanted = Wanted { tables: &tables, since: None, until: None };
     held(url, Path::new(""), wanted, &mut |got| {
         match got {
@@ -92,11 +98,17 @@ struct Side<'s> {
     compared: &'s mut Compared,
     shortened: HashMap<String, String>,
     place: &'s dyn Fn(Place) -> String,
+    node: Held,
+    is_shared: bool,
 }
 
 impl Side<'_> {
     /// A row of aggregates.
     fn row(&mut self, cells: &[Held]) {
+        if self.is_shared {
+            self.compared.shared += 1;
+            return;
+        }
         let table = self.count.rollup.table.clone();
         let (key, cells) = self.key(cells, table.keys());
         let (keys, columns) = table.columns.split_at(table.keys());
@@ -127,6 +139,9 @@ impl Side<'_> {
         let rollup = self.count.rollup.clone();
         let keys = rollup.key.len();
         let (key, cells) = self.key(cells, keys);
+        if self.is_shared && cells[0] != self.node {
+            return;
+        }
         let Some(table) = &rollup.sketch_table else { return };
         let shown = || shown_key(&table.columns[..keys], &key);
         let Some(row) = self.count.rows.get_mut(&key) else {
@@ -151,6 +166,9 @@ impl Side<'_> {
 
     /// A row of a single event: node, source, file, offset, and fields.
     fn event(&mut self, cells: &[Held]) {
+        if self.is_shared && cells[0] != self.node {
+            return;
+        }
         let key: Vec<Key> = cells
             .iter()
             .enumerate()
@@ -177,14 +195,14 @@ impl Side<'_> {
 
     /// What the log has and the sink has not.
     fn missing(&mut self) {
-        let Self { count, compared, place, .. } = self;
+        let Self { count, compared, place, is_shared, .. } = self;
         let table = count.rollup.table.clone();
         compared.rows += count.rows.len() as u64;
         for (key, row) in &count.rows {
             let shown = || shown_key(&table.columns[..table.keys()], key);
             let first = || place(row.first);
             let is_sketched = row.values.iter().all(Values::is_empty);
-            if !row.is_met {
+            if !row.is_met && !*is_shared {
                 let words = || {
                     format!("{}: the sink has no row of it; its first line is {}", shown(), first())
                 };
@@ -224,22 +242,23 @@ impl Side<'_> {
 }
 
 /// What a column should hold.
-enum WantedCell {
+enum WantedCell<'r> {
     Whole(i128),
     Real(f64, f64),
-    OneOf(Vec<Held>),
+    Just(Held),
+    Last(&'r Latest),
 }
 
-fn wanted(column: &Column, kept: &Kept, row: &Row, keys: usize) -> WantedCell {
+fn wanted<'r>(column: &Column, kept: &'r Kept, row: &Row, keys: usize) -> WantedCell<'r> {
     match kept {
         Kept::Count(count) => WantedCell::Whole(*count),
         Kept::Sum(sum, size) => WantedCell::Real(*sum, *size),
-        Kept::Extreme(held) => WantedCell::OneOf(vec![held.clone().unwrap_or(Held::Absent)]),
-        Kept::Last(None) => WantedCell::OneOf(vec![Held::Absent]),
-        Kept::Last(Some((_, values))) => WantedCell::OneOf(values.clone()),
+        Kept::Extreme(held) => WantedCell::Just(held.clone().unwrap_or(Held::Absent)),
+        Kept::Last(None) => WantedCell::Just(Held::Absent),
+        Kept::Last(Some(latest)) => WantedCell::Last(latest),
         Kept::Mean => {
             let Role::Mean { sum, count } = column.role else {
-                return WantedCell::OneOf(vec![Held::Absent]);
+                return WantedCell::Just(Held::Absent);
             };
             let (sum, size) = match &row.kept[sum - keys] {
                 Kept::Count(sum) => (*sum as f64, sum.unsigned_abs() as f64),
@@ -250,13 +269,13 @@ fn wanted(column: &Column, kept: &Kept, row: &Row, keys: usize) -> WantedCell {
                 Kept::Count(count @ 1..) => {
                     WantedCell::Real(sum / count as f64, size / count as f64)
                 }
-                _ => WantedCell::OneOf(vec![Held::Absent]),
+                _ => WantedCell::Just(Held::Absent),
             }
         }
     }
 }
 
-impl WantedCell {
+impl WantedCell<'_> {
     fn is(&self, held: &Held) -> bool {
         match (self, held) {
             (Self::Whole(wanted), Held::Integer(held)) => {
@@ -269,24 +288,28 @@ impl WantedCell {
                 let most = wanted.clamp(-SUM_MAX.1, SUM_MAX.1);
                 (wanted - held).abs() <= TOLERANCE * size || most == *held
             }
-            (Self::OneOf(values), Held::Real(held)) => values.iter().any(|value| match value {
-                Held::Real(value) => (value - held).abs() <= TOLERANCE * value.abs(),
-                _ => false,
-            }),
-            (Self::OneOf(values), held) => values.contains(held),
+            (Self::Just(Held::Real(wanted)), Held::Real(held)) => {
+                (wanted - held).abs() <= TOLERANCE * wanted.abs()
+            }
+            (Self::Just(wanted), held) => wanted == held,
+            (Self::Last(latest), held) => latest.may_be(held),
             _ => false,
         }
     }
 }
 
-impl std::fmt::Display for WantedCell {
+impl std::fmt::Display for WantedCell<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Whole(number) => number.fmt(f),
             Self::Real(number, _) => number.fmt(f),
-            Self::OneOf(values) => {
-                let values: Vec<String> = values.iter().map(shown_held).collect();
-                f.write_str(&values.join(" or "))
+            Self::Just(value) => f.write_str(&shown_held(value)),
+            Self::Last(latest) => {
+                f.write_str(&shown_held(&latest.value))?;
+                match latest.values() {
+                    1 => Ok(()),
+                    all => write!(f, " (or one of {} others of that time)", all - 1),
+                }
             }
         }
     }

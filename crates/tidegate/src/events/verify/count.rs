@@ -14,9 +14,6 @@ use twox_hash::{XxHash3_64, XxHash3_128};
 
 use super::plain::{Line, bytes_of};
 
-/// Different values at one time that are held for `last`.
-const TIES_MAX: usize = 64;
-
 /// A part of a key, or of a row of a single event.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
@@ -57,10 +54,32 @@ pub enum Kept {
     Sum(f64, f64),
     /// The smallest or the largest number, if there is one.
     Extreme(Option<Held>),
-    /// The latest time, and the values that lines of that time have.
-    Last(Option<(i64, Vec<Held>)>),
+    /// What lines of the latest time have.
+    Last(Option<Latest>),
     /// Divided elsewhere.
     Mean,
+}
+
+/// The latest time, and the values of its lines, of which any may be the last: files have no order
+/// among each other.
+#[derive(Debug, Clone)]
+pub struct Latest {
+    time: i64,
+    /// The value of the line that was read last.
+    pub value: Held,
+    hashes: HashSet<u128>,
+}
+
+impl Latest {
+    /// Whether a line of that time has this value.
+    pub fn may_be(&self, value: &Held) -> bool {
+        self.hashes.contains(&hash(&[key_of(value)]))
+    }
+
+    /// How many different values they have.
+    pub fn values(&self) -> usize {
+        self.hashes.len()
+    }
 }
 
 /// All the values that a sketch is of.
@@ -207,15 +226,15 @@ fn keep(kept: &mut Kept, measure: &Measure, line: &Line, time: i64) {
     }
 }
 
-fn latest(held: &mut Option<(i64, Vec<Held>)>, time: i64, value: Held) {
+fn latest(held: &mut Option<Latest>, time: i64, value: Held) {
+    let hash = hash(&[key_of(&value)]);
     match held {
-        Some((at, _)) if *at > time => {}
-        Some((at, values)) if *at == time => {
-            if values.len() < TIES_MAX && !values.contains(&value) {
-                values.push(value);
-            }
+        Some(latest) if latest.time > time => {}
+        Some(latest) if latest.time == time => {
+            latest.hashes.insert(hash);
+            latest.value = value;
         }
-        _ => *held = Some((time, vec![value])),
+        _ => *held = Some(Latest { time, value, hashes: HashSet::from([hash]) }),
     }
 }
 
