@@ -36,11 +36,16 @@ use crate::hint::Hint;
 
 /// Bytes between two looks at the bar.
 const STEP: u64 = 1 << 20;
+/// How often a log without a file is looked for, and how long between.
+const LOOKS: usize = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 const WHY: Hint = Hint(
     "a rollup that came or changed after its source was first read, and log files that were \
      deleted since, make a difference too; `tidegate events inspect` shows what a line becomes",
 );
+
+const AGAIN: Hint = Hint("the log was rotated meanwhile: run it again");
 
 /// Compares every rollup of every SQL sink; prints a line for each.
 ///
@@ -169,6 +174,12 @@ impl<'p> Check<'p> {
             gone += part.end - part.start - read;
         }
         drop(progress);
+        if source.name != JOURNAL {
+            let (again, _) = self.delivered(source, own.first().copied())?;
+            if again != delivered {
+                return Err(anyhow!("its files changed names while they were read").context(AGAIN));
+            }
+        }
         let (name, sink) = (&source.name, &self.sink.name);
         println!("{name} to {sink}: {lines} lines, {bytes} bytes counted again");
         if refused > 0 {
@@ -195,6 +206,20 @@ impl<'p> Check<'p> {
             let there: u64 = parts.iter().map(|part| part.end - part.start).sum();
             return Ok((parts, end - there));
         }
+        // A log has no name for a moment while it gets another one.
+        let mut looked = self.look(source, position)?;
+        for _ in 1..LOOKS {
+            if looked.1 == 0 {
+                break;
+            }
+            std::thread::sleep(BETWEEN_LOOKS);
+            looked = self.look(source, position)?;
+        }
+        Ok(looked)
+    }
+
+    /// The same of files, as they have their names at present.
+    fn look(&self, source: &SourcePlan, position: Option<&str>) -> Result<(Vec<Delivered>, u64)> {
         // A rotated file's last line has been given up where the position is behind it.
         let options = super::file_options(&SourcePlan { quiet: Duration::ZERO, ..source.clone() });
         let (disk, clock) = (Arc::new(RealDisk), Arc::new(SystemClock));
@@ -204,11 +229,10 @@ impl<'p> Check<'p> {
         for extent in files.extents()?.into_iter().filter(|extent| extent.end > 0) {
             match extent.file {
                 None => gone += extent.end,
-                Some(path) => {
-                    parts.push(Delivered { path, start: 0, end: extent.end });
-                }
+                Some(path) => parts.push(Delivered { path, start: 0, end: extent.end }),
             }
         }
+        parts.sort_by(|one, other| one.path.cmp(&other.path));
         Ok((parts, gone))
     }
 

@@ -85,8 +85,9 @@ pub fn of_journal(dir: &Path, end: u64) -> io::Result<Vec<Delivered>> {
         let start = digits.filter(|digits| digits.len() == 20).and_then(|text| text.parse().ok());
         segments.extend(start.map(|start| (start, path)));
     }
-    // A packed one stands behind the plain one it was made of, and is whole once it has its name.
-    segments.sort();
+    // A packed one is whole once it has its name, and the plain one goes then.
+    segments
+        .sort_by_key(|(start, path)| (*start, path.extension().is_some_and(|end| end == "log")));
     segments.dedup_by_key(|(start, _)| *start);
     let ends = segments.iter().skip(1).map(|(start, _)| *start).chain([u64::MAX]);
     let ends: Vec<u64> = ends.map(|next| next.min(end)).collect();
