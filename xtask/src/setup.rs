@@ -2,8 +2,8 @@
 //!
 //! As root on Debian or Ubuntu it installs what is missing; elsewhere it names each piece in one
 //! line with the command that installs it, and fails. Cargo's own pieces, the Python environment
-//! in `target/venv` and the HTTP cache tests in `target/cache-tests` need no root, so they are
-//! always put in place.
+//! in `target/venv` and the suites of others in `target/cache-tests` and `target/statsd-suite` need
+//! no root, so they are always put in place.
 
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,12 @@ use crate::tree::root;
 const CARGO_DENY: &str = "0.20.2";
 const REQUIREMENTS: &str = "python/requirements-test.txt";
 
-/// Where the HTTP cache tests are pinned: `package.json` and `package-lock.json`.
-const CACHE_TESTS: &str = "crates/tidegate/tests/it/cache_tests";
+/// Suites of others from npm: what they are, where `package.json` and `package-lock.json` pin them,
+/// and where they are installed.
+const NPM_SUITES: [(&str, &str, &str); 2] = [
+    ("the HTTP cache tests", "crates/tidegate/tests/it/cache_tests", "target/cache-tests"),
+    ("statsd and its tests", "crates/tidegate/tests/it/statsd_suite", "target/statsd-suite"),
+];
 
 /// Where Debian puts daemons, which an ordinary user's search path leaves out.
 const DAEMON_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
@@ -83,7 +87,9 @@ pub fn run(stage: Stage) -> Result<()> {
         add_component("clippy", "clippy")?;
         install_cargo_deny()?;
         make_environment()?;
-        install_cache_tests()?;
+        for (what, pinned, folder) in NPM_SUITES {
+            install_from_npm(what, pinned, folder)?;
+        }
     }
     Ok(())
 }
@@ -171,19 +177,19 @@ fn make_environment() -> Result<()> {
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
 }
 
-/// Fills `target/cache-tests` with what the lock file pins, unless it has it already.
-fn install_cache_tests() -> Result<()> {
-    let folder = root().join("target/cache-tests");
-    let lock = fs::read_to_string(root().join(CACHE_TESTS).join("package-lock.json"))
-        .with_context(|| format!("reading the lock file in `{CACHE_TESTS}`"))?;
+/// Fills a folder with what the lock file in `pinned` says, unless it has it already.
+fn install_from_npm(what: &str, pinned: &str, into: &str) -> Result<()> {
+    let folder = root().join(into);
+    let lock = fs::read_to_string(root().join(pinned).join("package-lock.json"))
+        .with_context(|| format!("reading the lock file in `{pinned}`"))?;
     let stamp = folder.join("installed.json");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
-    println!("installing the HTTP cache tests into target/cache-tests");
+    println!("installing {what} into {into}");
     fs::create_dir_all(&folder).with_context(|| format!("making `{}`", folder.display()))?;
     for file in ["package.json", "package-lock.json"] {
-        let from = root().join(CACHE_TESTS).join(file);
+        let from = root().join(pinned).join(file);
         fs::copy(&from, folder.join(file)).with_context(|| format!("copying `{file}`"))?;
     }
     let mut npm = Command::new("npm");

@@ -95,6 +95,7 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
         "models": models,
         "profiles": parts.profiles.as_ref().map(|p| profiles(p)),
         "learned": parts.learned.status(),
+        "statsd": parts.statsd.as_ref().map(|statsd| statsd.status()),
         "journal": parts.journal.as_ref().map(journal),
         "record": parts.record.as_ref().map(|record| record.status()),
         "rollout": shares(parts),
@@ -124,6 +125,7 @@ fn alarms(parts: &Parts) -> Vec<String> {
     let disk = parts.gateway.disk_status().and_then(|disk| disk.fault);
     alarms.extend(disk.map(|fault| format!("cache on disk: {fault}")));
     alarms.extend(parts.learned.alarm());
+    alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
     alarms.extend(parts.record.iter().flat_map(|record| record.alarms()));
     alarms
 }

@@ -43,6 +43,12 @@ Examples: tidegate events query requests --by hour,status --since 6h
           tidegate events query requests --by '' --where \"path LIKE '/1/%'\" --format json
           tidegate events query --sql 'SELECT path, SUM(count) FROM requests GROUP BY 1'";
 
+const STATSD_EXAMPLE: &str = "\
+Examples: tidegate statsd                                   as tidegate.toml says
+          tidegate statsd --compat statsd -c /etc/statsd/localConfig.js
+          echo 'jobs.done:1|c' | nc -u -w0 127.0.0.1 8125; echo counters | nc 127.0.0.1 8126
+docs/STATSD.md has every option, and how to move from statsd and Net::Statsd::Server.";
+
 /// A personalised, model-ranked API in front of millions of users, from a handful of machines.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate", version, max_term_width = 100, after_help = BEGIN)]
@@ -71,9 +77,28 @@ pub enum Command {
     /// Inspect a model or score with it.
     #[command(subcommand)]
     Model(ModelCommand),
+    /// Run a statsd server: UDP and TCP samples in, flushes to Graphite and others out.
+    #[command(after_help = STATSD_EXAMPLE)]
+    Statsd(StatsdArgs),
     /// Show or change who gets a personalised answer, in a running server.
     #[command(subcommand)]
     Rollout(RolloutCommand),
+}
+
+/// Which statsd to be.
+#[derive(Debug, Args)]
+pub struct StatsdArgs {
+    /// The configuration: a TOML file with a section `[statsd]`, or the file of the server that is
+    /// replaced, as it is [default: tidegate.toml; with `--compat` localConfig.js].
+    #[arg(short, long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Behave as statsd on Node, or as Net::Statsd::Server: names, numbers, answers and oddities.
+    /// A file that does not end in `.toml` is statsd's unless this says otherwise.
+    #[arg(long, value_name = "statsd|perl", value_parser = ["statsd", "perl"])]
+    pub compat: Option<String>,
+    /// The configuration, where both servers expect it; what follows is passed over, as they do.
+    #[arg(value_name = "FILE", hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub files: Vec<String>,
 }
 
 /// Which configuration.

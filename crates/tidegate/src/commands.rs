@@ -34,6 +34,13 @@ pub struct WrongConfig {
     problems: Vec<Problem>,
 }
 
+impl WrongConfig {
+    /// The problems of a file.
+    pub fn new(file: PathBuf, problems: Vec<Problem>) -> Self {
+        Self { file, problems }
+    }
+}
+
 impl fmt::Display for WrongConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.problems.len();

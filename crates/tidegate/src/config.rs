@@ -14,6 +14,7 @@ use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serving::{ModelConfig, ModelPlan};
+use statsd::config::Config as StatsdConfig;
 use stdx::{ByteSize, Span};
 
 use crate::environment;
@@ -53,6 +54,8 @@ pub struct Config {
     pub limits: LimitsConfig,
     /// What happens to requests; the first route that matches wins.
     pub route: Vec<RouteConfig>,
+    /// A statsd server, in the edge process, or alone by `tidegate statsd`.
+    pub statsd: Option<StatsdConfig>,
 }
 
 /// Less would make a batch of every few lines.
@@ -61,9 +64,9 @@ const WINDOW_BYTES_MIN: u64 = 1_000_000;
 const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
 
 /// Names of the sections, for the check of unknown ones.
-pub const SECTIONS: [&str; 15] = [
+pub const SECTIONS: [&str; 16] = [
     "node", "cores", "listen", "journal", "upstream", "model", "profiles", "events", "source",
-    "field", "rollup", "sink", "cache", "limits", "route",
+    "field", "rollup", "sink", "cache", "limits", "route", "statsd",
 ];
 
 /// Threads, such as `cores = { edge = 1, work = 1 }`.
@@ -156,6 +159,8 @@ pub struct Plan {
     pub events: pipeline::Plan,
     /// The gateway.
     pub gateway: gateway::Plan,
+    /// The statsd server.
+    pub statsd: Option<statsd::plan::Plan>,
 }
 
 /// The journal as meant.
@@ -211,6 +216,10 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     if let Some(profiles) = &profiles {
         check_reads(profiles, journal.is_some(), &events, &mut document);
     }
+    let statsd = document.has("statsd").then(|| document.section("statsd"));
+    let statsd = statsd.map(|config: StatsdConfig| {
+        statsd::config::plan(&config, root, &mut |key, why| document.wrong(key, why))
+    });
     let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
     let mut gateway = gateway::Plan::check(sections, &names, &mut document);
     if let Some(disk) = &mut gateway.disk {
@@ -234,6 +243,7 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         profiles,
         events,
         gateway,
+        statsd,
     };
     let problems = document.into_problems();
     if problems.is_empty() { Ok(plan) } else { Err(problems) }

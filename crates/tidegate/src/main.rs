@@ -19,6 +19,7 @@ mod ports;
 mod record;
 mod serve;
 mod signals;
+mod statsd;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Profiles(command) => commands::profiles(command),
         Command::Model(command) => commands::model(command),
         Command::Rollout(command) => commands::rollout(command),
+        Command::Statsd(args) => statsd::run(args),
         Command::Events(command) => events::command(command),
     };
     match done {

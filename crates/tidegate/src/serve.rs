@@ -46,6 +46,7 @@ pub struct Server {
     watcher: Watcher,
     learner: Option<Learner>,
     record: Option<RecordProcess>,
+    statsd: Option<statsd::Server>,
 }
 
 /// What the roles share.
@@ -68,6 +69,8 @@ pub struct Parts {
     pub learned: Arc<Learned>,
     /// The record process, when there is something to deliver.
     pub record: Option<Arc<Watch>>,
+    /// The statsd server.
+    pub statsd: Option<Arc<statsd::Shared>>,
 }
 
 /// Starts everything; returns when the listeners are bound.
@@ -100,6 +103,7 @@ pub fn start(plan: Plan) -> Result<Server> {
         (None, Some(record)) => Arc::new(Learned::There(record.watch())),
         (None, None) => Arc::default(),
     };
+    let statsd = plan.statsd.map(statsd::Server::start).transpose()?;
     let parts = Arc::new(Parts {
         drain_grace,
         registry,
@@ -110,6 +114,7 @@ pub fn start(plan: Plan) -> Result<Server> {
         live,
         learned,
         record: record.as_ref().map(RecordProcess::watch),
+        statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.shared())),
     });
     let drain = Drain::default();
     let mut admin: Vec<Option<Listener>> = admin.into_iter().map(Some).collect();
@@ -128,7 +133,17 @@ pub fn start(plan: Plan) -> Result<Server> {
         });
     }
     let cores = Cores::start("edge", cores, |number, core| core.run(number))?;
-    Ok(Server { public, admin: admin_address, parts, drain, cores, watcher, learner, record })
+    Ok(Server {
+        public,
+        admin: admin_address,
+        parts,
+        drain,
+        cores,
+        watcher,
+        learner,
+        record,
+        statsd,
+    })
 }
 
 impl Server {
@@ -144,6 +159,9 @@ impl Server {
             learner.stop();
         }
         self.watcher.stop();
+        if let Some(statsd) = self.statsd {
+            statsd.end();
+        }
         // The last holder's drop writes and syncs what is left of the journal.
         drop(self.parts);
         // Last, so that it finds what was recorded last.

@@ -93,17 +93,22 @@ impl Quantiles {
         if rank == count - 1 {
             return Some(most);
         }
-        let negative = self.negative.0.iter().rev().map(|(at, count)| (-value_of(*at), *count));
-        let zero = std::iter::once((0.0, self.zeros));
-        let positive = self.positive.0.iter().map(|(at, count)| (value_of(*at), *count));
         let mut seen = 0u64;
-        for (value, count) in negative.chain(zero).chain(positive) {
+        for (value, count) in self.values() {
             seen = seen.saturating_add(count);
             if seen > rank {
                 return Some(value.clamp(least, most));
             }
         }
         Some(most)
+    }
+
+    /// Returns values within 1 % of those that were added, ascending, and how often each was.
+    pub fn values(&self) -> impl Iterator<Item = (f64, u64)> {
+        let negative = self.negative.0.iter().rev().map(|(at, count)| (-value_of(*at), *count));
+        let zero = std::iter::once((0.0, self.zeros)).filter(|(_, count)| *count > 0);
+        let positive = self.positive.0.iter().map(|(at, count)| (value_of(*at), *count));
+        negative.chain(zero).chain(positive)
     }
 
     /// Whether nothing was added.

@@ -22,4 +22,6 @@ mod purging;
 mod recording;
 mod running;
 mod shield;
+mod statsd;
+mod statsd_suite;
 mod varnishtest;

@@ -1,0 +1,89 @@
+//! The whole flush as text: to standard output, with the Perl flavour to standard error.
+//!
+//! statsd prints what Node's `util.inspect` makes of it; this is JSON with the same members, which
+//! scripts can read as well.
+
+use std::io::{self, Write};
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::{Map, Value, json};
+
+use super::{Carry, Each, Render, Status};
+use crate::figures;
+use crate::flavour::Flavour;
+use crate::flush::Flush;
+
+/// Prints flushes.
+#[derive(Debug, Clone)]
+pub struct Console {
+    is_pretty: bool,
+    flavour: Flavour,
+}
+
+impl Console {
+    /// Prints in the way of this flavour.
+    pub fn new(is_pretty: bool, flavour: Flavour) -> Self {
+        Self { is_pretty, flavour }
+    }
+}
+
+impl Render for Console {
+    fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
+        let date = UNIX_EPOCH + Duration::from_secs(flush.unix_s);
+        let space = if self.flavour == Flavour::Perl { " " } else { "  " };
+        let date = httpdate::fmt_http_date(date);
+        let mut text = format!("Flushing stats at{space}{date}\n").into_bytes();
+        if self.is_pretty || self.flavour != Flavour::Perl {
+            serde_json::to_writer_pretty(&mut text, &shown(flush))?;
+        } else {
+            serde_json::to_writer(&mut text, &shown(flush))?;
+        }
+        text.push(b'\n');
+        each(&text)
+    }
+}
+
+impl Carry for Console {
+    fn send(&mut self, part: &[u8]) -> io::Result<()> {
+        match self.flavour {
+            Flavour::Perl => io::stderr().lock().write_all(part),
+            _ => io::stdout().lock().write_all(part),
+        }
+    }
+}
+
+/// A flush as one JSON document.
+pub fn shown(flush: &Flush) -> Value {
+    let numbers = |pairs: &[(crate::names::Name, f64)]| -> Map<String, Value> {
+        pairs.iter().map(|(name, number)| (name.to_string(), figures::json(*number))).collect()
+    };
+    let rates = flush.counters.iter();
+    let rates = rates.map(|(name, sum)| (name.to_string(), figures::json(flush.rate(*sum))));
+    let timers = flush.timers.iter();
+    let timers = timers.map(|timer| {
+        (
+            timer.name.to_string(),
+            timer.samples.values().iter().map(|value| figures::json(*value)).collect(),
+        )
+    });
+    let statistics = flush.timers.iter().map(|timer| {
+        let pairs = timer.statistics.iter();
+        let pairs: Map<String, Value> =
+            pairs.map(|(name, number)| (name.to_string(), figures::json(*number))).collect();
+        (timer.name.to_string(), Value::Object(pairs))
+    });
+    let sets = flush.sets.iter().map(|(name, members)| {
+        let mut members: Vec<_> = members.iter().map(|m| String::from_utf8_lossy(m)).collect();
+        members.sort_unstable();
+        (name.to_string(), json!(members))
+    });
+    json!({
+        "counters": numbers(&flush.counters),
+        "timers": timers.collect::<Map<_, _>>(),
+        "gauges": numbers(&flush.gauges),
+        "timer_data": statistics.collect::<Map<_, _>>(),
+        "counter_rates": rates.collect::<Map<_, _>>(),
+        "sets": sets.collect::<Map<_, _>>(),
+        "pctThreshold": flush.percentiles,
+    })
+}

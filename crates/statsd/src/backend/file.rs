@@ -1,0 +1,67 @@
+//! Appends each flush to a file, as the Perl port does: a kind, a name and a number, between tabs.
+//!
+//! `c` is a counter's sum, `t` a timer's mean (the port writes the address of a list there), `g` a
+//! gauge, `s` a set's members between `;`. The server's own names are left out.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{Carry, Each, Render, Status};
+use crate::figures;
+use crate::flush::Flush;
+use crate::plan::Plan;
+
+/// Appends flushes.
+#[derive(Debug, Clone)]
+pub struct Appender {
+    path: PathBuf,
+    own: String,
+}
+
+impl Appender {
+    /// Appends to a file, which is opened for each flush: it may be moved away at any time.
+    pub fn new(path: &Path, plan: &Plan) -> Self {
+        Self { path: path.to_owned(), own: format!("{}.", plan.own_prefix) }
+    }
+
+    fn line(&self, kind: u8, name: &str, value: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+        if name.starts_with(&self.own) {
+            return;
+        }
+        out.extend_from_slice(&[kind, b'\t']);
+        out.extend_from_slice(name.as_bytes());
+        out.push(b'\t');
+        value(out);
+        out.push(b'\n');
+    }
+}
+
+impl Render for Appender {
+    fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
+        let mut text = Vec::new();
+        for (name, sum) in &flush.counters {
+            self.line(b'c', name, |out| figures::whole(*sum, out), &mut text);
+        }
+        for timer in &flush.timers {
+            let mean = timer.statistics.iter().find(|(name, _)| name == "mean");
+            let mean = mean.map_or(0.0, |(_, mean)| *mean);
+            self.line(b't', &timer.name, |out| figures::six_places(mean, out), &mut text);
+        }
+        for (name, value) in &flush.gauges {
+            self.line(b'g', name, |out| figures::six_places(*value, out), &mut text);
+        }
+        for (name, members) in &flush.sets {
+            let mut members: Vec<&[u8]> = members.iter().map(|member| &**member).collect();
+            members.sort_unstable();
+            self.line(b's', name, |out| out.extend(members.join(&b';')), &mut text);
+        }
+        if text.is_empty() { Ok(()) } else { each(&text) }
+    }
+}
+
+impl Carry for Appender {
+    fn send(&mut self, part: &[u8]) -> io::Result<()> {
+        OpenOptions::new().create(true).append(true).open(&self.path)?.write_all(part)
+    }
+}

@@ -1,0 +1,280 @@
+//! Graphite's carbon, by lines of text or by pickle.
+//!
+//! A connection for each flush, closed behind it, as both references do. Names and their order are
+//! those of `backends/graphite.js` in statsd 0.9 and of `Backend/Graphite.pm` in the Perl port.
+//! Pickle uses protocol 0, a message of some [`PART_BYTES`]: carbon takes no more than 1 MB.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use super::{Carry, Each, Render, Status};
+use crate::figures;
+use crate::flavour::Flavour;
+use crate::flush::Flush;
+use crate::plan::{Graphite, Plan};
+
+const CONNECT: Duration = Duration::from_secs(5);
+const WRITE: Duration = Duration::from_secs(10);
+/// How long carbon may take to say that it is gone.
+const FAREWELL: Duration = Duration::from_millis(100);
+const PART_BYTES: usize = 512 * 1024;
+
+/// A connection to carbon, while a flush is under way.
+#[derive(Debug)]
+pub struct Carbon {
+    to: String,
+    stream: Option<TcpStream>,
+}
+
+impl Carbon {
+    /// Carbon at `host:port`, which is looked up for each flush.
+    pub fn new(to: String) -> Self {
+        Self { to, stream: None }
+    }
+}
+
+impl Carry for Carbon {
+    fn send(&mut self, part: &[u8]) -> io::Result<()> {
+        if self.stream.is_none() {
+            self.stream = Some(connect(&self.to)?);
+        }
+        self.stream.as_mut().map_or(Ok(()), |stream| stream.write_all(part))
+    }
+
+    /// Closes, and waits a moment for what a carbon that is gone would answer.
+    fn end(&mut self) -> io::Result<()> {
+        let Some(mut stream) = self.stream.take() else { return Ok(()) };
+        stream.shutdown(Shutdown::Write)?;
+        stream.set_read_timeout(Some(FAREWELL))?;
+        match stream.read(&mut [0; 64]) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How names are made.
+#[derive(Debug)]
+pub struct Names {
+    is_pickle: bool,
+    flavour: Flavour,
+    is_legacy: bool,
+    sends_counts: bool,
+    own_prefix: String,
+    global: String,
+    counters: String,
+    timers: String,
+    gauges: String,
+    sets: String,
+    /// With its point, or empty.
+    suffix: String,
+}
+
+/// What a number is, which Perl writes differently.
+#[derive(Clone, Copy)]
+enum Figure {
+    Real(f64),
+    Whole(f64),
+}
+
+impl Render for Names {
+    fn parts(&self, flush: &Flush, status: &Status, each: Each<'_>) -> io::Result<()> {
+        let mut lines = Lines::new(each, self.is_pickle, self.flavour);
+        self.write(flush, status, &mut lines)?;
+        lines.end()
+    }
+}
+
+fn connect(to: &str) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, format!("`{to}` has no address"));
+    for address in to.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT) {
+            Ok(stream) => {
+                stream.set_write_timeout(Some(WRITE))?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+impl Names {
+    /// Names as the plan wants them.
+    pub fn new(graphite: &Graphite, plan: &Plan) -> Self {
+        let join = |parts: &[&str]| {
+            let kept = parts.iter().filter(|part| !part.is_empty());
+            kept.map(|part| format!("{part}.")).collect::<String>()
+        };
+        let global = graphite.global_prefix.as_str();
+        let of = |part: &String, legacy: &[&str]| {
+            if graphite.is_legacy { join(legacy) } else { join(&[global, part]) }
+        };
+        let suffix = &graphite.suffix;
+        Self {
+            is_pickle: graphite.is_pickle,
+            flavour: plan.flavour,
+            is_legacy: graphite.is_legacy,
+            sends_counts: graphite.sends_counts,
+            own_prefix: plan.own_prefix.clone(),
+            global: if graphite.is_legacy { join(&["stats"]) } else { join(&[global]) },
+            counters: of(&graphite.counters, &["stats"]),
+            timers: of(&graphite.timers, &["stats", "timers"]),
+            gauges: of(&graphite.gauges, &["stats", "gauges"]),
+            sets: of(&graphite.sets, &["stats", "sets"]),
+            suffix: if suffix.is_empty() { String::new() } else { format!(".{suffix}") },
+        }
+    }
+
+    fn write(&self, flush: &Flush, status: &Status, out: &mut Lines<'_>) -> io::Result<()> {
+        let begun = Instant::now();
+        out.unix_s = flush.unix_s;
+        let mut shown = 0;
+        for (name, sum) in &flush.counters {
+            let rate = Figure::Real(flush.rate(*sum));
+            let (rate_name, count) = if self.is_legacy { ("", "") } else { (".rate", ".count") };
+            out.line(&[&self.counters], name, &[rate_name, &self.suffix], rate)?;
+            if self.sends_counts {
+                let before = if self.is_legacy { "stats_counts." } else { &self.counters };
+                out.line(&[before], name, &[count, &self.suffix], Figure::Whole(*sum))?;
+            }
+            shown += 1;
+        }
+        for timer in &flush.timers {
+            for (statistic, number) in &timer.statistics {
+                let ends = [".", statistic, &self.suffix];
+                out.line(&[&self.timers], &timer.name, &ends, Figure::Real(*number))?;
+            }
+            shown += 1;
+        }
+        for (name, value) in &flush.gauges {
+            out.line(&[&self.gauges], name, &[&self.suffix], Figure::Real(*value))?;
+            shown += 1;
+        }
+        // The Perl port collects sets and never sends them.
+        for (name, members) in flush.sets.iter().filter(|_| self.flavour != Flavour::Perl) {
+            let count = Figure::Whole(members.len() as f64);
+            out.line(&[&self.sets], name, &[".count", &self.suffix], count)?;
+            shown += 1;
+        }
+        let begins = (shown, begun.elapsed().as_secs_f64() * 1e3);
+        self.own(flush, status, begins, out)
+    }
+
+    /// The server's own figures.
+    fn own(
+        &self,
+        flush: &Flush,
+        status: &Status,
+        (shown, calculation_ms): (usize, f64),
+        out: &mut Lines<'_>,
+    ) -> io::Result<()> {
+        let global = [self.global.as_str(), &self.own_prefix];
+        let shown_before: &[&str] = if self.is_legacy { &[&self.own_prefix] } else { &global };
+        let calculation = match self.flavour {
+            Flavour::Perl => Figure::Real(calculation_ms),
+            _ => Figure::Whole(calculation_ms.floor()),
+        };
+        let processing = Figure::Whole((flush.processing.as_secs_f64() * 1e3).floor());
+        let end = self.suffix.as_str();
+        out.line(shown_before, "", &[".numStats", end], Figure::Whole(shown as f64))?;
+        out.line(&global, "", &[".graphiteStats.calculationtime", end], calculation)?;
+        out.line(&global, "", &[".processing_time", end], processing)?;
+        out.unix_s = stdx::unix_micros() / 1_000_000;
+        for (name, number) in [
+            ("last_exception", status.last_exception),
+            ("last_flush", status.last_flush),
+            ("flush_time", status.flush_time_ms),
+            ("flush_length", status.flush_length),
+        ] {
+            if self.flavour == Flavour::Perl && name.starts_with("flush") {
+                continue;
+            }
+            let number = Figure::Whole(number as f64);
+            out.line(&global, "", &[".graphiteStats.", name, end], number)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes lines, or messages of pickle, into parts.
+struct Lines<'s> {
+    each: Each<'s>,
+    flavour: Flavour,
+    is_pickle: bool,
+    /// The time of the lines that come.
+    unix_s: u64,
+    part: Vec<u8>,
+    name: Vec<u8>,
+}
+
+impl<'s> Lines<'s> {
+    fn new(each: Each<'s>, is_pickle: bool, flavour: Flavour) -> Self {
+        Self { each, flavour, is_pickle, unix_s: 0, part: Vec::new(), name: Vec::new() }
+    }
+
+    /// A name is what stands before, the name without its tags, what stands behind, and the tags.
+    fn line(
+        &mut self,
+        before: &[&str],
+        name: &str,
+        behind: &[&str],
+        figure: Figure,
+    ) -> io::Result<()> {
+        let tags = name.find(';').unwrap_or(name.len());
+        self.name.clear();
+        let (name, tags) = name.split_at(tags);
+        let parts = before.iter().chain([&name]).chain(behind).chain([&tags]);
+        parts.for_each(|part| self.name.extend_from_slice(part.as_bytes()));
+        let mut number = Vec::with_capacity(24);
+        match (self.flavour, figure) {
+            (Flavour::Perl, Figure::Real(real)) => figures::six_places(real, &mut number),
+            (Flavour::Perl, Figure::Whole(whole)) => figures::whole(whole, &mut number),
+            (_, Figure::Real(any) | Figure::Whole(any)) => figures::javascript(any, &mut number),
+        }
+        if self.is_pickle {
+            return self.pickle(&number);
+        }
+        self.name.push(b' ');
+        self.name.append(&mut number);
+        // Writing to a vector cannot fail.
+        let _ = writeln!(self.name, " {}", self.unix_s);
+        self.part.extend_from_slice(&self.name);
+        self.end_part(PART_BYTES)
+    }
+
+    /// `(S'name'\n(L1700000000L\nS'1'\ntta`: a tuple with a tuple, appended to the list.
+    fn pickle(&mut self, number: &[u8]) -> io::Result<()> {
+        if self.part.is_empty() {
+            // The message's length comes here.
+            self.part.extend_from_slice(b"\0\0\0\0(l");
+        }
+        self.part.extend_from_slice(b"(S'");
+        self.part.extend(self.name.iter().filter(|byte| !matches!(byte, b'\'' | b'\\' | b'\n')));
+        // Writing to a vector cannot fail.
+        let _ = write!(self.part, "'\n(L{}L\nS'", self.unix_s);
+        self.part.extend_from_slice(number);
+        self.part.extend_from_slice(b"'\ntta");
+        self.end_part(PART_BYTES)
+    }
+
+    /// Hands over the part if it has so many bytes.
+    fn end_part(&mut self, bytes_min: usize) -> io::Result<()> {
+        if self.part.len() < bytes_min {
+            return Ok(());
+        }
+        if self.is_pickle {
+            self.part.push(b'.');
+            let length = (self.part.len() - 4) as u32;
+            self.part[..4].copy_from_slice(&length.to_be_bytes());
+        }
+        (self.each)(&self.part)?;
+        self.part.clear();
+        Ok(())
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        self.end_part(1)
+    }
+}

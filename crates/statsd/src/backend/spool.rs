@@ -1,0 +1,128 @@
+//! Parts of flushes that wait on disk until their backend is back.
+//!
+//! One file each, named by a number that only grows, written aside and renamed: after a crash a
+//! part is there whole or not at all. Beyond the bound the oldest go, and are counted. Nothing is
+//! synced: a power cut may cost what waits here, as docs/STATSD.md says.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Parts in a folder of their own.
+#[derive(Debug)]
+pub struct Spool {
+    dir: PathBuf,
+    bytes_max: u64,
+    /// Number and bytes of each part, oldest first.
+    parts: VecDeque<(u64, u64)>,
+    bytes: u64,
+    next: u64,
+    displaced: u64,
+}
+
+impl Spool {
+    /// Opens a folder, with what waits there already; it is made when it is missing.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or read.
+    pub fn open(dir: &Path, bytes_max: u64) -> io::Result<Self> {
+        fs::create_dir_all(dir)?;
+        let mut parts = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            match name.to_str().and_then(|name| name.parse::<u64>().ok()) {
+                Some(number) => parts.push((number, entry.metadata()?.len())),
+                // Left by a crash while it was written.
+                None if name.to_str().is_some_and(|name| name.ends_with(".new")) => {
+                    fs::remove_file(entry.path())?;
+                }
+                None => {}
+            }
+        }
+        parts.sort_unstable();
+        let bytes = parts.iter().map(|(_, bytes)| bytes).sum();
+        let next = parts.last().map_or(0, |(number, _)| number + 1);
+        let dir = dir.to_owned();
+        Ok(Self { dir, bytes_max, parts: parts.into(), bytes, next, displaced: 0 })
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Bytes that wait.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Parts that had to go for newer ones, since this was last asked.
+    pub fn take_displaced(&mut self) -> u64 {
+        std::mem::take(&mut self.displaced)
+    }
+
+    /// Adds a part; the oldest go where there is no room.
+    ///
+    /// # Errors
+    /// When it is larger than the spool, or the disk does not take it.
+    pub fn push(&mut self, part: &[u8]) -> io::Result<()> {
+        let bytes = part.len() as u64;
+        if bytes > self.bytes_max {
+            return Err(io::Error::other("it is larger than the spool"));
+        }
+        while self.bytes + bytes > self.bytes_max {
+            self.remove_oldest()?;
+            self.displaced += 1;
+        }
+        let number = self.next;
+        let aside = self.dir.join(format!("{number:020}.new"));
+        let written = fs::write(&aside, part).and_then(|()| fs::rename(&aside, self.path(number)));
+        if let Err(error) = written {
+            // A file that could not be written may not be there to remove.
+            let _ = fs::remove_file(&aside);
+            return Err(error);
+        }
+        self.next += 1;
+        self.parts.push_back((number, bytes));
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Delivers what waits, oldest first, and removes what arrived. What is refused for good
+    /// (`InvalidData`) is removed too, and counted as displaced.
+    ///
+    /// # Errors
+    /// When a part cannot be delivered or read; it and what is behind it still waits.
+    pub fn drain(&mut self, mut deliver: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        while let Some((number, _)) = self.parts.front() {
+            let delivered = match fs::read(self.path(*number)) {
+                // Somebody took it away: there is nothing left to deliver.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                read => read.and_then(|part| deliver(&part)),
+            };
+            match delivered {
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => self.displaced += 1,
+                delivered => delivered?,
+            }
+            self.remove_oldest()?;
+        }
+        Ok(())
+    }
+
+    fn remove_oldest(&mut self) -> io::Result<()> {
+        let Some((number, bytes)) = self.parts.front().copied() else { return Ok(()) };
+        match fs::remove_file(self.path(number)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        self.parts.pop_front();
+        self.bytes -= bytes;
+        Ok(())
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.dir.join(format!("{number:020}"))
+    }
+}

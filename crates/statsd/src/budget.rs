@@ -1,0 +1,103 @@
+//! Bounds for what names may take: bytes by prefix, with one visible key for what is beyond.
+//!
+//! Invariant: a name is charged when it is added anywhere and refunded when it is removed there, so
+//! what is charged is what receivers hold. At the bound a sample goes to the overflow key of its
+//! prefix, of its own kind, and is counted; nothing is dropped.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crate::names::{NAME_BYTES, Name};
+
+/// Bytes for all names, and for those of some prefixes.
+#[derive(Debug)]
+pub struct Budget {
+    /// Longest prefix first; the last one is empty.
+    rules: Vec<Rule>,
+    overflowed: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Rule {
+    prefix: String,
+    bytes_max: usize,
+    overflow: Name,
+    used: AtomicUsize,
+}
+
+/// What a prefix takes of its budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Usage {
+    /// The prefix; empty for all other names.
+    pub prefix: String,
+    /// Bytes that its names take.
+    pub used: usize,
+    /// Bytes that they may take.
+    pub bytes_max: usize,
+}
+
+impl Budget {
+    /// A budget for the names of each prefix, and one for all others; the overflow key of a prefix
+    /// is `PREFIX.overflow`, that of the others `overflow` behind the server's own prefix.
+    pub fn new(own_prefix: &str, bytes_max: usize, prefixes: &[(String, usize)]) -> Self {
+        let rule = |prefix: &str, bytes_max, overflow: String| Rule {
+            prefix: prefix.to_owned(),
+            bytes_max,
+            overflow: overflow.into(),
+            used: AtomicUsize::new(0),
+        };
+        let mut rules: Vec<Rule> = prefixes
+            .iter()
+            .map(|(prefix, bytes)| {
+                rule(prefix, *bytes, format!("{}.overflow", prefix.trim_end_matches('.')))
+            })
+            .collect();
+        rules.sort_by_key(|rule| std::cmp::Reverse(rule.prefix.len()));
+        rules.push(rule("", bytes_max, format!("{own_prefix}.overflow")));
+        Self { rules, overflowed: AtomicU64::new(0) }
+    }
+
+    /// Charges a new name with a cell of `cell_bytes`.
+    ///
+    /// # Errors
+    /// With the overflow key when there is no room; that key itself is always let in.
+    pub fn charge(&self, name: &[u8], cell_bytes: usize) -> Result<(), &Name> {
+        let rule = self.rule(name);
+        let bytes = name.len() + cell_bytes + NAME_BYTES;
+        let before = rule.used.fetch_add(bytes, Ordering::Relaxed);
+        if before + bytes <= rule.bytes_max || name == rule.overflow.as_bytes() {
+            return Ok(());
+        }
+        rule.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.overflowed.fetch_add(1, Ordering::Relaxed);
+        Err(&rule.overflow)
+    }
+
+    /// Refunds a name that is removed.
+    pub fn refund(&self, name: &[u8], cell_bytes: usize) {
+        let bytes = name.len() + cell_bytes + NAME_BYTES;
+        self.rule(name).used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Samples that went to an overflow key.
+    pub fn overflowed(&self) -> u64 {
+        self.overflowed.load(Ordering::Relaxed)
+    }
+
+    /// What each prefix takes.
+    pub fn usage(&self) -> Vec<Usage> {
+        let usage = |rule: &Rule| Usage {
+            prefix: rule.prefix.clone(),
+            used: rule.used.load(Ordering::Relaxed),
+            bytes_max: rule.bytes_max,
+        };
+        self.rules.iter().map(usage).collect()
+    }
+
+    fn rule(&self, name: &[u8]) -> &Rule {
+        let rule = self.rules.iter().find(|rule| name.starts_with(rule.prefix.as_bytes()));
+        rule.expect("the last rule has every prefix")
+    }
+}
+
+#[cfg(test)]
+mod tests;

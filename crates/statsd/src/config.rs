@@ -1,0 +1,353 @@
+//! `[statsd]`: as written, and as meant.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use stdx::{ByteSize, Span};
+
+use crate::flavour::Flavour;
+use crate::flush::{Idle, Keep};
+use crate::plan::{
+    self, BackendPlan, Graphite, Input, Management, NAMES_BYTES_MAX, Network, Plan,
+    RECEIVE_BUFFER_BYTES, Web,
+};
+use crate::statistics::Histogram;
+
+/// Values of one timer that are kept as they are: 8 KB.
+const TIMER_VALUES_MAX: usize = 1024;
+const INPUT: &str = "write `udp:IP:PORT`, `tcp:IP:PORT`, `unix:PATH` or `unixgram:PATH`";
+const BACKEND: &str = "write one of graphite, console, file, repeater, influx, otlp";
+
+/// A statsd server.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where samples come in: `udp:IP:PORT`, `tcp:IP:PORT`, `unix:PATH` (lines), `unixgram:PATH`
+    /// (datagrams); default `["udp:0.0.0.0:8125"]`.
+    pub listen: Option<Vec<String>>,
+    /// Sockets and threads for each UDP address; default: one a core of the machine.
+    pub receivers: Option<usize>,
+    /// Buffer of each UDP socket; beyond the system's `net.core.rmem_max` only where the process
+    /// may (`CAP_NET_ADMIN`), and what was granted is shown; default `8MB`.
+    pub receive_buffer: Option<String>,
+    /// The management port; default `127.0.0.1:8126`, `off` for none.
+    pub management: Option<String>,
+    /// Who may use it, such as `["127.0.0.1", "10.0.0.0/8"]`; default: whoever reaches it.
+    pub management_allow: Vec<String>,
+    /// Time between flushes, which come when the wall clock is a multiple of it; default `10s`.
+    pub flush: Option<String>,
+    /// Percentiles of timers; negative ones look from above; default `[90]`.
+    pub percentiles: Option<Vec<f64>>,
+    /// Statistics of timers that are shown, such as `["count", "mean", "upper_percent"]`; default:
+    /// all.
+    pub statistics: Vec<String>,
+    /// Bins for the timers whose names contain a text; the first that fits counts.
+    pub histogram: Vec<HistogramConfig>,
+    /// The first part of the server's own names; default `statsd`.
+    pub prefix: Option<String>,
+    /// Names without samples are shown for so long, gauges too; default `5m`, `never` keeps them.
+    pub idle: Option<String>,
+    /// Memory for names; samples of names beyond it count in `PREFIX.overflow`; default `1GB`.
+    pub names_bytes_max: Option<String>,
+    /// Memory for the names of some prefixes, such as `{ "app." = "10MB" }`; samples beyond it
+    /// count in `app.overflow`.
+    pub prefix_bytes_max: std::collections::BTreeMap<String, String>,
+    /// Folder where flushes wait for a backend that is away; default `data/statsd-spool`.
+    pub spool: Option<String>,
+    /// Bytes that may wait there for each backend, beyond which the oldest go; default `256MB`.
+    pub spool_bytes_max: Option<String>,
+    /// Where flushes go.
+    pub backend: Vec<BackendConfig>,
+}
+
+/// Bins of timers, such as `{ part = "render", bins = [10, 100, "inf"] }`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HistogramConfig {
+    /// A part of a timer's name; the empty text fits all.
+    pub part: String,
+    /// Upper bounds, exclusive, ascending; `"inf"` for none.
+    pub bins: Vec<Value>,
+}
+
+/// Where flushes go, such as `{ kind = "graphite", to = "127.0.0.1:2003" }`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BackendConfig {
+    /// `graphite`, `console`, `file`, `repeater`, `influx` or `otlp`.
+    pub kind: String,
+    /// `host:port` of Graphite and repeaters (a list, or one), a file's path, or the URL of
+    /// InfluxDB's write API and of an OpenTelemetry collector.
+    pub to: Option<OneOrMany>,
+    /// Graphite: `text` (default) or `pickle`. Repeater: `udp` (default) or `tcp`.
+    pub protocol: Option<String>,
+    /// Graphite: the first part of all names; default `stats`.
+    pub global_prefix: Option<String>,
+    /// Graphite: the last part of all names.
+    pub suffix: Option<String>,
+    /// Graphite: names as statsd had them before 0.6, `stats_counts.KEY` and so on; default
+    /// `false`.
+    pub legacy_names: bool,
+    /// Header fields to send along, such as `{ authorization = "Token …" }`.
+    pub headers: std::collections::BTreeMap<String, String>,
+}
+
+/// One text, or a list of them.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// One.
+    One(String),
+    /// A list.
+    Many(Vec<String>),
+}
+
+/// Checks `[statsd]`; relative paths are taken from `root`.
+///
+/// Each problem is handed to `wrong` with its dotted key; the plan is for use only if there was
+/// none.
+pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -> Plan {
+    let mut reader = Reader { root, wrong };
+    let interval = reader.span("flush", config.flush.as_deref().unwrap_or("10s"));
+    let own_prefix = config.prefix.clone().unwrap_or_else(|| "statsd".to_owned());
+    let idle = reader.idle(config.idle.as_deref().unwrap_or("5m"), interval);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let listen = config.listen.clone().unwrap_or_else(|| vec!["udp:0.0.0.0:8125".to_owned()]);
+    let prefixes = config.prefix_bytes_max.iter();
+    let spool = root.join(config.spool.as_deref().unwrap_or("data/statsd-spool"));
+    Plan {
+        flavour: Flavour::Native,
+        inputs: reader.inputs(&listen),
+        receivers: config.receivers.unwrap_or(cores).max(1),
+        receive_buffer_bytes: reader.size(
+            "receive_buffer",
+            config.receive_buffer.as_deref(),
+            RECEIVE_BUFFER_BYTES as u64,
+        ),
+        management: reader.management(config),
+        interval,
+        percentiles: reader.percentiles(config.percentiles.as_deref()),
+        statistics: config.statistics.clone(),
+        histograms: reader.histograms(&config.histogram),
+        keep: keep(idle, &own_prefix),
+        cleans_keys: true,
+        shows_lines: false,
+        key_flush: None,
+        is_healthy: true,
+        backends: reader.backends(&config.backend),
+        names_bytes_max: reader.size(
+            "names_bytes_max",
+            config.names_bytes_max.as_deref(),
+            NAMES_BYTES_MAX as u64,
+        ),
+        prefix_bytes_max: prefixes
+            .map(|(prefix, bytes)| {
+                let key = format!("prefix_bytes_max.{prefix}");
+                (prefix.clone(), reader.size(&key, Some(bytes), 0))
+            })
+            .collect(),
+        timer_values_max: TIMER_VALUES_MAX,
+        values_max: plan::VALUES_MAX,
+        spool: Some((spool, {
+            let bytes = config.spool_bytes_max.as_deref();
+            reader.size("spool_bytes_max", bytes, 256 << 20) as u64
+        })),
+        settings: vec![
+            ("listen".to_owned(), json!(listen)),
+            ("flushInterval".to_owned(), json!(interval.as_millis() as u64)),
+            ("prefix".to_owned(), json!(own_prefix)),
+        ],
+        own_prefix,
+    }
+}
+
+fn keep(idle: Idle, own_prefix: &str) -> Keep {
+    let own = vec![format!("{own_prefix}.")];
+    Keep { counters: idle, timers: idle, gauges: idle, sets: idle, own }
+}
+
+struct Reader<'r> {
+    root: &'r Path,
+    wrong: &'r mut dyn FnMut(&str, String),
+}
+
+impl Reader<'_> {
+    fn wrong(&mut self, key: &str, why: String) {
+        (self.wrong)(&format!("statsd.{key}"), why);
+    }
+
+    fn span(&mut self, key: &str, text: &str) -> Duration {
+        match Span::from_str(text) {
+            Ok(Span(span)) if !span.is_zero() => return span,
+            Ok(_) => self.wrong(key, "is 0; write a length of time".to_owned()),
+            Err(error) => self.wrong(key, error.to_string()),
+        }
+        Duration::from_secs(1)
+    }
+
+    fn size(&mut self, key: &str, text: Option<&str>, default: u64) -> usize {
+        let size = text.map_or(Ok(ByteSize(default)), ByteSize::from_str);
+        match size {
+            Ok(ByteSize(bytes)) => usize::try_from(bytes).unwrap_or(usize::MAX),
+            Err(error) => {
+                self.wrong(key, error.to_string());
+                0
+            }
+        }
+    }
+
+    fn idle(&mut self, text: &str, interval: Duration) -> Idle {
+        if text == "never" {
+            return Idle::Kept;
+        }
+        let flushes = self.span("idle", text).as_secs_f64() / interval.as_secs_f64();
+        Idle::Flushes((flushes.ceil() as u32).max(1))
+    }
+
+    fn percentiles(&mut self, given: Option<&[f64]>) -> Vec<f64> {
+        let given = given.unwrap_or(&[90.0]);
+        for percent in given {
+            if percent.abs() > 100.0 || *percent == 0.0 {
+                self.wrong("percentiles", format!("{percent} is none; write -100 to 100, not 0"));
+            }
+        }
+        given.to_vec()
+    }
+
+    fn inputs(&mut self, listen: &[String]) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        for text in listen {
+            match input(text, self.root) {
+                Some(input) => inputs.push(input),
+                None => self.wrong("listen", format!("`{text}` is no address; {INPUT}")),
+            }
+        }
+        if inputs.is_empty() {
+            self.wrong("listen", format!("is empty; {INPUT}"));
+        }
+        inputs
+    }
+
+    fn management(&mut self, config: &Config) -> Option<Management> {
+        let text = config.management.as_deref().unwrap_or("127.0.0.1:8126");
+        if text == "off" {
+            return None;
+        }
+        let allow = config.management_allow.iter();
+        let allow = allow.filter_map(|text| {
+            let network = Network::parse(text);
+            if network.is_none() {
+                let why = format!("`{text}` is no network; write one such as 10.0.0.0/8");
+                self.wrong("management_allow", why);
+            }
+            network
+        });
+        let allow = allow.collect();
+        match text.parse() {
+            Ok(address) => Some(Management { address, allow }),
+            Err(_) => {
+                let why = format!("`{text}` is no address; write IP:PORT, or `off`");
+                self.wrong("management", why);
+                None
+            }
+        }
+    }
+
+    fn histograms(&mut self, configs: &[HistogramConfig]) -> Vec<Histogram> {
+        let bound = |bin: &Value| match bin.as_str() {
+            Some("inf") => Some(None),
+            _ => bin.as_f64().map(Some),
+        };
+        let mut histograms = Vec::new();
+        for (at, config) in configs.iter().enumerate() {
+            let bins: Option<Vec<_>> = config.bins.iter().map(bound).collect();
+            let is_rising = |bins: &Vec<Option<f64>>| {
+                bins.windows(2)
+                    .all(|pair| pair[0].is_some_and(|one| pair[1].is_none_or(|next| one < next)))
+            };
+            match bins.filter(is_rising) {
+                Some(bins) => histograms.push(Histogram { part: config.part.clone(), bins }),
+                None => {
+                    let why = "write rising numbers, and \"inf\" at the end for the rest";
+                    self.wrong(&format!("histogram[{at}].bins"), why.to_owned());
+                }
+            }
+        }
+        histograms
+    }
+
+    fn backends(&mut self, configs: &[BackendConfig]) -> Vec<BackendPlan> {
+        let mut backends = Vec::new();
+        for (at, config) in configs.iter().enumerate() {
+            match self.backend(config) {
+                Ok(backend) => backends.push(backend),
+                Err((key, why)) => self.wrong(&format!("backend[{at}].{key}"), why),
+            }
+        }
+        backends
+    }
+
+    fn backend(&self, config: &BackendConfig) -> Result<BackendPlan, (&'static str, String)> {
+        let one = || match &config.to {
+            Some(OneOrMany::One(to)) => Ok(to.clone()),
+            _ => Err(("to", format!("is missing: where is the {}?", config.kind))),
+        };
+        let protocol = config.protocol.as_deref();
+        let is = |other: &'static str, default: &str| match protocol {
+            None => Ok(false),
+            Some(text) if text == default => Ok(false),
+            Some(text) if text == other => Ok(true),
+            Some(text) => Err(("protocol", format!("`{text}` is none of {default}, {other}"))),
+        };
+        Ok(match config.kind.as_str() {
+            "graphite" => BackendPlan::Graphite(Graphite {
+                to: Some(one()?),
+                is_pickle: is("pickle", "text")?,
+                is_legacy: config.legacy_names,
+                global_prefix: config.global_prefix.clone().unwrap_or_else(|| "stats".to_owned()),
+                suffix: config.suffix.clone().unwrap_or_default(),
+                ..Graphite::default()
+            }),
+            "console" => BackendPlan::Console { is_pretty: true },
+            "file" => BackendPlan::File(self.root.join(one()?)),
+            "repeater" => BackendPlan::Repeater {
+                to: match &config.to {
+                    Some(OneOrMany::Many(to)) => to.clone(),
+                    _ => vec![one()?],
+                },
+                is_tcp: is("tcp", "udp")?,
+            },
+            "influx" => BackendPlan::Influx(web(one()?, config)?),
+            "otlp" => BackendPlan::Otlp(web(one()?, config)?),
+            "" => return Err(("kind", format!("is missing; {BACKEND}"))),
+            other => return Err(("kind", format!("`{other}` is no backend; {BACKEND}"))),
+        })
+    }
+}
+
+fn web(url: String, config: &BackendConfig) -> Result<Web, (&'static str, String)> {
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err(("to", format!("`{url}` is no URL; write http://… or https://…")));
+    }
+    Ok(Web { url, headers: config.headers.clone().into_iter().collect() })
+}
+
+fn input(text: &str, root: &Path) -> Option<Input> {
+    let (kind, rest) = text.split_once(':')?;
+    let address = || rest.parse::<SocketAddr>().ok();
+    match kind {
+        "udp" => address().map(Input::Udp),
+        "tcp" => address().map(Input::Tcp),
+        "unix" if !rest.is_empty() => Some(Input::Unix(root.join(rest), None)),
+        "unixgram" if !rest.is_empty() => Some(Input::UnixDatagram(root.join(rest), None)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,32 @@
+//! What keeps a server from starting.
+
+use std::io;
+
+/// What keeps a server from starting.
+#[derive(Debug, thiserror::Error)]
+pub enum StatsdError {
+    /// An address or a path is taken, or not ours.
+    #[error("listen on `{what}`")]
+    Bind {
+        /// The address or path.
+        what: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The system has no threads left.
+    #[error("start the thread `{name}`")]
+    Thread {
+        /// What it is for.
+        name: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl StatsdError {
+    /// An error of binding `what`.
+    pub fn bind(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Bind { what, source }
+    }
+}

@@ -1,0 +1,28 @@
+//! Numbers as the two references write them.
+
+use std::io::Write as _;
+
+/// As JavaScript does: `100`, `0.5`, `1e+21` (ECMA-262, Number::toString).
+pub fn javascript(number: f64, out: &mut Vec<u8>) {
+    out.extend_from_slice(ryu_js::Buffer::new().format(number).as_bytes());
+}
+
+/// As Perl's `%.6f`.
+pub fn six_places(number: f64, out: &mut Vec<u8>) {
+    // Writing to a vector cannot fail.
+    let _ = write!(out, "{number:.6}");
+}
+
+/// As Perl's `%d`: without its fraction.
+pub fn whole(number: f64, out: &mut Vec<u8>) {
+    // Writing to a vector cannot fail.
+    let _ = write!(out, "{}", number as i64);
+}
+
+/// As JSON, whole numbers without a point, as both references print them.
+pub fn json(number: f64) -> serde_json::Value {
+    if number.fract() == 0.0 && number.abs() < 9e15 {
+        return (number as i64).into();
+    }
+    number.into()
+}

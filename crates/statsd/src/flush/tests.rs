@@ -1,0 +1,135 @@
+//! That each sample is in one flush, merged over receivers, and which names stay.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{Flush, Idle, Keep, collect};
+use crate::budget::Budget;
+use crate::flavour::Flavour;
+use crate::line::Reader;
+use crate::statistics::Wanted;
+use crate::table::{Bounds, Filling, Gauges, Table};
+
+struct Server {
+    bounds: Arc<Bounds>,
+    tables: Vec<Arc<Mutex<Table>>>,
+    gauges: Mutex<Gauges>,
+    keep: Keep,
+}
+
+impl Server {
+    fn new(receivers: usize, idle: Idle) -> Self {
+        let budget = Budget::new("statsd", 1 << 20, &[]);
+        let bounds = Arc::new(Bounds { budget, timer_values_max: 100, values_max: 1000 });
+        let table = || Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
+        let keep = Keep {
+            counters: idle,
+            timers: idle,
+            gauges: idle,
+            sets: idle,
+            own: vec!["own".into()],
+        };
+        let tables = (0..receivers).map(|_| table()).collect();
+        Self { bounds, tables, gauges: Mutex::default(), keep }
+    }
+
+    fn receive(&self, receiver: usize, lines: &str) {
+        let mut table = self.tables[receiver].lock();
+        let mut filling = Filling::new(&mut table, &self.gauges);
+        Reader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
+    }
+
+    fn flush(&self) -> Flush {
+        let wanted = Wanted::new(Flavour::Native, 10.0, &[90.0]);
+        collect(&self.tables, &self.gauges, (&self.keep, &self.bounds), &wanted)
+    }
+}
+
+fn shown(flush: &Flush) -> Vec<String> {
+    let mut shown: Vec<String> =
+        flush.counters.iter().map(|(n, sum)| format!("c {n} {sum}")).collect();
+    let count =
+        |timer: &super::Timer| timer.statistics.iter().find(|s| s.0 == "count").map(|s| s.1);
+    shown
+        .extend(flush.timers.iter().map(|t| format!("ms {} {}", t.name, count(t).unwrap_or(-1.0))));
+    shown.extend(flush.gauges.iter().map(|(name, value)| format!("g {name} {value}")));
+    shown.extend(flush.sets.iter().map(|(name, members)| format!("s {name} {}", members.len())));
+    shown.sort();
+    shown
+}
+
+#[test]
+fn receivers_are_added_up_under_one_name() {
+    let server = Server::new(3, Idle::Kept);
+    for receiver in 0..3 {
+        server.receive(
+            receiver,
+            &format!("a:1|c\nb:2|ms\nc:+1|g\nd:x|s\nd:{receiver}|s\no{receiver}:1|c"),
+        );
+    }
+    let wanted = ["c a 3", "c o0 1", "c o1 1", "c o2 1", "g c 3", "ms b 3", "s d 4"];
+    assert_eq!(shown(&server.flush()), wanted);
+    let idle = ["c a 0", "c o0 0", "c o1 0", "c o2 0", "g c 3", "ms b 0", "s d 0"];
+    assert_eq!(shown(&server.flush()), idle);
+}
+
+#[test]
+fn idle_names_go_after_so_many_flushes_and_are_refunded() {
+    let server = Server::new(1, Idle::Flushes(2));
+    server.receive(0, "a:1|c\nb:2|ms\nc:3|g\nd:x|s\nown:1|c");
+    assert_eq!(server.flush().counters.len(), 2);
+    server.receive(0, "a:1|c");
+    assert_eq!(shown(&server.flush()), ["c a 1", "c own 0", "g c 3", "ms b 0", "s d 0"]);
+    assert_eq!(shown(&server.flush()), ["c a 0", "c own 0"]);
+    assert_eq!(shown(&server.flush()), ["c own 0"]);
+    let own = server.bounds.budget.usage()[0].used;
+    assert!(own < 200, "{own} bytes are still charged");
+}
+
+#[test]
+fn with_one_flush_a_name_is_gone_after_the_flush_that_shows_it() {
+    let server = Server::new(1, Idle::Flushes(1));
+    server.receive(0, "a:1|c");
+    assert_eq!(shown(&server.flush()), ["c a 1"]);
+    assert_eq!(shown(&server.flush()), [""; 0]);
+}
+
+#[test]
+fn every_sample_is_in_exactly_one_flush_while_receivers_go_on() {
+    let server = Server::new(2, Idle::Flushes(1));
+    let rounds = 2_000;
+    let sum = |flush: &Flush| flush.counters.iter().map(|(_, sum)| *sum).sum::<f64>();
+    let total = std::thread::scope(|scope| {
+        let receivers: Vec<_> = (0..2)
+            .map(|receiver| {
+                let server = &server;
+                scope.spawn(move || {
+                    for round in 0..rounds {
+                        server.receive(receiver, &format!("n{}:1|c\nm:1|c", round % 700));
+                    }
+                })
+            })
+            .collect();
+        let mut total = 0.0;
+        while !receivers.iter().all(|receiver| receiver.is_finished()) {
+            total += sum(&server.flush());
+        }
+        total
+    });
+    assert_eq!(total + sum(&server.flush()), f64::from(2 * 2 * rounds));
+}
+
+#[test]
+fn values_beyond_the_bound_are_summed_up_and_counted() {
+    let server = Server::new(1, Idle::Kept);
+    let lines: String = (0..20)
+        .map(|timer| format!("t{timer}:1\n").replace('\n', ":2".repeat(79).as_str()) + "|ms\n")
+        .collect();
+    server.receive(0, &lines);
+    let flush = server.flush();
+    let of = |at: usize| flush.timers[at].samples.held();
+    assert_eq!((of(0), of(19)), (80, 0));
+    assert!(flush.timers.iter().all(|timer| timer.samples.weight() == 80.0));
+    assert!(server.tables[0].lock().totals.values_summarised > 0);
+}

@@ -1,0 +1,44 @@
+//! Writes now and then which keys came most often (statsd's `keyFlush`).
+//!
+//! A line for each: the time (UTC), `count=` and `key=`; the percentage says how many of all keys.
+
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::plan::KeyFlush;
+use crate::server::Shared;
+
+/// Writes until the server ends.
+pub fn run(shared: &Arc<Shared>, plan: &KeyFlush) {
+    while !shared.ends_within(plan.interval) {
+        if let Err(error) = write(shared, plan) {
+            tracing::warn!(%error, "the keys that come most often cannot be written");
+        }
+    }
+}
+
+fn write(shared: &Shared, plan: &KeyFlush) -> io::Result<()> {
+    let mut counts: HashMap<Box<[u8]>, u64> = HashMap::new();
+    for table in &shared.tables {
+        let keys = std::mem::take(&mut table.lock().keys);
+        for (key, count) in keys {
+            *counts.entry(key).or_default() += count;
+        }
+    }
+    let mut counts: Vec<(Box<[u8]>, u64)> = counts.into_iter().collect();
+    counts.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    let shown = (counts.len() as f64 * plan.percent / 100.0).ceil() as usize;
+    let now = UNIX_EPOCH + Duration::from_micros(stdx::unix_micros());
+    let date = httpdate::fmt_http_date(now);
+    let mut text = Vec::new();
+    for (key, count) in counts.iter().take(shown) {
+        writeln!(text, "{date} count={count} key={}", String::from_utf8_lossy(key))?;
+    }
+    match &plan.log {
+        Some(path) => OpenOptions::new().create(true).append(true).open(path)?.write_all(&text),
+        None => io::stdout().lock().write_all(&text),
+    }
+}

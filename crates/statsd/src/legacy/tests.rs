@@ -1,0 +1,104 @@
+//! The files that both servers come with, and what is said of those that cannot be used.
+
+use std::time::Duration;
+
+use super::{LegacyError, read};
+use crate::flavour::Flavour;
+use crate::flush::Idle;
+use crate::plan::{BackendPlan, Input, Plan};
+
+fn statsd(text: &str) -> Plan {
+    read(text, Flavour::Statsd).expect("the file can be used")
+}
+
+fn wrong(text: &str) -> LegacyError {
+    read(text, Flavour::Statsd).expect_err("the file cannot be used")
+}
+
+/// The style of statsd's own example: commas first, names unquoted, comments.
+#[test]
+fn a_javascript_object_is_read_as_it_is() {
+    let plan = statsd(
+        "/* comment # with 'signs' */
+        {
+          graphitePort: 2003 // two
+        , graphiteHost: \"graphite#1.example.com\"
+        , port: 8126, mgmt_port: '8127'
+        , flushInterval: 500
+        , percentThreshold: [90, 99.9, -5]
+        , graphite: { legacyNamespace: false, globalSuffix: 'web' }
+        , servers: [ { server: './servers/tcp', port: 9125 }
+                   , { server: './servers/udp', address_ipv6: true },]
+        , backends: ['./backends/graphite', './backends/console'],
+        };
+        ",
+    );
+    assert_eq!(plan.interval, Duration::from_millis(500));
+    assert_eq!(plan.percentiles, [90.0, 99.9, -5.0]);
+    let Input::Tcp(tcp) = &plan.inputs[0] else { panic!("{:?}", plan.inputs) };
+    assert_eq!(tcp.port(), 9125);
+    let Input::Udp(udp) = &plan.inputs[1] else { panic!("{:?}", plan.inputs) };
+    assert!(udp.is_ipv6() && udp.port() == 8125);
+    let BackendPlan::Graphite(graphite) = &plan.backends[0] else { panic!("no graphite") };
+    assert_eq!(graphite.to.as_deref(), Some("graphite#1.example.com:2003"));
+    assert!(!graphite.is_legacy && graphite.suffix == "web");
+    assert_eq!(plan.management.map(|m| m.address.port()), Some(8127));
+    assert_eq!(plan.settings[0].0, "graphitePort");
+}
+
+#[test]
+fn perls_relaxed_json_is_read_as_it_is() {
+    let text = "{ # a comment, \"quoted\"
+        \"port\": 40001, \"backends\": [ \"Console\", \"./backends/graphite\", ],
+        \"deleteIdleStats\" : true, \"deleteGauges\" : false, \"percentThreshold\" : 95, }";
+    let plan = read(text, Flavour::Perl).expect("the file can be used");
+    assert_eq!(plan.percentiles, [90.0], "a single number is passed over");
+    assert_eq!((plan.keep.counters, plan.keep.gauges), (Idle::Flushes(1), Idle::Kept));
+    assert_eq!(plan.backends.len(), 2);
+}
+
+#[test]
+fn an_empty_file_is_the_default_of_each() {
+    let plan = statsd("{}");
+    assert!(matches!(plan.backends[..], [BackendPlan::Graphite(_)]));
+    assert_eq!(plan.interval, Duration::from_secs(10));
+    assert_eq!(plan.keep.gauges, Idle::Kept);
+    let plan = read("{}", Flavour::Perl).expect("the file can be used");
+    assert!(matches!(plan.backends[..], [BackendPlan::Console { .. }]));
+}
+
+#[test]
+fn gauges_live_for_so_many_flushes_as_the_file_says() {
+    let plan = statsd("{ deleteGauges: true, gaugesMaxTTL: 3 }");
+    assert_eq!(plan.keep.gauges, Idle::Flushes(3));
+    assert_eq!(statsd("{ deleteGauges: true, gaugesMaxTTL: 1.5 }").keep.gauges, Idle::Flushes(1));
+}
+
+#[test]
+fn an_expression_is_refused_with_its_line() {
+    let error = wrong("{\n  port: 8125,\n  prefixStats: require('os').hostname(),\n}");
+    assert_eq!(error.line, 3);
+    assert!(error.why.contains("require('os').hostname()"), "{error}");
+    assert!(error.to_string().starts_with("line 3: "), "{error}");
+    let error = wrong("{\n  flushInterval: 10 * 1000\n}");
+    assert_eq!(error.line, 2);
+    assert!(error.why.contains("JavaScript is not run"), "{error}");
+}
+
+#[test]
+fn values_that_cannot_be_used_are_named() {
+    for (text, part) in [
+        ("{ port: 'x' }", "`port`"),
+        ("{ port: 70000 }", "`port`"),
+        ("{ flushInterval: 'soon' }", "`flushInterval`"),
+        ("{ percentThreshold: ['a'] }", "`percentThreshold`"),
+        ("{ backends: ['statsd-influxdb-backend'] }", "no backend `statsd-influxdb-backend`"),
+        ("{ backends: ['./backends/repeater'] }", "`repeater`"),
+        ("{ server: './servers/quic' }", "no server"),
+        ("[]", "opening brace"),
+        ("", "EOF"),
+    ] {
+        let error = wrong(text).to_string();
+        assert!(error.contains(part), "`{text}`: {error}");
+    }
+}

@@ -1,0 +1,33 @@
+//! A drop-in statsd server: receives samples, adds them up by name, and flushes them to backends.
+//!
+//! Three flavours: [`Flavour::Statsd`] and [`Flavour::Perl`] behave as what they replace, with the
+//! same files, names, numbers and answers; [`Flavour::Native`] mends what is odd there. Life of a
+//! sample: `receive` reads it, `line` says what it means, `table` adds it up, `flush` takes it out,
+//! `statistics` describes timers, `backend` shows them.
+//! Never here: HTTP service, Prometheus registries of our own roles (`metrics`).
+
+mod backend;
+mod budget;
+pub mod config;
+mod error;
+mod figures;
+mod flavour;
+mod flush;
+mod keys;
+mod legacy;
+mod line;
+mod manage;
+mod names;
+mod number;
+pub mod plan;
+mod receive;
+mod repeat;
+mod samples;
+mod server;
+mod statistics;
+mod table;
+
+pub use error::StatsdError;
+pub use flavour::Flavour;
+pub use legacy::{LegacyError, read as read_legacy};
+pub use server::{Server, Shared};

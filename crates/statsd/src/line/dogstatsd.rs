@@ -1,0 +1,159 @@
+//! DogStatsD's events and service checks (its datagram format, version 1.1).
+//!
+//! `_e{5,4}:title|text|d:1|h:host|k:key|p:low|s:source|t:info|#tag` gives both lengths in bytes;
+//! `_sc|name|0|d:1|h:host|#tag|m:message` ends with its message. `\n` in texts is a line feed.
+
+use std::borrow::Cow;
+
+use crate::number;
+
+/// What is no sample.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice<'l> {
+    /// Something happened.
+    Event(Event<'l>),
+    /// Something is well, or not.
+    Check(Check<'l>),
+}
+
+/// An event; what was not said is empty.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Event<'l> {
+    /// In a line.
+    pub title: Cow<'l, str>,
+    /// At length.
+    pub text: Cow<'l, str>,
+    /// Seconds since the Unix epoch.
+    pub time: Option<u64>,
+    /// The host it happened on.
+    pub host: Cow<'l, str>,
+    /// Events of one key belong together.
+    pub aggregation_key: Cow<'l, str>,
+    /// `normal` or `low`.
+    pub priority: Cow<'l, str>,
+    /// The kind of source.
+    pub source: Cow<'l, str>,
+    /// `error`, `warning`, `info` or `success`.
+    pub alert: Cow<'l, str>,
+    /// As sent, between commas.
+    pub tags: Cow<'l, str>,
+}
+
+/// A service check; what was not said is empty.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Check<'l> {
+    /// Its name.
+    pub name: Cow<'l, str>,
+    /// 0 ok, 1 warning, 2 critical, 3 unknown.
+    pub status: u8,
+    /// Seconds since the Unix epoch.
+    pub time: Option<u64>,
+    /// The host it is about.
+    pub host: Cow<'l, str>,
+    /// As sent, between commas.
+    pub tags: Cow<'l, str>,
+    /// What is to be said about it.
+    pub message: Cow<'l, str>,
+}
+
+impl Notice<'_> {
+    /// The same with texts of its own.
+    pub fn into_owned(self) -> Notice<'static> {
+        let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Self::Event(event) => Notice::Event(Event {
+                title: own(event.title),
+                text: own(event.text),
+                time: event.time,
+                host: own(event.host),
+                aggregation_key: own(event.aggregation_key),
+                priority: own(event.priority),
+                source: own(event.source),
+                alert: own(event.alert),
+                tags: own(event.tags),
+            }),
+            Self::Check(check) => Notice::Check(Check {
+                name: own(check.name),
+                status: check.status,
+                time: check.time,
+                host: own(check.host),
+                tags: own(check.tags),
+                message: own(check.message),
+            }),
+        }
+    }
+}
+
+/// The notice of a line that begins with `_e{` or `_sc|`; none when it is malformed.
+pub(super) fn notice(line: &[u8]) -> Option<Notice<'_>> {
+    match line.strip_prefix(b"_e{") {
+        Some(event) => self::event(event).map(Notice::Event),
+        None => check(line.strip_prefix(b"_sc|")?).map(Notice::Check),
+    }
+}
+
+fn event(text: &[u8]) -> Option<Event<'_>> {
+    let end = memchr::memchr(b'}', text)?;
+    let comma = memchr::memchr(b',', &text[..end])?;
+    let (title, length) = (size(&text[..comma])?, size(&text[comma + 1..end])?);
+    let rest = text[end + 1..].strip_prefix(b":")?;
+    let (title, rest) = rest.split_at_checked(title)?;
+    let (body, rest) = rest.strip_prefix(b"|")?.split_at_checked(length)?;
+    if title.is_empty() || !(rest.is_empty() || rest.starts_with(b"|")) {
+        return None;
+    }
+    let mut event = Event { title: words(title), text: words(body), ..Event::default() };
+    for field in rest.split(|byte| *byte == b'|').skip(1) {
+        match field {
+            [b'#', tags @ ..] => event.tags = words(tags),
+            [b'd', b':', time @ ..] => event.time = Some(number::decimal(time)? as u64),
+            [b'h', b':', host @ ..] => event.host = words(host),
+            [b'k', b':', key @ ..] => event.aggregation_key = words(key),
+            [b'p', b':', priority @ ..] => event.priority = words(priority),
+            [b's', b':', source @ ..] => event.source = words(source),
+            [b't', b':', alert @ ..] => event.alert = words(alert),
+            _ => {}
+        }
+    }
+    Some(event)
+}
+
+fn check(text: &[u8]) -> Option<Check<'_>> {
+    let mut rest = text;
+    let mut take = || {
+        let end = memchr::memchr(b'|', rest).unwrap_or(rest.len());
+        let field = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+        field
+    };
+    let name = take();
+    let [digit @ b'0'..=b'3'] = take() else { return None };
+    if name.is_empty() {
+        return None;
+    }
+    let mut check = Check { name: words(name), status: digit - b'0', ..Check::default() };
+    while !rest.is_empty() {
+        if let Some(message) = rest.strip_prefix(b"m:") {
+            check.message = words(message);
+            break;
+        }
+        let end = memchr::memchr(b'|', rest).unwrap_or(rest.len());
+        match &rest[..end] {
+            [b'#', tags @ ..] => check.tags = words(tags),
+            [b'd', b':', time @ ..] => check.time = Some(number::decimal(time)? as u64),
+            [b'h', b':', host @ ..] => check.host = words(host),
+            _ => {}
+        }
+        rest = rest.get(end + 1..).unwrap_or_default();
+    }
+    Some(check)
+}
+
+fn size(text: &[u8]) -> Option<usize> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn words(text: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(text);
+    if text.contains("\\n") { Cow::Owned(text.replace("\\n", "\n")) } else { text }
+}

@@ -1,0 +1,174 @@
+//! Lines as Tidegate reads them: statsd's, DogStatsD's up to 1.6, and both ways to pack values.
+//!
+//! `key:1:2|ms` (DogStatsD) and `key:1|c:2|ms` (statsd) are told apart by place: the section behind
+//! values is their type, and what stands behind a `:` in it, or in a rate, is the next piece.
+//! Behind a type come fields in any order: `@rate`, `#tag,tag:value`, `T` and a time, `c:`, `e:`
+//! and `card:`; only the first two mean anything here. A member of a set may hold `:`.
+//! Tags become a part of the key, in order and each once: `key;tag=value`, as Graphite writes them
+//! (its documentation, "Carbon"); a tag without value is `true`.
+
+use super::dogstatsd;
+use super::{Bad, Change, Counted, Reader, Take, clean};
+use crate::number;
+
+/// Values, and what is said of them.
+#[derive(Clone, Copy)]
+struct Piece<'l> {
+    values: &'l [u8],
+    kind: &'l [u8],
+    rate: f64,
+}
+
+impl Reader {
+    pub(super) fn native(&mut self, line: &[u8], to: &mut Counted<'_, impl Take>) -> u64 {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() {
+            return 0;
+        }
+        let outcome = if line.starts_with(b"_e{") || line.starts_with(b"_sc|") {
+            dogstatsd::notice(line).map(|notice| to.take.notice(notice)).ok_or(Bad::Notice)
+        } else {
+            self.samples(line, to)
+        };
+        if let Err(why) = outcome {
+            to.bad(why);
+        }
+        1
+    }
+
+    fn samples(&mut self, line: &[u8], to: &mut Counted<'_, impl Take>) -> Result<(), Bad> {
+        let (key, said) = cut(line);
+        let said = said.ok_or(Bad::NoType)?;
+        let mut sections = said.split(|byte| *byte == b'|');
+        let tags = sections.clone().skip(2).find_map(|section| section.strip_prefix(b"#"));
+        self.key.clear();
+        write_name(key, &mut self.key)?;
+        write_tags(tags.unwrap_or_default(), &mut self.key, &mut self.tags)?;
+        if self.counts_keys {
+            to.take.key(&self.key);
+        }
+        let mut untyped = sections.next();
+        let mut open: Option<Piece<'_>> = None;
+        for section in sections {
+            let mut next = None;
+            if let Some(values) = untyped.take() {
+                let (kind, rest) = cut(section);
+                (open, next) = (Some(Piece { values, kind, rate: 1.0 }), rest);
+            } else if let Some(field) = section.strip_prefix(b"@")
+                && let Some(piece) = &mut open
+            {
+                let (rate, rest) = cut(field);
+                (piece.rate, next) = (rate_of(rate)?, rest);
+            }
+            if next.is_some() {
+                open.take().into_iter().for_each(|piece| take_piece(&self.key, &piece, to));
+                untyped = next;
+            }
+        }
+        open.into_iter().for_each(|piece| take_piece(&self.key, &piece, to));
+        if untyped.is_some() { Err(Bad::NoType) } else { Ok(()) }
+    }
+}
+
+fn take_piece(key: &[u8], piece: &Piece<'_>, to: &mut Counted<'_, impl Take>) {
+    if piece.kind == b"s" {
+        return to.take.set(key, piece.values);
+    }
+    for text in piece.values.split(|byte| *byte == b':') {
+        if let Err(why) = take_value(key, text, piece, to.take) {
+            to.bad(why);
+        }
+    }
+}
+
+fn take_value(key: &[u8], text: &[u8], piece: &Piece<'_>, take: &mut impl Take) -> Result<(), Bad> {
+    let is_timer = matches!(piece.kind, b"ms" | b"h" | b"d");
+    if !is_timer && !matches!(piece.kind, b"c" | b"g") {
+        return Err(if piece.kind.is_empty() { Bad::NoType } else { Bad::Type });
+    }
+    let number = number::decimal(text).ok_or(Bad::Value)?;
+    match piece.kind {
+        b"ms" if number < 0.0 => return Err(Bad::Value),
+        _ if is_timer => take.timer(key, number, 1.0 / piece.rate),
+        b"c" => take.counter(key, number / piece.rate),
+        _ if matches!(text[0], b'+' | b'-') => take.gauge(key, Change::Add(number)),
+        _ => take.gauge(key, Change::Set(number)),
+    }
+    Ok(())
+}
+
+fn rate_of(text: &[u8]) -> Result<f64, Bad> {
+    number::decimal(text).filter(|rate| *rate > 0.0 && *rate <= 1.0).ok_or(Bad::Rate)
+}
+
+fn write_name(name: &[u8], out: &mut Vec<u8>) -> Result<(), Bad> {
+    if name.iter().any(u8::is_ascii_control) {
+        return Err(Bad::Control);
+    }
+    let start = out.len();
+    clean(name, b"", out);
+    if out.len() == start { Err(Bad::Key) } else { Ok(()) }
+}
+
+/// Where tags are put in order.
+#[derive(Debug, Default)]
+pub(super) struct Tags {
+    text: Vec<u8>,
+    at: Vec<(u32, u32)>,
+}
+
+fn write_tags(tags: &[u8], key: &mut Vec<u8>, sorted: &mut Tags) -> Result<(), Bad> {
+    if tags.is_empty() {
+        return Ok(());
+    }
+    if tags.iter().any(u8::is_ascii_control) {
+        return Err(Bad::Control);
+    }
+    let Tags { text, at } = sorted;
+    text.clear();
+    at.clear();
+    for tag in tags.split(|byte| *byte == b',') {
+        let start = text.len();
+        write_tag(tag, text);
+        if text.len() > start {
+            at.push((start as u32, text.len() as u32));
+        }
+    }
+    let of = |(start, end): (u32, u32)| &text[start as usize..end as usize];
+    at.sort_unstable_by_key(|range| of(*range));
+    at.dedup_by_key(|range| of(*range));
+    for range in at {
+        key.push(b';');
+        key.extend_from_slice(of(*range));
+    }
+    Ok(())
+}
+
+/// Nothing is written where no name is left.
+fn write_tag(tag: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    let (name, value) = cut(tag);
+    clean(name, b"/", out);
+    if out.len() == start {
+        return;
+    }
+    out.push(b'=');
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return out.extend_from_slice(b"true");
+    };
+    for (place, letter) in String::from_utf8_lossy(value).chars().enumerate() {
+        let is_taken = letter == ';' || letter.is_whitespace() || place == 0 && letter == '~';
+        let mut bytes = [0; 4];
+        out.extend_from_slice(
+            if is_taken { "_" } else { letter.encode_utf8(&mut bytes) }.as_bytes(),
+        );
+    }
+}
+
+/// Cuts at the first `:`.
+fn cut(section: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match memchr::memchr(b':', section) {
+        Some(at) => (&section[..at], Some(&section[at + 1..])),
+        None => (section, None),
+    }
+}

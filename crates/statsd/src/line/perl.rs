@@ -1,0 +1,73 @@
+//! Lines as Net::Statsd::Server 0.17 reads them (`Server.pm`, `handle_client_packet`).
+//!
+//! Kept: `,` and `=` stay in keys, `/` becomes `_` and a space `-`; empty pieces at the end are not
+//! there; a counter of 0 counts 1; gauges know no deltas; timers know no rates.
+//! Not kept: a rate of 0, at which it dies, is bad here.
+
+use super::{Bad, Change, Counted, IN_KEY, Reader, Take, rate_prefix};
+use crate::number;
+
+impl Reader {
+    pub(super) fn perl(&mut self, line: &[u8], to: &mut Counted<'_, impl Take>) -> u64 {
+        let mut pieces = split(line, b':');
+        let key = pieces.next().unwrap_or_default();
+        self.key.clear();
+        transliterate(key, &mut self.key);
+        if self.counts_keys {
+            to.take.key(&self.key);
+        }
+        let mut pieces = pieces.peekable();
+        if pieces.peek().is_none() {
+            to.bad(Bad::NoType);
+        }
+        for piece in pieces {
+            if let Err(why) = sample(&self.key, piece, to.take) {
+                to.bad(why);
+            }
+        }
+        1
+    }
+}
+
+fn sample(key: &[u8], piece: &[u8], take: &mut impl Take) -> Result<(), Bad> {
+    let mut fields = split(piece, b'|');
+    let text = fields.next().filter(|text| !text.is_empty()).unwrap_or(b"0");
+    let kind = fields.next().filter(|kind| !kind.is_empty()).ok_or(Bad::NoType)?;
+    match kind.trim_ascii() {
+        b"ms" => take.timer(key, number::perl(text).ok_or(Bad::Value)?, 1.0),
+        b"g" => take.gauge(key, Change::Set(number::perl(text).ok_or(Bad::Value)?)),
+        b"s" => take.set(key, text),
+        _ => {
+            let rate = fields.next().map_or(Ok(1.0), |f| rate_prefix(f).ok_or(Bad::Rate))?;
+            let value = number::perl(if text == b"0" { b"1" } else { text });
+            take.counter(key, value.ok_or(Bad::Value)? / rate);
+        }
+    }
+    Ok(())
+}
+
+/// Perl's `split`: what is empty at the end is not there.
+fn split(text: &[u8], at: u8) -> impl Iterator<Item = &[u8]> {
+    let kept = text.iter().rposition(|byte| *byte != at).map_or(0, |last| last + 1);
+    let nothing = kept == 0;
+    text[..kept].split(move |byte| *byte == at).skip(usize::from(nothing))
+}
+
+/// `y{/ }{_-}s`, which also writes runs of what it changed once, and then drops the rest.
+fn transliterate(key: &[u8], out: &mut Vec<u8>) {
+    let mut last_changed = None;
+    for byte in key {
+        let changed = match byte {
+            b'/' => Some(b'_'),
+            b' ' => Some(b'-'),
+            _ => None,
+        };
+        match changed {
+            Some(letter) if last_changed == Some(letter) => {}
+            Some(letter) => out.push(letter),
+            None if IN_KEY[usize::from(*byte)] || matches!(byte, b',' | b'=') => out.push(*byte),
+            None => {}
+        }
+        last_changed = changed;
+    }
+}

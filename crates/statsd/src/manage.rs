@@ -1,0 +1,103 @@
+//! The management port: text commands over TCP, as both references answer them.
+//!
+//! A command is a line; what comes without a line feed counts as one too, because statsd reads it
+//! so. Dumps are JSON in every flavour, with a space behind `:` and `,`. `top`, `sets` everywhere
+//! and `.*` are ours. Bounds: [`CONNECTIONS_MAX`] connections, [`LINE_BYTES_MAX`] bytes a line.
+
+mod commands;
+
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::StatsdError;
+use crate::flavour::Flavour;
+use crate::plan::Plan;
+use crate::server::Shared;
+
+const CONNECTIONS_MAX: usize = 64;
+const LINE_BYTES_MAX: usize = 65_536;
+
+/// Binds the management port, when there is to be one.
+///
+/// # Errors
+/// When the address is taken or not ours.
+pub fn bind(plan: &Plan) -> Result<Option<TcpListener>, StatsdError> {
+    let Some(management) = &plan.management else { return Ok(None) };
+    let address = management.address;
+    TcpListener::bind(address).map(Some).map_err(StatsdError::bind(format!("tcp:{address}")))
+}
+
+/// Answers connections until the process ends.
+///
+/// # Errors
+/// When there is no thread left.
+pub fn start(listener: TcpListener, shared: &Arc<Shared>) -> Result<(), StatsdError> {
+    let shared = Arc::clone(shared);
+    let name = "statsd management";
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let open = Arc::new(AtomicUsize::new(0));
+        for stream in listener.incoming() {
+            match stream {
+                Ok(stream) => serve(stream, &shared, &open),
+                Err(error) => tracing::warn!(%error, "a connection to the management port failed"),
+            }
+        }
+    });
+    thread.map(drop).map_err(|source| StatsdError::Thread { name, source })
+}
+
+fn serve(stream: TcpStream, shared: &Arc<Shared>, open: &Arc<AtomicUsize>) {
+    let allow = shared.plan.management.as_ref().map_or(&[][..], |m| &m.allow);
+    let peer = stream.peer_addr().map(|peer| peer.ip());
+    let is_allowed = allow.is_empty()
+        || peer.as_ref().is_ok_and(|peer| allow.iter().any(|network| network.has(*peer)));
+    if !is_allowed || open.load(Ordering::Relaxed) >= CONNECTIONS_MAX {
+        tracing::warn!(?peer, is_allowed, "a connection to the management port was refused");
+        return;
+    }
+    open.fetch_add(1, Ordering::Relaxed);
+    let (shared, counted) = (Arc::clone(shared), Arc::clone(open));
+    let thread = std::thread::Builder::new().name("statsd management".to_owned());
+    let started = thread.spawn(move || {
+        // A client that went away needs no answer.
+        let _ = answer(stream, &shared);
+        counted.fetch_sub(1, Ordering::Relaxed);
+    });
+    if started.is_err() {
+        open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+    let mut waiting = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let length = stream.read(&mut buffer)?;
+        if length == 0 {
+            return Ok(());
+        }
+        waiting.extend_from_slice(&buffer[..length]);
+        while let Some(line) = next_line(&mut waiting, shared.plan.flavour) {
+            let Some(reply) = commands::answer(shared, &line) else {
+                return stream.shutdown(std::net::Shutdown::Both);
+            };
+            stream.write_all(reply.as_bytes())?;
+        }
+        if waiting.len() > LINE_BYTES_MAX {
+            return Ok(());
+        }
+    }
+}
+
+/// The next command; statsd takes what came without a line feed for one as well.
+fn next_line(waiting: &mut Vec<u8>, flavour: Flavour) -> Option<String> {
+    let end = match memchr::memchr(b'\n', waiting) {
+        Some(at) => at + 1,
+        None if flavour == Flavour::Perl || waiting.is_empty() => return None,
+        None => waiting.len(),
+    };
+    let line: Vec<u8> = waiting.drain(..end).collect();
+    Some(String::from_utf8_lossy(&line).trim().to_owned())
+}

@@ -1,0 +1,313 @@
+//! What each command answers.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
+
+use serde_json::{Value, json};
+
+use crate::figures;
+use crate::flavour::Flavour;
+use crate::names::Names;
+use crate::server::{Shared, name_bytes};
+use crate::table::Table;
+
+/// Names that `top` shows without a number.
+const TOP: usize = 10;
+
+/// The answer to a command; none ends the connection.
+pub fn answer(shared: &Shared, line: &str) -> Option<String> {
+    let flavour = shared.plan.flavour;
+    let mut words = line.split_ascii_whitespace();
+    let command = words.next().unwrap_or_default();
+    let words: Vec<&str> = words.collect();
+    let is_perl = flavour == Flavour::Perl;
+    Some(match command {
+        "help" => help(flavour),
+        "stats" => stats(shared),
+        "counters" => dump(counters(shared)),
+        "timers" => dump(timers(shared)),
+        "gauges" => dump(gauges(shared)),
+        "sets" if flavour != Flavour::Statsd => dump(sets(shared)),
+        "delcounters" => delete(shared, &words, |table| &mut table.counters),
+        "deltimers" => delete(shared, &words, |table| &mut table.timers),
+        "delsets" if flavour == Flavour::Native => delete(shared, &words, |table| &mut table.sets),
+        "delgauges" => delete_gauges(shared, &words),
+        "health" if !is_perl => health(shared, words.first().copied()),
+        "config" if !is_perl => config(shared),
+        "top" => top(shared, words.first().and_then(|count| count.parse().ok()).unwrap_or(TOP)),
+        "quit" => return None,
+        _ => "ERROR\n".to_owned(),
+    })
+}
+
+fn help(flavour: Flavour) -> String {
+    let names = "Commands: stats, counters, timers, gauges, delcounters, deltimers, delgauges";
+    match flavour {
+        Flavour::Statsd => format!("{names}, health, config, quit\n\n"),
+        Flavour::Perl => format!("{names}, quit\r\n\r\n"),
+        Flavour::Native => format!("{names}, delsets, sets, top, health, config, quit\n\n"),
+    }
+}
+
+fn stats(shared: &Shared) -> String {
+    let now = stdx::unix_micros() / 1_000_000;
+    let age = |unix_s: u64| now.saturating_sub(unix_s);
+    let totals = shared.totals();
+    let mut text = format!(
+        "uptime: {}\nmessages.last_msg_seen: {}\nmessages.bad_lines_seen: {}\n",
+        age(shared.started_unix_s),
+        age(shared.last_seen_unix_s.load(Ordering::Relaxed)),
+        totals.bad.iter().sum::<u64>(),
+    );
+    for (name, status) in shared.backends() {
+        let pairs = [
+            ("last_flush", age(status.last_flush)),
+            ("last_exception", age(status.last_exception)),
+            ("flush_time", status.flush_time_ms),
+            ("flush_length", status.flush_length),
+        ];
+        let count = if shared.plan.flavour == Flavour::Perl { 2 } else { 4 };
+        for (stat, number) in &pairs[..count] {
+            let _ = writeln!(text, "{name}.{stat}: {number}");
+        }
+    }
+    if shared.plan.flavour == Flavour::Native {
+        own_stats(shared, &mut text);
+    }
+    text + "END\n\n"
+}
+
+/// What the references do not know of themselves.
+fn own_stats(shared: &Shared, text: &mut String) {
+    let totals = shared.totals();
+    let _ = writeln!(text, "messages.packets: {}", totals.packets);
+    let _ = writeln!(text, "messages.bytes: {}", totals.bytes);
+    let _ = writeln!(text, "messages.lines: {}", totals.lines);
+    for (why, count) in crate::line::Bad::ALL.iter().zip(totals.bad) {
+        let _ = writeln!(text, "messages.bad.{}: {count}", why.name());
+    }
+    for socket in &shared.sockets {
+        let _ = writeln!(text, "{}.dropped_by_kernel: {}", socket.address(), socket.dropped());
+        let _ = writeln!(text, "{}.buffer_bytes: {}", socket.address(), socket.buffer_bytes());
+    }
+    for usage in shared.bounds.budget.usage() {
+        let prefix = if usage.prefix.is_empty() { "all" } else { &usage.prefix };
+        let _ = writeln!(text, "names.{prefix}.bytes: {} of {}", usage.used, usage.bytes_max);
+    }
+    let _ = writeln!(text, "names.overflowed: {}", shared.bounds.budget.overflowed());
+    for repeater in &shared.repeaters {
+        let _ = writeln!(text, "repeater.dropped: {}", repeater.dropped());
+        let _ = writeln!(text, "repeater.failed: {}", repeater.failed());
+    }
+    for (name, status) in shared.backends() {
+        let _ = writeln!(text, "{name}.delivered: {}", status.delivered);
+        let _ = writeln!(text, "{name}.lost: {}", status.lost);
+        let _ = writeln!(text, "{name}.spooled_bytes: {}", status.spooled_bytes);
+        let error = status.last_error.as_deref().unwrap_or("none");
+        let _ = writeln!(text, "{name}.last_error: {error}");
+    }
+}
+
+fn dump(value: BTreeMap<String, Value>) -> String {
+    let mut text = Vec::new();
+    let mut writer = serde_json::Serializer::with_formatter(&mut text, Spaced);
+    serde::Serialize::serialize(&value, &mut writer).expect("names and numbers are JSON");
+    String::from_utf8_lossy(&text).into_owned() + "\nEND\n\n"
+}
+
+/// A space behind `:` and `,`.
+struct Spaced;
+
+impl serde_json::ser::Formatter for Spaced {
+    fn begin_array_value<W: std::io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        is_first: bool,
+    ) -> std::io::Result<()> {
+        if is_first { Ok(()) } else { out.write_all(b", ") }
+    }
+
+    fn begin_object_key<W: std::io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+        is_first: bool,
+    ) -> std::io::Result<()> {
+        if is_first { Ok(()) } else { out.write_all(b", ") }
+    }
+
+    fn begin_object_value<W: std::io::Write + ?Sized>(
+        &mut self,
+        out: &mut W,
+    ) -> std::io::Result<()> {
+        out.write_all(b": ")
+    }
+}
+
+fn counters(shared: &Shared) -> BTreeMap<String, Value> {
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    for table in &shared.tables {
+        table.lock().counters.iter().for_each(|(name, sum)| {
+            *sums.entry(name.to_string()).or_default() += sum;
+        });
+    }
+    sums.into_iter().map(|(name, sum)| (name, figures::json(sum))).collect()
+}
+
+fn timers(shared: &Shared) -> BTreeMap<String, Value> {
+    let mut all: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for table in &shared.tables {
+        table.lock().timers.iter().for_each(|(name, samples)| {
+            let values = samples.values().iter().map(|value| figures::json(*value));
+            all.entry(name.to_string()).or_default().extend(values);
+        });
+    }
+    all.into_iter().map(|(name, values)| (name, Value::Array(values))).collect()
+}
+
+fn gauges(shared: &Shared) -> BTreeMap<String, Value> {
+    let gauges = shared.gauges.lock();
+    gauges.names.iter().map(|(name, value)| (name.to_string(), figures::json(*value))).collect()
+}
+
+fn sets(shared: &Shared) -> BTreeMap<String, Value> {
+    let mut all: BTreeMap<String, std::collections::BTreeSet<String>> = BTreeMap::new();
+    for table in &shared.tables {
+        table.lock().sets.iter().for_each(|(name, members)| {
+            let members = members.iter().map(|member| String::from_utf8_lossy(member).into_owned());
+            all.entry(name.to_string()).or_default().extend(members);
+        });
+    }
+    all.into_iter().map(|(name, members)| (name, json!(members))).collect()
+}
+
+fn delete<C>(shared: &Shared, words: &[&str], of: fn(&mut Table) -> &mut Names<C>) -> String {
+    let find = |pattern: &str| {
+        let mut found: Vec<String> = Vec::new();
+        for table in &shared.tables {
+            found.extend(matching(of(&mut table.lock()), pattern));
+        }
+        found.sort();
+        found.dedup();
+        found
+    };
+    let remove = |name: &str| {
+        for table in &shared.tables {
+            if of(&mut table.lock()).remove(name.as_bytes()).is_some() {
+                shared.bounds.budget.refund(name.as_bytes(), size_of::<C>());
+            }
+        }
+    };
+    deleted(shared.plan.flavour, words, find, remove)
+}
+
+fn delete_gauges(shared: &Shared, words: &[&str]) -> String {
+    let find = |pattern: &str| matching(&shared.gauges.lock().names, pattern);
+    let remove = |name: &str| {
+        if shared.gauges.lock().names.remove(name.as_bytes()).is_some() {
+            shared.bounds.budget.refund(name.as_bytes(), size_of::<f64>());
+        }
+    };
+    deleted(shared.plan.flavour, words, find, remove)
+}
+
+fn deleted(
+    flavour: Flavour,
+    words: &[&str],
+    find: impl Fn(&str) -> Vec<String>,
+    remove: impl Fn(&str),
+) -> String {
+    let mut text = String::new();
+    for word in words {
+        if flavour == Flavour::Perl {
+            remove(word);
+            let _ = writeln!(text, "deleted: {word}");
+            continue;
+        }
+        let found = find(word);
+        if found.is_empty() {
+            let _ = writeln!(text, "metric {word} not found");
+        }
+        for name in found {
+            remove(&name);
+            let _ = writeln!(text, "deleted: {name}");
+        }
+    }
+    text + if flavour == Flavour::Perl { "\nEND\n\n" } else { "END\n\n" }
+}
+
+/// The name itself, or with `.*` at the end all names of that folder.
+fn matching<C>(names: &Names<C>, pattern: &str) -> Vec<String> {
+    let folder = pattern.strip_suffix('*').filter(|folder| folder.ends_with('.'));
+    let fits =
+        |name: &str| name == pattern || folder.is_some_and(|folder| name.starts_with(folder));
+    names.iter().map(|(name, _)| name.to_string()).filter(|name| fits(name)).collect()
+}
+
+fn health(shared: &Shared, wanted: Option<&str>) -> String {
+    match wanted.map(str::to_ascii_lowercase).as_deref() {
+        Some("up") => shared.is_healthy.store(true, Ordering::Relaxed),
+        Some("down") => shared.is_healthy.store(false, Ordering::Relaxed),
+        _ => {}
+    }
+    let is_up = shared.is_healthy.load(Ordering::Relaxed);
+    format!("health: {}\n", if is_up { "up" } else { "down" })
+}
+
+/// Settings as they were written, one level deep.
+fn config(shared: &Shared) -> String {
+    let plain = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut text = String::from("\n");
+    for (key, value) in &shared.plan.settings {
+        match value {
+            Value::Object(members) => members.iter().for_each(|(name, value)| {
+                let _ = writeln!(text, "{key} > {name}: {}", plain(value));
+            }),
+            Value::Array(items) => items.iter().enumerate().for_each(|(at, value)| {
+                let _ = writeln!(text, "{key} > {at}: {}", plain(value));
+            }),
+            value => drop(writeln!(text, "{key}: {}", plain(value))),
+        }
+    }
+    text
+}
+
+/// A name with its kind, its samples and its bytes.
+type Row<'k> = ((String, &'k str), (u64, usize));
+
+/// The names that came most often since the last flush, and those that take most memory.
+fn top(shared: &Shared, count: usize) -> String {
+    let mut all: BTreeMap<(String, &str), (u64, usize)> = BTreeMap::new();
+    let mut note = |kind, name: &str, touched: u32, bytes: usize| {
+        let entry = all.entry((name.to_owned(), kind)).or_default();
+        *entry = (entry.0 + u64::from(touched), entry.1 + bytes + name_bytes(name));
+    };
+    for table in &shared.tables {
+        let table = table.lock();
+        table.counters.touched().for_each(|(n, times, _)| note("counter", n, times, 8));
+        table.timers.touched().for_each(|(n, times, samples)| {
+            note("timer", n, times, size_of_val(samples) + samples.held() * 8);
+        });
+        table.sets.touched().for_each(|(n, times, members)| {
+            let bytes: usize = members.iter().map(|member| member.len() + 24).sum();
+            note("set", n, times, size_of_val(members) + bytes);
+        });
+    }
+    shared.gauges.lock().names.touched().for_each(|(n, times, _)| note("gauge", n, times, 8));
+    let mut rows: Vec<Row<'_>> = all.into_iter().collect();
+    let mut text = String::new();
+    let mut show = |what: &str, rows: &[Row<'_>]| {
+        let _ = writeln!(text, "by {what}:");
+        for ((name, kind), (samples, bytes)) in rows.iter().take(count) {
+            let _ = writeln!(text, "{samples:>10} samples {bytes:>10} bytes  {kind:<7} {name}");
+        }
+    };
+    rows.sort_by_key(|row| std::cmp::Reverse(row.1.0));
+    show("samples since the last flush", &rows);
+    rows.sort_by_key(|row| std::cmp::Reverse(row.1.1));
+    show("bytes", &rows);
+    text + "END\n\n"
+}

@@ -1,0 +1,170 @@
+//! Cells by name: what a receiver looks up for each line.
+//!
+//! Names are hashed once (foldhash); a slot keeps its hash, so growing, merging and removing hash
+//! nothing again. A cell of a known name costs one look-up and no allocation.
+//! Invariant: every slot that is taken is in the index exactly once; free ones are reused.
+
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+/// A name, shared by everyone who shows it.
+pub type Name = Arc<str>;
+
+/// What a slot costs beside its cell and the bytes of its name: the slot, its place in the index,
+/// and the head and rounding of an allocation.
+pub const NAME_BYTES: usize = 64;
+
+/// Cells by name.
+#[derive(Debug)]
+pub struct Names<C> {
+    index: HashTable<u32>,
+    slots: Vec<Option<Slot<C>>>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Slot<C> {
+    name: Name,
+    hash: u64,
+    /// Flushes since it was last touched; 0 when it was touched since the last one.
+    idle: u32,
+    /// Times it was touched since the last flush.
+    touched: u32,
+    cell: C,
+}
+
+/// Where a name is, until the next one is added or removed.
+#[derive(Debug, Clone, Copy)]
+pub struct Place(u32);
+
+/// A cell that is looked at by a flush.
+#[derive(Debug)]
+pub struct Seen<'n, C> {
+    /// Its name.
+    pub name: &'n Name,
+    /// The hash of its name.
+    pub hash: u64,
+    /// Flushes before this one in which it was not touched.
+    pub idle: u32,
+    /// Times it was touched since the last flush.
+    pub touched: u32,
+    /// The cell.
+    pub cell: &'n mut C,
+}
+
+impl<C> Default for Names<C> {
+    fn default() -> Self {
+        Self { index: HashTable::new(), slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+/// The hash of a name: the same in every table and process.
+pub fn hash(name: &[u8]) -> u64 {
+    FixedState::with_seed(0).hash_one(name)
+}
+
+impl<C> Names<C> {
+    /// The number of names.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Where a name is, if it is known.
+    pub fn find(&self, name: &[u8], hash: u64) -> Option<Place> {
+        let slots = &self.slots;
+        self.index.find(hash, |at| is(&slots[*at as usize], name, hash)).map(|at| Place(*at))
+    }
+
+    /// The cell at a place that was just found.
+    pub fn touch(&mut self, place: Place) -> &mut C {
+        let slot = self.slots[place.0 as usize].as_mut().expect("found places are taken");
+        slot.idle = 0;
+        slot.touched = slot.touched.saturating_add(1);
+        &mut slot.cell
+    }
+
+    /// Adds a name that is not known.
+    pub fn add(&mut self, name: Name, hash: u64, cell: C) -> &mut C {
+        let slot = Some(Slot { name, hash, idle: 0, touched: 1, cell });
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.slots[at as usize] = slot;
+                at
+            }
+            None => {
+                self.slots.push(slot);
+                (self.slots.len() - 1) as u32
+            }
+        };
+        let slots = &self.slots;
+        self.index.insert_unique(hash, at, |at| slot_hash(&slots[*at as usize]));
+        &mut self.slots[at as usize].as_mut().expect("the slot was filled above").cell
+    }
+
+    /// Removes a name.
+    pub fn remove(&mut self, name: &[u8]) -> Option<C> {
+        let hash = hash(name);
+        let slots = &self.slots;
+        let entry = self.index.find_entry(hash, |at| is(&slots[*at as usize], name, hash)).ok()?;
+        let (at, _) = entry.remove();
+        self.free.push(at);
+        self.slots[at as usize].take().map(|slot| slot.cell)
+    }
+
+    /// Looks at up to `count` slots from `from` on for a flush; those for which `look` is false are
+    /// removed. Returns where to go on, or none at the end.
+    pub fn visit(
+        &mut self,
+        from: usize,
+        count: usize,
+        mut look: impl FnMut(Seen<'_, C>) -> bool,
+    ) -> Option<usize> {
+        let end = self.slots.len().min(from + count);
+        for at in from..end {
+            let Some(slot) = &mut self.slots[at] else { continue };
+            let Slot { name, hash, idle, touched, cell } = slot;
+            let seen = Seen { name, hash: *hash, idle: *idle, touched: *touched, cell };
+            let is_kept = look(seen);
+            (*idle, *touched) = (idle.saturating_add(1), 0);
+            let hash = *hash;
+            if !is_kept {
+                self.slots[at] = None;
+                self.free.push(at as u32);
+                let gone = at as u32;
+                if let Ok(entry) = self.index.find_entry(hash, |at| *at == gone) {
+                    entry.remove();
+                }
+            }
+        }
+        (end < self.slots.len()).then_some(end)
+    }
+
+    /// Every name with its cell, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&Name, &C)> {
+        self.slots.iter().flatten().map(|slot| (&slot.name, &slot.cell))
+    }
+
+    /// Every name with its cell, in the order in which they came.
+    pub fn into_pairs(self) -> impl Iterator<Item = (Name, C)> {
+        self.slots.into_iter().flatten().map(|slot| (slot.name, slot.cell))
+    }
+
+    /// Every name with how often it was touched since the last flush, and its cell.
+    pub fn touched(&self) -> impl Iterator<Item = (&Name, u32, &C)> {
+        self.slots.iter().flatten().map(|slot| (&slot.name, slot.touched, &slot.cell))
+    }
+}
+
+fn is<C>(slot: &Option<Slot<C>>, name: &[u8], hash: u64) -> bool {
+    slot.as_ref().is_some_and(|slot| slot.hash == hash && slot.name.as_bytes() == name)
+}
+
+fn slot_hash<C>(slot: &Option<Slot<C>>) -> u64 {
+    slot.as_ref().map_or(0, |slot| slot.hash)
+}
+
+#[cfg(test)]
+mod tests;

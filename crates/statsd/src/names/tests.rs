@@ -1,0 +1,69 @@
+//! Adding, finding, removing and visiting, beside a plain map.
+
+use std::collections::BTreeMap;
+
+use super::{Names, hash};
+
+fn add(names: &mut Names<u64>, name: &str, amount: u64) {
+    match names.find(name.as_bytes(), hash(name.as_bytes())) {
+        Some(place) => *names.touch(place) += amount,
+        None => *names.add(name.into(), hash(name.as_bytes()), 0) += amount,
+    }
+}
+
+#[test]
+fn holds_what_a_plain_map_holds() {
+    let (mut names, mut plain) = (Names::default(), BTreeMap::new());
+    let mut random = 7u64;
+    for _ in 0..20_000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let name = format!("n{}", (random >> 33) % 700);
+        if random >> 60 == 0 {
+            assert_eq!(names.remove(name.as_bytes()), plain.remove(&name), "{name}");
+        } else {
+            add(&mut names, &name, random >> 40);
+            *plain.entry(name).or_insert(0) += random >> 40;
+        }
+    }
+    let held: BTreeMap<String, u64> = names.iter().map(|(n, c)| (n.to_string(), *c)).collect();
+    assert_eq!(held, plain);
+    assert_eq!(names.len(), plain.len());
+}
+
+#[test]
+fn a_visit_in_parts_sees_each_cell_once_and_removes_what_it_is_told() {
+    let mut names = Names::default();
+    for at in 0..100 {
+        add(&mut names, &format!("n{at}"), at);
+    }
+    let (mut from, mut seen) = (Some(0), 0);
+    while let Some(start) = from {
+        from = names.visit(start, 7, |cell| {
+            seen += 1;
+            *cell.cell % 2 == 0
+        });
+    }
+    assert_eq!((seen, names.len()), (100, 50));
+    add(&mut names, "new", 1);
+    assert_eq!(names.iter().count(), 51);
+}
+
+#[test]
+fn idleness_is_counted_in_flushes() {
+    let mut names = Names::default();
+    let idle = |names: &mut Names<u64>| {
+        let mut idle = Vec::new();
+        names.visit(0, 10, |seen| {
+            idle.push((seen.name.to_string(), seen.idle, seen.touched));
+            true
+        });
+        idle
+    };
+    add(&mut names, "a", 1);
+    add(&mut names, "b", 1);
+    add(&mut names, "b", 1);
+    assert_eq!(idle(&mut names), [("a".to_owned(), 0, 1), ("b".to_owned(), 0, 2)]);
+    add(&mut names, "b", 1);
+    assert_eq!(idle(&mut names), [("a".to_owned(), 1, 0), ("b".to_owned(), 0, 1)]);
+    assert_eq!(idle(&mut names), [("a".to_owned(), 2, 0), ("b".to_owned(), 1, 0)]);
+}

@@ -1,0 +1,232 @@
+//! What a server is to do, checked: made from our own configuration or from one of the two that
+//! are replaced.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::flavour::Flavour;
+use crate::flush::Keep;
+use crate::statistics::Histogram;
+
+/// The default for [`Plan::receive_buffer_bytes`].
+pub const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
+/// The default for [`Plan::names_bytes_max`].
+pub const NAMES_BYTES_MAX: usize = 1 << 30;
+/// The default for [`Plan::values_max`]: 256 MB.
+pub const VALUES_MAX: usize = 32 << 20;
+
+/// A server as it is meant.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Which statsd it is.
+    pub flavour: Flavour,
+    /// Where samples come in.
+    pub inputs: Vec<Input>,
+    /// Sockets and threads for each UDP address.
+    pub receivers: usize,
+    /// Bytes of a UDP socket's buffer that are asked for.
+    pub receive_buffer_bytes: usize,
+    /// The management port.
+    pub management: Option<Management>,
+    /// Time between flushes.
+    pub interval: Duration,
+    /// Percentiles of timers; negative ones from above.
+    pub percentiles: Vec<f64>,
+    /// Statistics of timers that are shown; all when empty.
+    pub statistics: Vec<String>,
+    /// Bins of timers.
+    pub histograms: Vec<Histogram>,
+    /// The first part of the server's own names.
+    pub own_prefix: String,
+    /// What is kept of idle names.
+    pub keep: Keep,
+    /// Whether keys are cleaned.
+    pub cleans_keys: bool,
+    /// Whether each line is written to the log.
+    pub shows_lines: bool,
+    /// A list of the keys that come most often.
+    pub key_flush: Option<KeyFlush>,
+    /// What `health` answers at first.
+    pub is_healthy: bool,
+    /// Where flushes go.
+    pub backends: Vec<BackendPlan>,
+    /// Bytes for names.
+    pub names_bytes_max: usize,
+    /// Bytes for the names of some prefixes.
+    pub prefix_bytes_max: Vec<(String, usize)>,
+    /// Values of one timer that are kept as they are.
+    pub timer_values_max: usize,
+    /// Values of all timers of one receiver that are kept as they are.
+    pub values_max: usize,
+    /// Where flushes wait for a backend that is away, and how many bytes of them.
+    pub spool: Option<(PathBuf, u64)>,
+    /// The settings as they were written, for the management port.
+    pub settings: Vec<(String, Value)>,
+}
+
+/// Where samples come in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Datagrams.
+    Udp(SocketAddr),
+    /// Lines over TCP.
+    Tcp(SocketAddr),
+    /// Lines over a Unix socket, with the mode of its file.
+    Unix(PathBuf, Option<u32>),
+    /// Datagrams over a Unix socket, with the mode of its file.
+    UnixDatagram(PathBuf, Option<u32>),
+}
+
+impl std::fmt::Display for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Udp(address) => write!(f, "udp:{address}"),
+            Self::Tcp(address) => write!(f, "tcp:{address}"),
+            Self::Unix(path, _) => write!(f, "unix:{}", path.display()),
+            Self::UnixDatagram(path, _) => write!(f, "unixgram:{}", path.display()),
+        }
+    }
+}
+
+/// The management port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Management {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Networks whose clients are let in; all when empty.
+    pub allow: Vec<Network>,
+}
+
+/// An address and how many of its first bits count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl Network {
+    /// Reads `10.0.0.0/8`, or a single address.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, bits) = text.split_once('/').map_or((text, None), |(a, b)| (a, Some(b)));
+        let address: IpAddr = address.parse().ok()?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits =
+            bits.map_or(Some(most), |bits| bits.parse().ok().filter(|bits| *bits <= most))?;
+        Some(Self { address, bits })
+    }
+
+    /// Whether an address is in it; an IPv4 address that comes as IPv6 counts as IPv4.
+    pub fn has(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                let shift = 32 - u32::from(self.bits);
+                own.to_bits().checked_shr(shift) == other.to_bits().checked_shr(shift)
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                let shift = 128 - u32::from(self.bits);
+                own.to_bits().checked_shr(shift) == other.to_bits().checked_shr(shift)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A list of the keys that come most often, written now and then.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyFlush {
+    /// How often.
+    pub interval: Duration,
+    /// How many of them, in percent.
+    pub percent: f64,
+    /// The file it is appended to; standard output without.
+    pub log: Option<PathBuf>,
+}
+
+/// Where flushes go.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BackendPlan {
+    /// Graphite's carbon.
+    Graphite(Graphite),
+    /// Standard output, or with the Perl flavour standard error.
+    Console {
+        /// With indentation.
+        is_pretty: bool,
+    },
+    /// A file to append to.
+    File(PathBuf),
+    /// Other statsd servers get every datagram as it came.
+    Repeater {
+        /// Where they are, as `host:port`.
+        to: Vec<String>,
+        /// By TCP, with a line feed behind each.
+        is_tcp: bool,
+    },
+    /// InfluxDB's line protocol.
+    Influx(Web),
+    /// OpenTelemetry's protocol over HTTP.
+    Otlp(Web),
+}
+
+impl BackendPlan {
+    /// Whether what is sent later is still worth something: it has times of its own.
+    pub fn may_come_later(&self) -> bool {
+        matches!(self, Self::Graphite(_) | Self::Influx(_) | Self::Otlp(_))
+    }
+}
+
+/// Where something is posted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Web {
+    /// The address, `http://` or `https://`.
+    pub url: String,
+    /// Fields to send along.
+    pub headers: Vec<(String, String)>,
+}
+
+/// How names and numbers go to Graphite.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Graphite {
+    /// `host:port`; nothing is sent without.
+    pub to: Option<String>,
+    /// By pickle instead of text.
+    pub is_pickle: bool,
+    /// `stats.…` and `stats_counts.…` instead of what the prefixes say.
+    pub is_legacy: bool,
+    /// The first part of all names.
+    pub global_prefix: String,
+    /// The part before counters.
+    pub counters: String,
+    /// The part before timers.
+    pub timers: String,
+    /// The part before gauges.
+    pub gauges: String,
+    /// The part before sets.
+    pub sets: String,
+    /// The last part of all names, before tags.
+    pub suffix: String,
+    /// Whether sums of counters are sent beside their rates.
+    pub sends_counts: bool,
+}
+
+impl Default for Graphite {
+    fn default() -> Self {
+        Self {
+            to: None,
+            is_pickle: false,
+            is_legacy: true,
+            global_prefix: "stats".to_owned(),
+            counters: "counters".to_owned(),
+            timers: "timers".to_owned(),
+            gauges: "gauges".to_owned(),
+            sets: "sets".to_owned(),
+            suffix: String::new(),
+            sends_counts: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

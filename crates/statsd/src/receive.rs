@@ -1,0 +1,42 @@
+//! Receives datagrams and streams into tables.
+//!
+//! A datagram socket has a thread and a table of its own; several sockets of one address share
+//! what comes (`SO_REUSEPORT`: one sender always meets the same one, so its order is kept).
+//! All streams share one thread and one table. The buffer that was granted is read back, and every
+//! datagram that the kernel dropped is counted.
+//! Never here: waiting for a flush or a backend.
+
+mod batch;
+mod datagrams;
+mod intake;
+mod streams;
+
+pub use datagrams::{Datagrams, Socket};
+pub use intake::Intake;
+pub use streams::{StreamCounts, Streams};
+
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// The file of a Unix socket of ours; removed with it.
+#[derive(Debug)]
+struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        // Whoever took it away before has done what is done here.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Removes the file of a Unix socket that a process left behind when it was killed: nobody answers
+/// there, as `connect` finds out.
+fn remove_stale(path: &Path, connect: impl FnOnce(&Path) -> io::Result<()>) {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
+    let is_refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    if is_socket && connect(path).is_err_and(is_refused) {
+        // Whoever took it away before has done what is done here.
+        let _ = std::fs::remove_file(path);
+    }
+}

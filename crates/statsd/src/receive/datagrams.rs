@@ -1,0 +1,174 @@
+//! A datagram socket, and the thread that empties it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use socket2::{Domain, Protocol, SockAddr, Socket as RawSocket, Type};
+
+use super::batch::{self, Batch};
+use super::{Intake, SocketFile};
+
+/// How soon a receiver notices that it is to end.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A bound socket.
+#[derive(Debug)]
+pub struct Socket {
+    raw: OwnedFd,
+    address: String,
+    port: u16,
+    file: Mutex<Option<SocketFile>>,
+    buffer_bytes: usize,
+    dropped: Mutex<Dropped>,
+}
+
+/// Drops that were counted, and the last number that the kernel gave, which wraps.
+#[derive(Debug, Default)]
+struct Dropped {
+    total: u64,
+    said: u32,
+}
+
+impl Socket {
+    /// Binds to a UDP address; several sockets may, when all of them say so.
+    ///
+    /// # Errors
+    /// When the address is taken or not ours.
+    pub fn udp(address: SocketAddr, is_shared: bool, buffer_bytes: usize) -> io::Result<Self> {
+        let raw = RawSocket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+        raw.set_reuse_port(is_shared)?;
+        raw.bind(&address.into())?;
+        let bound = raw.local_addr()?.as_socket().unwrap_or(address);
+        // Trains of datagrams, where the kernel can; only some can.
+        let _ = batch::set_option(raw.as_fd(), libc::SOL_UDP, libc::UDP_GRO, 1);
+        Self::ready(raw, (format!("udp:{bound}"), bound.port()), buffer_bytes)
+    }
+
+    /// Binds to a path, which must be free.
+    ///
+    /// # Errors
+    /// When the path is taken or too long.
+    pub fn unix(path: &Path, mode: Option<u32>, buffer_bytes: usize) -> io::Result<Self> {
+        let raw = RawSocket::new(Domain::UNIX, Type::DGRAM, None)?;
+        super::remove_stale(path, |path| UnixDatagram::unbound()?.connect(path));
+        raw.bind(&SockAddr::unix(path)?)?;
+        if let Some(mode) = mode {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
+        }
+        let socket = Self::ready(raw, (format!("unixgram:{}", path.display()), 0), buffer_bytes)?;
+        *socket.file.lock() = Some(SocketFile(path.to_owned()));
+        Ok(socket)
+    }
+
+    fn ready(raw: RawSocket, (address, port): (String, u16), wanted: usize) -> io::Result<Self> {
+        let bytes = i32::try_from(wanted).unwrap_or(i32::MAX);
+        // Beyond `rmem_max` where we may; as much of it as is granted where not.
+        let forced = batch::set_option(raw.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes);
+        if forced.is_err() {
+            raw.set_recv_buffer_size(wanted)?;
+        }
+        // The kernel doubles what it is asked for, and says so.
+        let buffer_bytes = raw.recv_buffer_size()? / 2;
+        let _ = batch::set_option(raw.as_fd(), libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
+        raw.set_read_timeout(Some(PATIENCE))?;
+        let raw = OwnedFd::from(raw);
+        Ok(Self {
+            raw,
+            address,
+            port,
+            file: Mutex::default(),
+            buffer_bytes,
+            dropped: Mutex::default(),
+        })
+    }
+
+    /// Where it is bound, such as `udp:127.0.0.1:8125`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Removes the file of a Unix socket; nothing comes any more.
+    pub fn retire(&self) {
+        *self.file.lock() = None;
+    }
+
+    /// Its port; 0 for a path.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Bytes of its buffer, as granted.
+    pub fn buffer_bytes(&self) -> usize {
+        self.buffer_bytes
+    }
+
+    /// Datagrams that the kernel has dropped because the buffer was full.
+    pub fn dropped(&self) -> u64 {
+        if let Some(said) = batch::dropped(self.raw.as_fd()) {
+            self.note(said);
+        }
+        self.dropped.lock().total
+    }
+
+    fn note(&self, said: u32) {
+        let mut dropped = self.dropped.lock();
+        let more = said.wrapping_sub(dropped.said);
+        // A number that was read earlier may come later, and is then the smaller one.
+        if more < u32::MAX / 2 {
+            dropped.total += u64::from(more);
+            dropped.said = said;
+        }
+    }
+}
+
+/// Empties a socket until it is told to end.
+#[derive(Debug)]
+pub struct Datagrams {
+    socket: Arc<Socket>,
+    intake: Intake,
+    batch: Batch,
+}
+
+impl Datagrams {
+    /// For one socket and table.
+    pub fn new(socket: Arc<Socket>, intake: Intake) -> Self {
+        Self { socket, intake, batch: Batch::new() }
+    }
+
+    /// Receives until `ends`; then takes what still waits in the socket.
+    pub fn run(mut self, ends: &AtomicBool) {
+        loop {
+            let has_ended = ends.load(Ordering::Acquire);
+            match self.batch.receive(self.socket.raw.as_fd()) {
+                Ok(_) => {
+                    let batch = &mut self.batch;
+                    self.intake.take(|take| batch.each(take));
+                    if let Some(said) = batch.dropped() {
+                        self.socket.note(said);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && has_ended => return,
+                Err(error) if is_passing(&error) => {}
+                Err(error) => {
+                    tracing::error!(address = self.socket.address, %error, "receiving failed");
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// What says nothing about the socket itself.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, Interrupted, WouldBlock};
+    matches!(error.kind(), ConnectionRefused | Interrupted | WouldBlock)
+        || error.raw_os_error() == Some(libc::ENOMEM)
+}

@@ -1,0 +1,102 @@
+//! From bytes into a table: what datagrams and streams have in common.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+
+use crate::line::Reader;
+use crate::plan::Plan;
+use crate::repeat::Repeat;
+use crate::table::{Filling, Gauges, Table};
+
+/// Reads for one receiver.
+#[derive(Debug)]
+pub struct Intake {
+    reader: Reader,
+    table: Arc<Mutex<Table>>,
+    gauges: Arc<Mutex<Gauges>>,
+    own: OwnNames,
+    seen_unix_s: Arc<AtomicU64>,
+    repeats: Vec<Repeat>,
+    shows_lines: bool,
+}
+
+#[derive(Debug)]
+struct OwnNames {
+    packets: String,
+    lines: Option<String>,
+    bad: String,
+}
+
+impl Intake {
+    /// A reader of the plan's flavour into a table.
+    pub fn new(
+        plan: &Plan,
+        table: Arc<Mutex<Table>>,
+        gauges: Arc<Mutex<Gauges>>,
+        seen_unix_s: Arc<AtomicU64>,
+    ) -> Self {
+        let mut reader = Reader::new(plan.flavour);
+        if !plan.cleans_keys {
+            reader = reader.leaving_keys();
+        }
+        if plan.key_flush.is_some() {
+            reader = reader.counting_keys();
+        }
+        let shows_lines = plan.shows_lines;
+        let (own, repeats) = (OwnNames::of(plan), Vec::new());
+        Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines }
+    }
+
+    /// Hands everything that comes on to others too.
+    pub fn repeating(mut self, repeats: Vec<Repeat>) -> Self {
+        self.repeats = repeats;
+        self
+    }
+
+    /// Reads one after the other while `pieces` shows some: datagrams, or lines of a stream.
+    pub fn take(&mut self, pieces: impl FnOnce(&mut dyn FnMut(&[u8]))) {
+        let Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines } = self;
+        seen_unix_s.store(stdx::unix_micros() / 1_000_000, Ordering::Relaxed);
+        let mut table: MutexGuard<'_, Table> = table.lock();
+        let mut filling = Filling::new(&mut table, gauges);
+        let (mut packets, mut bytes, mut lines, mut bad) = (0u64, 0, 0, 0);
+        pieces(&mut |piece| {
+            if *shows_lines {
+                tracing::info!("{}", String::from_utf8_lossy(piece).trim_end());
+            }
+            repeats.iter_mut().for_each(|repeat| repeat.add(piece));
+            let seen = reader.read(piece, &mut filling);
+            packets += 1;
+            bytes += piece.len() as u64;
+            lines += seen.lines;
+            bad += seen.bad;
+        });
+        drop(filling);
+        table.totals.packets += packets;
+        table.totals.bytes += bytes;
+        table.totals.lines += lines;
+        table.add(own.packets.as_bytes(), packets as f64);
+        if let Some(name) = &own.lines {
+            table.add(name.as_bytes(), lines as f64);
+        }
+        if bad > 0 {
+            table.add(own.bad.as_bytes(), bad as f64);
+        }
+        drop(table);
+        repeats.iter_mut().for_each(Repeat::hand_over);
+    }
+}
+
+impl OwnNames {
+    fn of(plan: &Plan) -> Self {
+        let name = |last: &str| format!("{}.{last}", plan.own_prefix);
+        let has_lines = plan.flavour != crate::flavour::Flavour::Perl;
+        Self {
+            packets: name("packets_received"),
+            lines: has_lines.then(|| name("metrics_received")),
+            bad: name("bad_lines_seen"),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The values of one timer within one interval.
+//!
+//! Values are kept as they are up to a bound, so that statistics are exact; what comes beyond it
+//! turns them into a sketch: counts, sums and extremes stay exact, quantiles are within 1 %
+//! (DDSketch, see [`metrics::Quantiles`]). Each value stands for `weight` of them, by its sample
+//! rate; weights are only kept where one is not 1.
+
+use metrics::Quantiles;
+
+/// The values of one timer.
+#[derive(Debug, Default)]
+pub struct Samples {
+    values: Vec<f64>,
+    /// One for each value, or none at all when each is 1.
+    weights: Vec<f64>,
+    summary: Option<Box<Summary>>,
+}
+
+/// What is left of values that were too many.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Values that came.
+    pub received: u64,
+    /// Values that they stand for.
+    pub weight: f64,
+    /// The sum of values times weights.
+    pub sum: f64,
+    /// The sum of squares times weights.
+    pub sum_squares: f64,
+    /// The smallest value.
+    pub lower: f64,
+    /// The largest value.
+    pub upper: f64,
+    /// How they are spread.
+    pub quantiles: Quantiles,
+}
+
+impl Samples {
+    /// Adds a value; beyond `values_max` of them they become a summary. Returns by how many the
+    /// values that are held have become more.
+    pub fn add(&mut self, value: f64, weight: f64, values_max: usize) -> isize {
+        if let Some(summary) = &mut self.summary {
+            summary.add(value, weight);
+            return 0;
+        }
+        if self.values.len() >= values_max {
+            let held = self.values.len();
+            self.summarised().add(value, weight);
+            return -(held as isize);
+        }
+        if weight != 1.0 || !self.weights.is_empty() {
+            self.weights.resize(self.values.len(), 1.0);
+            self.weights.push(weight);
+        }
+        self.values.push(value);
+        1
+    }
+
+    /// Adds what another receiver has.
+    pub fn merge(&mut self, other: Self, values_max: usize) {
+        if let Some(theirs) = other.summary {
+            self.summarised().merge(&theirs);
+            return;
+        }
+        for (at, value) in other.values.iter().enumerate() {
+            self.add(*value, other.weights.get(at).copied().unwrap_or(1.0), values_max);
+        }
+    }
+
+    /// The number of values that are held.
+    pub fn held(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty() && self.summary.is_none()
+    }
+
+    /// The values as they came; empty once they were too many.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// What is left of values that were too many.
+    pub fn summary(&self) -> Option<&Summary> {
+        self.summary.as_deref()
+    }
+
+    /// How many values these stand for.
+    pub fn weight(&self) -> f64 {
+        match &self.summary {
+            Some(summary) => summary.weight,
+            None if self.weights.is_empty() => self.values.len() as f64,
+            None => self.weights.iter().sum(),
+        }
+    }
+
+    /// Values with their weights, in ascending order; without weights in place.
+    pub fn sorted(&mut self) -> (&[f64], Option<&[f64]>) {
+        if self.weights.is_empty() {
+            self.values.sort_unstable_by(f64::total_cmp);
+            return (&self.values, None);
+        }
+        let mut pairs: Vec<(f64, f64)> =
+            self.values.iter().copied().zip(self.weights.iter().copied()).collect();
+        pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
+        (self.values, self.weights) = pairs.into_iter().unzip();
+        (&self.values, Some(&self.weights))
+    }
+
+    fn summarised(&mut self) -> &mut Summary {
+        let (values, weights) = (&mut self.values, &mut self.weights);
+        self.summary.get_or_insert_with(|| {
+            let mut summary = Box::new(Summary::empty());
+            for (at, value) in values.iter().enumerate() {
+                summary.add(*value, weights.get(at).copied().unwrap_or(1.0));
+            }
+            (*values, *weights) = (Vec::new(), Vec::new());
+            summary
+        })
+    }
+}
+
+impl Summary {
+    fn empty() -> Self {
+        Self {
+            received: 0,
+            weight: 0.0,
+            sum: 0.0,
+            sum_squares: 0.0,
+            lower: f64::INFINITY,
+            upper: f64::NEG_INFINITY,
+            quantiles: Quantiles::default(),
+        }
+    }
+
+    fn add(&mut self, value: f64, weight: f64) {
+        self.received += 1;
+        self.weight += weight;
+        self.sum += value * weight;
+        self.sum_squares += value * value * weight;
+        self.lower = self.lower.min(value);
+        self.upper = self.upper.max(value);
+        self.quantiles.add_times(value, (weight.round() as u64).max(1));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.received += other.received;
+        self.weight += other.weight;
+        self.sum += other.sum;
+        self.sum_squares += other.sum_squares;
+        self.lower = self.lower.min(other.lower);
+        self.upper = self.upper.max(other.upper);
+        self.quantiles.merge(&other.quantiles);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,403 @@
+//! A running server: receivers, tables, the clock that flushes, and backends.
+//!
+//! Life: inputs are bound first, so that a port that is taken is an error and not a surprise; at
+//! the end receivers take what still waits in their sockets, a last flush is made of it, and
+//! backends deliver that before the server is gone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use serde_json::{Map, Value, json};
+
+use crate::backend::{Outlet, Status};
+use crate::budget::Budget;
+use crate::error::StatsdError;
+use crate::flavour::Flavour;
+use crate::flush::{self, Flush};
+use crate::keys;
+use crate::line::Bad;
+use crate::manage;
+use crate::names;
+use crate::plan::{BackendPlan, Input, Plan};
+use crate::receive::{Datagrams, Intake, Socket, StreamCounts, Streams};
+use crate::repeat::Repeater;
+use crate::statistics::Wanted;
+use crate::table::{Bounds, Gauges, Table, Totals};
+
+/// What all threads of a server share.
+#[derive(Debug)]
+pub struct Shared {
+    /// What it is to do.
+    pub plan: Plan,
+    /// A table for each receiver.
+    pub tables: Vec<Arc<Mutex<Table>>>,
+    /// The gauges of all receivers.
+    pub gauges: Arc<Mutex<Gauges>>,
+    /// What tables may hold.
+    pub bounds: Arc<Bounds>,
+    /// Datagram sockets.
+    pub sockets: Vec<Arc<Socket>>,
+    /// What happened to connections.
+    pub streams: Arc<StreamCounts>,
+    /// Seconds since the Unix epoch, rounded as JavaScript rounds.
+    pub started_unix_s: u64,
+    /// What `health` answers.
+    pub is_healthy: AtomicBool,
+    /// Backends with their threads.
+    pub outlets: Vec<Outlet>,
+    /// Repeaters with their threads.
+    pub repeaters: Vec<Repeater>,
+    /// When the last datagram came, in seconds since the Unix epoch.
+    pub last_seen_unix_s: Arc<AtomicU64>,
+    ends: AtomicBool,
+    end: (Mutex<bool>, Condvar),
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+    receivers: Vec<JoinHandle<()>>,
+    /// Flushes, and writes the keys that come most often.
+    timed: Vec<JoinHandle<()>>,
+    waker: Arc<mio::Waker>,
+}
+
+impl Server {
+    /// Binds every input and starts all threads.
+    ///
+    /// # Errors
+    /// When an address or a path cannot be bound, or a thread cannot be started.
+    pub fn start(plan: Plan) -> Result<Self, StatsdError> {
+        let mut bound = Bound::new(&plan)?;
+        let bounds = Arc::new(Bounds {
+            budget: Budget::new(&plan.own_prefix, plan.names_bytes_max, &plan.prefix_bytes_max),
+            timer_values_max: plan.timer_values_max,
+            values_max: plan.values_max,
+        });
+        let table = || Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
+        let tables: Vec<_> = (0..bound.sockets.len() + 1).map(|_| table()).collect();
+        show_own_names(&plan, &tables[0]);
+        let management = manage::bind(&plan)?;
+        let started_us = stdx::unix_micros();
+        let shared = Arc::new(Shared {
+            gauges: Arc::default(),
+            sockets: std::mem::take(&mut bound.sockets),
+            streams: bound.streams.counts(),
+            started_unix_s: rounded_s(started_us),
+            is_healthy: AtomicBool::new(plan.is_healthy),
+            outlets: plan.backends.iter().filter_map(|b| Outlet::start(b, &plan)).collect(),
+            repeaters: repeaters(&plan)?,
+            last_seen_unix_s: Arc::new(AtomicU64::new(rounded_s(started_us))),
+            ends: AtomicBool::new(false),
+            end: (Mutex::new(false), Condvar::new()),
+            plan,
+            tables,
+            bounds,
+        });
+        let waker = bound.streams.waker();
+        let receivers = receivers(&shared, bound.streams)?;
+        if let Some(listener) = management {
+            manage::start(listener, &shared)?;
+        }
+        let clock = Clock::new(&shared.plan, started_us);
+        let flushing = Arc::clone(&shared);
+        let mut timed = vec![spawn("statsd flush", move || flush_until_end(&flushing, clock))?];
+        if let Some(plan) = shared.plan.key_flush.clone() {
+            let shared = Arc::clone(&shared);
+            timed.push(spawn("statsd keys", move || keys::run(&shared, &plan))?);
+        }
+        Ok(Self { shared, receivers, timed, waker })
+    }
+
+    /// What its threads share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Takes what still waits, flushes it, and waits until backends have delivered.
+    pub fn end(mut self) {
+        self.shared.ends.store(true, Ordering::Release);
+        if let Err(error) = self.waker.wake() {
+            tracing::error!(%error, "connections cannot be told to end");
+        }
+        for receiver in self.receivers.drain(..) {
+            // A receiver that panicked has taken nothing more.
+            let _ = receiver.join();
+        }
+        self.shared.sockets.iter().for_each(|socket| socket.retire());
+        *self.shared.end.0.lock() = true;
+        self.shared.end.1.notify_all();
+        for thread in self.timed {
+            // One that panicked has nothing left to do.
+            let _ = thread.join();
+        }
+        self.shared.repeaters.iter().for_each(Repeater::end);
+        self.shared.outlets.iter().for_each(Outlet::end);
+    }
+}
+
+impl Shared {
+    /// Waits for so long; true when the server ends meanwhile.
+    pub fn ends_within(&self, time: Duration) -> bool {
+        let due = Instant::now() + time;
+        let mut has_ended = self.end.0.lock();
+        while !*has_ended && Instant::now() < due {
+            self.end.1.wait_until(&mut has_ended, due);
+        }
+        *has_ended
+    }
+
+    /// What came in since the start, of all receivers.
+    pub fn totals(&self) -> Totals {
+        let mut all = Totals::default();
+        for table in &self.tables {
+            all.add(&table.lock().totals);
+        }
+        all
+    }
+
+    /// Datagrams that the kernel has dropped.
+    pub fn dropped(&self) -> u64 {
+        self.sockets.iter().map(|socket| socket.dropped()).sum()
+    }
+
+    /// How it does, as one JSON document.
+    pub fn status(&self) -> Value {
+        let totals = self.totals();
+        let bad = Bad::ALL.iter().zip(totals.bad);
+        let bad: Map<String, Value> =
+            bad.map(|(why, count)| (why.name().to_owned(), count.into())).collect();
+        let last_bad = totals.last_bad.map(
+            |(why, line)| json!({ "why": why.name(), "line": String::from_utf8_lossy(&line) }),
+        );
+        let sockets = self.sockets.iter().map(|socket| {
+            json!({
+                "address": socket.address(),
+                "buffer_bytes": socket.buffer_bytes(),
+                "dropped_by_kernel": socket.dropped(),
+            })
+        });
+        let backends = self.backends().map(|(name, status)| {
+            json!({
+                "name": name,
+                "last_flush_unix_s": status.last_flush,
+                "last_flush_ms": status.flush_time_ms,
+                "last_flush_bytes": status.flush_length,
+                "delivered": status.delivered,
+                "lost": status.lost,
+                "spooled_bytes": status.spooled_bytes,
+                "last_error": status.last_error,
+            })
+        });
+        let names = self.bounds.budget.usage().into_iter().map(|usage| {
+            json!({ "prefix": usage.prefix, "bytes": usage.used, "bytes_max": usage.bytes_max })
+        });
+        json!({
+            "packets": totals.packets,
+            "bytes": totals.bytes,
+            "lines": totals.lines,
+            "bad_lines": bad,
+            "last_bad_line": last_bad,
+            "notices_dropped": totals.notices_dropped,
+            "values_summarised": totals.values_summarised,
+            "names": names.collect::<Vec<_>>(),
+            "overflowed": self.bounds.budget.overflowed(),
+            "sockets": sockets.collect::<Vec<_>>(),
+            "connections": self.streams.open.load(Ordering::Relaxed),
+            "connections_displaced": self.streams.displaced.load(Ordering::Relaxed),
+            "connections_endless": self.streams.endless.load(Ordering::Relaxed),
+            "repeated_dropped": self.repeaters.iter().map(Repeater::dropped).sum::<u64>(),
+            "repeated_failed": self.repeaters.iter().map(Repeater::failed).sum::<u64>(),
+            "backends": backends.collect::<Vec<_>>(),
+        })
+    }
+
+    /// What an operator has to see to, in words.
+    pub fn alarms(&self) -> Vec<String> {
+        let failing = self.backends().filter_map(|(name, status)| {
+            let error = status.last_error?;
+            Some(format!("statsd: the backend {name} does not take flushes: {error}"))
+        });
+        failing.collect()
+    }
+
+    /// How backends do, by name.
+    pub fn backends(&self) -> impl Iterator<Item = (&'static str, Status)> {
+        self.outlets.iter().map(|outlet| (outlet.name(), outlet.status()))
+    }
+}
+
+/// Inputs that are bound, and not read yet.
+struct Bound {
+    sockets: Vec<Arc<Socket>>,
+    streams: Streams,
+}
+
+impl Bound {
+    fn new(plan: &Plan) -> Result<Self, StatsdError> {
+        let streams = Streams::new().map_err(StatsdError::bind("connections"))?;
+        let mut bound = Self { sockets: Vec::new(), streams };
+        for input in &plan.inputs {
+            bound.input(input, plan)?;
+        }
+        Ok(bound)
+    }
+
+    fn input(&mut self, input: &Input, plan: &Plan) -> Result<(), StatsdError> {
+        let bytes = plan.receive_buffer_bytes;
+        let wrong = |source| StatsdError::Bind { what: input.to_string(), source };
+        match input {
+            Input::Udp(address) => {
+                let mut address = *address;
+                for _ in 0..plan.receivers {
+                    let socket = Socket::udp(address, plan.receivers > 1, bytes).map_err(wrong)?;
+                    // Port 0 is one port for all of them.
+                    address.set_port(socket.port());
+                    self.sockets.push(Arc::new(socket));
+                }
+            }
+            Input::Tcp(address) => drop(self.streams.listen_tcp(*address).map_err(wrong)?),
+            Input::Unix(path, mode) => self.streams.listen_unix(path, *mode).map_err(wrong)?,
+            Input::UnixDatagram(path, mode) => {
+                let socket = Socket::unix(path, *mode, bytes).map_err(wrong)?;
+                self.sockets.push(Arc::new(socket));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn receivers(shared: &Arc<Shared>, streams: Streams) -> Result<Vec<JoinHandle<()>>, StatsdError> {
+    let intake = |at: usize| {
+        let table = Arc::clone(&shared.tables[at]);
+        let seen = Arc::clone(&shared.last_seen_unix_s);
+        let repeats = shared.repeaters.iter().filter_map(Repeater::way).collect();
+        let intake = Intake::new(&shared.plan, table, Arc::clone(&shared.gauges), seen);
+        intake.repeating(repeats)
+    };
+    let mut threads = Vec::new();
+    for (at, socket) in shared.sockets.iter().enumerate() {
+        let datagrams = Datagrams::new(Arc::clone(socket), intake(at));
+        let shared = Arc::clone(shared);
+        threads.push(spawn("statsd receive", move || datagrams.run(&shared.ends))?);
+    }
+    let (last, shared) = (intake(shared.sockets.len()), Arc::clone(shared));
+    threads.push(spawn("statsd streams", move || streams.run(last, &shared.ends))?);
+    Ok(threads)
+}
+
+fn repeaters(plan: &Plan) -> Result<Vec<Repeater>, StatsdError> {
+    let repeaters = plan.backends.iter().filter_map(|backend| match backend {
+        BackendPlan::Repeater { to, is_tcp } => Some(Repeater::start(to, *is_tcp)),
+        _ => None,
+    });
+    repeaters.collect()
+}
+
+fn spawn(
+    name: &'static str,
+    body: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, StatsdError> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
+    thread.map_err(|source| StatsdError::Thread { name, source })
+}
+
+/// The references show their own counters from the first flush on.
+fn show_own_names(plan: &Plan, table: &Mutex<Table>) {
+    let mut names = vec!["bad_lines_seen", "packets_received"];
+    if plan.flavour != Flavour::Perl {
+        names.push("metrics_received");
+    }
+    for name in names {
+        table.lock().add(format!("{}.{name}", plan.own_prefix).as_bytes(), 0.0);
+    }
+}
+
+/// When flushes are due.
+#[derive(Debug)]
+struct Clock {
+    interval: Duration,
+    /// Flushes are due at this and a multiple of the interval, in microseconds of Unix time.
+    origin_us: u64,
+}
+
+impl Clock {
+    /// Native flushes when the time is a multiple of the interval, so that machines agree; statsd
+    /// counts from the rounded second of its start, the Perl port from the start itself.
+    fn new(plan: &Plan, started_us: u64) -> Self {
+        let origin_us = match plan.flavour {
+            Flavour::Native => 0,
+            Flavour::Statsd => rounded_s(started_us) * 1_000_000,
+            Flavour::Perl => started_us,
+        };
+        Self { interval: plan.interval, origin_us }
+    }
+
+    /// How long until the next flush; at least half an interval, whatever the clock did.
+    fn until_next(&self, now_us: u64) -> Duration {
+        let interval_us = (self.interval.as_micros() as u64).max(1);
+        let since = now_us as i64 - self.origin_us as i64;
+        let left = interval_us - since.rem_euclid(interval_us as i64) as u64;
+        // A flush that came a little early is not followed by one right behind it.
+        let left = if left < interval_us / 2 && since > 0 { left + interval_us } else { left };
+        Duration::from_micros(left)
+    }
+}
+
+fn flush_until_end(shared: &Shared, clock: Clock) {
+    let plan = &shared.plan;
+    let wanted = Wanted::new(plan.flavour, plan.interval.as_secs_f64(), &plan.percentiles)
+        .only(plan.statistics.clone())
+        .with_histograms(plan.histograms.clone());
+    let mut last_unix_s = None;
+    let now_us = stdx::unix_micros();
+    let mut wait = first(&clock, now_us);
+    loop {
+        let has_ended = shared.ends_within(wait);
+        let unix_s = rounded_s(stdx::unix_micros());
+        if plan.flavour == Flavour::Statsd
+            && let Some(last) = last_unix_s
+        {
+            let lag = unix_s as f64 - last as f64 - plan.interval.as_secs_f64();
+            let name = format!("{}.timestamp_lag", plan.own_prefix);
+            shared.gauges.lock().set(&shared.bounds.budget, name.as_bytes(), lag);
+        }
+        last_unix_s = Some(unix_s);
+        let flush = make(shared, &wanted, unix_s);
+        shared.outlets.iter().for_each(|outlet| outlet.push(&flush));
+        if has_ended {
+            return;
+        }
+        wait = clock.until_next(stdx::unix_micros());
+    }
+}
+
+/// The first flush is due whenever the clock says, however soon.
+fn first(clock: &Clock, now_us: u64) -> Duration {
+    let interval_us = (clock.interval.as_micros() as u64).max(1);
+    let since = now_us as i64 - clock.origin_us as i64;
+    Duration::from_micros(interval_us - since.rem_euclid(interval_us as i64) as u64)
+}
+
+fn make(shared: &Shared, wanted: &Wanted, unix_s: u64) -> Arc<Flush> {
+    let plan = &shared.plan;
+    let keep = (&plan.keep, &*shared.bounds);
+    let mut flush = flush::collect(&shared.tables, &shared.gauges, keep, wanted);
+    flush.unix_s = unix_s;
+    flush.interval = plan.interval;
+    flush.percentiles = plan.percentiles.clone();
+    Arc::new(flush)
+}
+
+fn rounded_s(unix_us: u64) -> u64 {
+    (unix_us + 500_000) / 1_000_000
+}
+
+/// Bytes that a name takes beside its cell.
+pub fn name_bytes(name: &str) -> usize {
+    name.len() + names::NAME_BYTES
+}

@@ -1,0 +1,335 @@
+//! What a flush says of a timer: `count`, `mean`, `upper_90` and the like.
+//!
+//! Method, names and order are those of statsd 0.9 (`lib/process_metrics.js`); the Perl port
+//! differs in `count` and in how a percentile is written. Where values have weights,
+//! [`Flavour::Native`] weighs everything by them; the others weigh `count` alone, as they do. Of
+//! values that were too many, what depends on their order is within 1 %.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::flavour::Flavour;
+use crate::samples::{Samples, Summary};
+
+/// A statistic's name behind that of its timer, and its number.
+pub type Statistic = (Cow<'static, str>, f64);
+
+/// Which statistics are wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    flavour: Flavour,
+    interval_s: f64,
+    percentiles: Vec<Percentile>,
+    /// Names that are shown; all when empty.
+    shown: Vec<String>,
+    histograms: Vec<Histogram>,
+}
+
+/// Bins for the timers whose names contain a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram {
+    /// A part of a timer's name.
+    pub part: String,
+    /// Upper bounds, exclusive, in ascending order; none is without bound.
+    pub bins: Vec<Option<f64>>,
+}
+
+#[derive(Debug, Clone)]
+struct Percentile {
+    /// Positive: that many percent from below; negative: from above.
+    percent: f64,
+    names: [Arc<str>; 5],
+}
+
+impl Wanted {
+    /// All statistics, with these percentiles; the interval is in seconds.
+    pub fn new(flavour: Flavour, interval_s: f64, percents: &[f64]) -> Self {
+        let percentiles = percents.iter().map(|percent| Percentile::new(*percent, flavour));
+        Self {
+            flavour,
+            interval_s,
+            percentiles: percentiles.collect(),
+            shown: Vec::new(),
+            histograms: Vec::new(),
+        }
+    }
+
+    /// Only these names; `count_percent` stands for `count_90` and the like.
+    pub fn only(mut self, shown: Vec<String>) -> Self {
+        self.shown = shown;
+        self
+    }
+
+    /// With bins for some timers; the first whose text fits counts.
+    pub fn with_histograms(mut self, histograms: Vec<Histogram>) -> Self {
+        self.histograms = histograms;
+        self
+    }
+
+    /// The statistics of one timer.
+    pub fn of(&self, name: &str, samples: &mut Samples) -> Vec<Statistic> {
+        let mut out = Vec::with_capacity(9 + self.percentiles.len() * 5);
+        if samples.is_empty() {
+            out.extend([("count".into(), 0.0), ("count_ps".into(), 0.0)]);
+        } else if let Some(summary) = samples.summary() {
+            self.estimated(summary, &mut out);
+            self.bins(name, &mut out, |bound| estimated_below(summary, bound));
+        } else {
+            self.exact(samples, &mut out);
+            let values = samples.values();
+            self.bins(name, &mut out, |bound| match bound {
+                Some(bound) => values.partition_point(|value| *value < bound) as f64,
+                None => values.len() as f64,
+            });
+        }
+        if !self.shown.is_empty() {
+            out.retain(|(name, _)| self.shows(name));
+        }
+        out
+    }
+
+    fn exact(&self, samples: &mut Samples, out: &mut Vec<Statistic>) {
+        let weight = samples.weight();
+        let is_weighed = self.flavour == Flavour::Native;
+        let (values, weights) = samples.sorted();
+        let spread = match weights.filter(|_| is_weighed) {
+            Some(weights) => Spread::weighed(values, weights),
+            None => Spread::plain(values),
+        };
+        for percentile in &self.percentiles {
+            percentile.exact(values, &spread, out);
+        }
+        let count = if self.flavour == Flavour::Perl { values.len() as f64 } else { weight };
+        let (sum, squares) = spread.totals();
+        let mean = sum / spread.weight;
+        let deviations = values.iter().enumerate();
+        let deviations = deviations.map(|(at, value)| spread.of(at) * (value - mean).powi(2));
+        let std = (deviations.sum::<f64>() / spread.weight).sqrt();
+        let extremes = (values[0], values[values.len() - 1]);
+        self.totals((count, sum, squares, mean, std), extremes, spread.median(values), out);
+    }
+
+    fn estimated(&self, summary: &Summary, out: &mut Vec<Statistic>) {
+        for percentile in &self.percentiles {
+            percentile.estimated(summary, out);
+        }
+        let Summary { weight, sum, sum_squares, lower, upper, .. } = *summary;
+        let mean = sum / weight;
+        let std = (sum_squares / weight - mean * mean).max(0.0).sqrt();
+        let median = summary.quantiles.quantile(0.5).unwrap_or(mean);
+        self.totals((weight, sum, sum_squares, mean, std), (lower, upper), median, out);
+    }
+
+    fn totals(
+        &self,
+        (count, sum, squares, mean, std): (f64, f64, f64, f64, f64),
+        (lower, upper): (f64, f64),
+        median: f64,
+        out: &mut Vec<Statistic>,
+    ) {
+        out.extend([
+            ("std".into(), std),
+            ("upper".into(), upper),
+            ("lower".into(), lower),
+            ("count".into(), count),
+            ("count_ps".into(), count / self.interval_s),
+            ("sum".into(), sum),
+            ("sum_squares".into(), squares),
+            ("mean".into(), mean),
+            ("median".into(), median),
+        ]);
+    }
+
+    /// Values in each bin; what is above the last is in none.
+    fn bins(&self, name: &str, out: &mut Vec<Statistic>, below: impl Fn(Option<f64>) -> f64) {
+        let Some(histogram) = self.histograms.iter().find(|h| name.contains(&h.part)) else {
+            return;
+        };
+        let mut before = 0.0;
+        for bin in &histogram.bins {
+            let bound = bin.map_or("inf".to_owned(), |bound| {
+                ryu_js::Buffer::new().format(bound).replacen('.', "_", 1)
+            });
+            let count = below(*bin).max(before);
+            out.push((format!("histogram.bin_{bound}").into(), count - before));
+            before = count;
+        }
+    }
+
+    fn shows(&self, name: &str) -> bool {
+        let whole = name.split('.').next().unwrap_or(name);
+        let trimmed = whole.trim_end_matches(|letter: char| letter.is_ascii_digit());
+        let digits = whole.len() - trimmed.len();
+        let stem = trimmed.strip_suffix("top").unwrap_or(trimmed).strip_suffix('_');
+        match stem.filter(|_| digits > 0) {
+            Some(stem) => self.shown.iter().any(|shown| *shown == format!("{stem}_percent")),
+            None => self.shown.iter().any(|shown| shown == whole),
+        }
+    }
+}
+
+impl Percentile {
+    fn new(percent: f64, flavour: Flavour) -> Self {
+        let mut buffer = ryu_js::Buffer::new();
+        let text = buffer.format(percent);
+        let points = if flavour == Flavour::Perl { usize::MAX } else { 1 };
+        let text = text.replacen('.', "_", points).replacen('-', "top", 1);
+        let bound = if percent > 0.0 { "upper" } else { "lower" };
+        let names = ["count", "mean", bound, "sum", "sum_squares"];
+        Self { percent, names: names.map(|name| format!("{name}_{text}").into()) }
+    }
+
+    /// The values of the percentile are the first or the last so many, by statsd's rounding.
+    fn exact(&self, values: &[f64], spread: &Spread<'_>, out: &mut Vec<Statistic>) {
+        let all = values.len();
+        let share = self.percent.abs() / 100.0;
+        let count = match all {
+            1 => 1,
+            _ => (spread.place(share, self.percent > 0.0)).min(all),
+        };
+        if count == 0 {
+            return;
+        }
+        let is_from_below = self.percent > 0.0;
+        let bound = if is_from_below { values[count - 1] } else { values[all - count] };
+        let (weight, sum, squares) = match (is_from_below, all - count) {
+            (true, _) => spread.up_to(count),
+            (false, above) => spread.from(above),
+        };
+        self.push([weight, sum / weight, bound, sum, squares], out);
+    }
+
+    fn estimated(&self, summary: &Summary, out: &mut Vec<Statistic>) {
+        let share = (self.percent.abs() / 100.0).min(1.0);
+        let wanted = (share * summary.weight).round();
+        if wanted == 0.0 {
+            return;
+        }
+        let is_from_below = self.percent > 0.0;
+        let at = if is_from_below { share } else { 1.0 - share };
+        let bound = summary.quantiles.quantile(at).unwrap_or(0.0);
+        let bins: Vec<(f64, u64)> = summary.quantiles.values().collect();
+        let ordered: &mut dyn Iterator<Item = &(f64, u64)> =
+            if is_from_below { &mut bins.iter() } else { &mut bins.iter().rev() };
+        let (mut left, mut sum, mut squares) = (wanted, 0.0, 0.0);
+        for (value, count) in ordered {
+            let taken = left.min(*count as f64);
+            sum += value * taken;
+            squares += value * value * taken;
+            left -= taken;
+        }
+        self.push([wanted, sum / wanted, bound, sum, squares], out);
+    }
+
+    fn push(&self, numbers: [f64; 5], out: &mut Vec<Statistic>) {
+        for (name, number) in self.names.iter().zip(numbers) {
+            out.push((Cow::Owned(name.to_string()), number));
+        }
+    }
+}
+
+/// Running sums over sorted values: entry `n` is over the first `n + 1`.
+struct Spread<'v> {
+    weights: Option<&'v [f64]>,
+    weight: f64,
+    weighed: Vec<f64>,
+    sums: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl<'v> Spread<'v> {
+    fn plain(values: &[f64]) -> Self {
+        let (sums, squares) = running(values.iter().map(|value| (*value, value * value)));
+        let weight = values.len() as f64;
+        Self { weights: None, weight, weighed: Vec::new(), sums, squares }
+    }
+
+    fn weighed(values: &[f64], weights: &'v [f64]) -> Self {
+        let pairs = values.iter().zip(weights);
+        let (sums, squares) = running(pairs.map(|(value, w)| (value * w, value * value * w)));
+        let (weighed, _) = running(weights.iter().map(|weight| (*weight, 0.0)));
+        let weight = weighed.last().copied().unwrap_or(0.0);
+        Self { weights: Some(weights), weight, weighed, sums, squares }
+    }
+
+    fn of(&self, at: usize) -> f64 {
+        self.weights.map_or(1.0, |weights| weights[at])
+    }
+
+    /// How many values make up a share, from below or from above.
+    fn place(&self, share: f64, is_from_below: bool) -> usize {
+        let wanted = (share * self.weight + 0.5).floor();
+        if self.weights.is_none() {
+            return wanted as usize;
+        }
+        if wanted == 0.0 {
+            return 0;
+        }
+        match is_from_below {
+            true => self.weighed.partition_point(|sum| *sum < wanted) + 1,
+            false => {
+                let below = self.weight - wanted;
+                self.sums.len() - self.weighed.partition_point(|sum| *sum <= below)
+            }
+        }
+    }
+
+    /// Weight, sum and squares of the first `count`.
+    fn up_to(&self, count: usize) -> (f64, f64, f64) {
+        let weight = self.weighed.get(count - 1).copied().unwrap_or(count as f64);
+        (weight, self.sums[count - 1], self.squares[count - 1])
+    }
+
+    /// The same of all behind the first `skipped`.
+    fn from(&self, skipped: usize) -> (f64, f64, f64) {
+        let (sum, squares) = self.totals();
+        if skipped == 0 {
+            return (self.weight, sum, squares);
+        }
+        let (weight, below, squares_below) = self.up_to(skipped);
+        (self.weight - weight, sum - below, squares - squares_below)
+    }
+
+    fn totals(&self) -> (f64, f64) {
+        let last = self.sums.len() - 1;
+        (self.sums[last], self.squares[last])
+    }
+
+    fn median(&self, values: &[f64]) -> f64 {
+        let middle = values.len() / 2;
+        match self.weights {
+            Some(_) => {
+                let half = self.weight / 2.0;
+                let at = self.weighed.partition_point(|sum| *sum < half).min(values.len() - 1);
+                let next = (at + 1).min(values.len() - 1);
+                if self.weighed[at] == half {
+                    (values[at] + values[next]) / 2.0
+                } else {
+                    values[at]
+                }
+            }
+            None if values.len() % 2 == 1 => values[middle],
+            None => (values[middle - 1] + values[middle]) / 2.0,
+        }
+    }
+}
+
+fn running(pairs: impl Iterator<Item = (f64, f64)>) -> (Vec<f64>, Vec<f64>) {
+    let mut total = (0.0, 0.0);
+    pairs
+        .map(|(one, other)| {
+            total = (total.0 + one, total.1 + other);
+            total
+        })
+        .unzip()
+}
+
+/// How many values of a summary are below a bound.
+fn estimated_below(summary: &Summary, bound: Option<f64>) -> f64 {
+    let Some(bound) = bound else { return summary.weight };
+    let below = summary.quantiles.values().filter(|(value, _)| *value < bound);
+    below.map(|(_, count)| count as f64).sum()
+}
+
+#[cfg(test)]
+mod tests;
