@@ -8,9 +8,9 @@ use mongodb::bson::{Bson, Document, doc};
 
 use super::encode::writer;
 use super::{BATCHES, CHECKPOINTS, Held, collection, identity, number, text};
-use crate::trouble::Trouble;
+use crate::trouble::{TRIES, Trouble};
 
-/// What a server says when the document is there, but did not match.
+/// What a server says when the document that it makes is there already.
 const DUPLICATE_KEY: i64 = 11_000;
 /// Updates in one command. FerretDB holds one of its 100 connections to SQLite for each until the
 /// command ends, and waits for itself when they are used up.
@@ -48,16 +48,16 @@ async fn apply(database: &Database, part: &Document, held: &Held) -> Result<(), 
         member: format!("tidegate.{}", writer(&held.checkpoint.node, &held.checkpoint.source)),
         sequence: i64::try_from(held.checkpoint.sequence).unwrap_or(i64::MAX),
     };
-    let mut updates = Vec::new();
-    for row in &rows {
-        updates.push(fence.update(row, &sketches)?);
+    let made: Vec<_> = rows.iter().map(|row| make(row)).collect();
+    let added = rows.iter().filter(|row| !is_plain(row)).map(|row| fence.add(row, &sketches));
+    let added = added.collect::<Result<Vec<_>, _>>()?;
+    // Most documents are there already; where one is not, or has this batch, fewer match.
+    if added.len() < rows.len() || send(database, &target, &added, false).await? < added.len() {
+        send(database, &target, &made, true).await?;
+        send(database, &target, &added, false).await?;
     }
-    let present = send(database, &target, updates.clone(), true).await?;
-    // Either they have this batch already, or another node made them a moment ago.
-    let again: Vec<_> = present.into_iter().filter_map(|at| updates.get(at).cloned()).collect();
-    send(database, &target, again, false).await?;
-    let last = rows.iter().flat_map(|row| last(row)).collect();
-    send(database, &target, last, false).await?;
+    let last: Vec<_> = rows.iter().flat_map(|row| last(row)).collect();
+    send(database, &target, &last, false).await?;
     Ok(())
 }
 
@@ -68,21 +68,17 @@ struct Fence {
 }
 
 impl Fence {
-    fn update(&self, row: &Document, held: &Sketches) -> Result<(Document, Document), Trouble> {
+    /// Adds a row to its document, unless that has this batch.
+    fn add(&self, row: &Document, held: &Sketches) -> Result<Update, Trouble> {
         let id = text(row, "id");
-        let part = |name: &str| row.get_document(name).cloned().unwrap_or_default();
-        let set = part("set");
-        if row.get_bool("is_plain").unwrap_or(false) {
-            return Ok((doc! { "_id": id }, doc! { "$setOnInsert": set }));
-        }
         let mut replaced = doc! { &self.member: self.sequence };
-        for (name, new) in &part("sketches") {
+        for (name, new) in &part(row, "sketches") {
             let there = held.get(&id).and_then(|document| document.get(name));
             replaced.insert(name, merged(there, new)?);
         }
         let mut update = doc! { "$set": replaced };
-        let operators = [("$setOnInsert", set), ("$inc", part("sums")), ("$min", part("least"))];
-        for (operator, members) in operators.into_iter().chain([("$max", part("greatest"))]) {
+        for (operator, name) in [("$inc", "sums"), ("$min", "least"), ("$max", "greatest")] {
+            let members = part(row, name);
             if !members.is_empty() {
                 update.insert(operator, members);
             }
@@ -91,8 +87,24 @@ impl Fence {
     }
 }
 
+/// A filter, and what becomes of the document that matches it.
+type Update = (Document, Document);
+
+/// Makes a row's document where there is none; one without keys is whole with that.
+fn make(row: &Document) -> Update {
+    (doc! { "_id": text(row, "id") }, doc! { "$setOnInsert": part(row, "set") })
+}
+
+fn is_plain(row: &Document) -> bool {
+    row.get_bool("is_plain").unwrap_or(false)
+}
+
+fn part(row: &Document, name: &str) -> Document {
+    row.get_document(name).cloned().unwrap_or_default()
+}
+
 /// The latest value is the same however often it is told, so it needs no fence.
-fn last(row: &Document) -> Vec<(Document, Document)> {
+fn last(row: &Document) -> Vec<Update> {
     let values = row.get_array("last").map(Vec::as_slice).unwrap_or_default();
     let values = values.iter().filter_map(Bson::as_document).map(|last| {
         let (name, time_name) = (text(last, "name"), text(last, "time_name"));
@@ -134,44 +146,52 @@ fn merged(there: Option<&Bson>, new: &Bson) -> Result<Bson, Trouble> {
     Ok(Bson::Binary(mongodb::bson::Binary { subtype: new.subtype, bytes }))
 }
 
-/// Sends updates; returns which of them met a document that did not match.
+/// Sends updates; returns how many documents matched, or were made.
 async fn send(
     database: &Database,
     target: &str,
-    updates: Vec<(Document, Document)>,
+    updates: &[Update],
     upsert: bool,
-) -> Result<Vec<usize>, Trouble> {
-    let updates = updates.into_iter().map(|(q, u)| doc! { "q": q, "u": u, "upsert": upsert });
-    let updates: Vec<Document> = updates.collect();
-    let mut present = Vec::new();
-    for (at, some) in updates.chunks(UPDATES_MAX).enumerate() {
-        let found = send_some(database, target, some).await?;
-        present.extend(found.into_iter().map(|index| at * UPDATES_MAX + index));
+) -> Result<usize, Trouble> {
+    let mut matched = 0;
+    for some in updates.chunks(UPDATES_MAX) {
+        let some: Vec<Document> =
+            some.iter().map(|(q, u)| doc! { "q": q, "u": u, "upsert": upsert }).collect();
+        let mut tries = 0;
+        matched += loop {
+            if let Some(matched) = send_some(database, target, &some).await? {
+                break matched;
+            }
+            tries += 1;
+            if tries == TRIES {
+                return Err(Trouble::Unreachable(format!("`{target}`: made by others meanwhile")));
+            }
+        };
     }
-    Ok(present)
+    Ok(matched)
 }
 
-/// Sends updates as one command.
+/// Sends updates as one command; returns how many documents matched or were made, or nothing when
+/// another node made one at the same moment. FerretDB leaves out all updates behind such a one.
 async fn send_some(
     database: &Database,
     target: &str,
     updates: &[Document],
-) -> Result<Vec<usize>, Trouble> {
+) -> Result<Option<usize>, Trouble> {
     let command = doc! {
         "update": target, "updates": updates, "ordered": false,
         "writeConcern": { "w": "majority" },
     };
     let answer = database.run_command(command).await?;
     let errors = answer.get_array("writeErrors").map(Vec::as_slice).unwrap_or_default();
-    let mut present = Vec::new();
     for error in errors.iter().filter_map(Bson::as_document) {
         if number(error, "code") != DUPLICATE_KEY {
             return Err(Trouble::Refused(format!("`{target}`: {}", text(error, "errmsg"))));
         }
-        present.push(usize::try_from(number(error, "index")).unwrap_or(usize::MAX));
     }
     match answer.get("writeConcernError") {
         Some(error) => Err(Trouble::Unreachable(error.to_string())),
-        None => Ok(present),
+        None if !errors.is_empty() => Ok(None),
+        None => Ok(usize::try_from(number(&answer, "n")).ok()),
     }
 }
