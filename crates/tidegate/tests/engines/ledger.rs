@@ -24,9 +24,6 @@ pub trait Engine {
     fn totals(&self) -> Totals;
     /// Kills it at once and starts it again.
     fn crash(&mut self);
-    /// Ends what a record process that is dead by now has told it to do, where that could spoil
-    /// what the next one does.
-    fn forget(&mut self) {}
 }
 
 /// Kills the record process `kills` times and the engine `crashes` times; panics unless the
@@ -47,7 +44,6 @@ pub fn prove(engine: &mut dyn Engine, kills: u64, crashes: u64) {
             engine.crash();
         }
         drop(process);
-        engine.forget();
     }
     written = append(folder.path(), written, 5000);
     catch_up(folder.path());

@@ -77,12 +77,6 @@ impl Engine for Ferret {
         server.wait().unwrap();
         self.run();
     }
-
-    /// MongoDB's updates of one document are atomic. FerretDB reads the document, and writes it
-    /// back some time later: an update that a dead process left running undoes those of the next.
-    fn forget(&mut self) {
-        self.crash();
-    }
 }
 
 #[test]
