@@ -1,5 +1,5 @@
 //! The record process on its own, beside a gateway: it counts that gateway's journal by path and
-//! minute into SQLite, on the core of the load generator and at the lowest priority, so that it
+//! minute into SQLite, on the core of the load generator and under `SCHED_IDLE`, so that it
 //! takes the generator nothing away.
 
 use std::fs;
@@ -69,7 +69,7 @@ impl Recorder {
         let log = fs::File::create(self.folder.join("log"))?;
         let core = CLIENT_CORE.to_string();
         let child = Command::new("setpriv")
-            .args(["--pdeathsig", "TERM", "taskset", "-c", &core, "nice", "-n", "19"])
+            .args(["--pdeathsig", "TERM", "taskset", "-c", &core, "chrt", "-i", "0"])
             .arg(&self.program)
             .args(["events", "run", "-c", "tidegate.toml"])
             .current_dir(&self.folder)
