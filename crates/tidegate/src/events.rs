@@ -77,7 +77,8 @@ fn run(file: &Path, once: Option<Duration>, supervised: bool) -> Result<()> {
     if let Some(address) = plan.events.status {
         board.serve(address)?;
     }
-    let shown: Vec<Shown> = lines.iter().map(Line::shown).collect();
+    // Under `serve` its own log and screen tell.
+    let shown: Vec<Shown> = lines.iter().map(Line::shown).filter(|_| !supervised).collect();
     for Shown { source, sink, .. } in &shown {
         tracing::info!(source, sink, "delivering");
     }
