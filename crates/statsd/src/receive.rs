@@ -18,6 +18,10 @@ pub use streams::{StreamCounts, Streams};
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a receiver that is to end takes what still comes, when it does not stop coming.
+const LAST: Duration = Duration::from_secs(1);
 
 /// The file of a Unix socket of ours; removed with it.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 //! the end receivers take what still waits in their sockets, a last flush is made of it, and
 //! backends deliver that before the server is gone.
 
+use std::net::UdpSocket;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -20,7 +21,6 @@ use crate::flush::{self, Flush};
 use crate::keys;
 use crate::line::Bad;
 use crate::manage;
-use crate::names;
 use crate::plan::{BackendPlan, Input, Plan};
 use crate::receive::{Datagrams, Intake, Socket, StreamCounts, Streams};
 use crate::repeat::Repeater;
@@ -160,11 +160,6 @@ impl Shared {
         all
     }
 
-    /// Datagrams that the kernel has dropped.
-    pub fn dropped(&self) -> u64 {
-        self.sockets.iter().map(|socket| socket.dropped()).sum()
-    }
-
     /// How it does, as one JSON document.
     pub fn status(&self) -> Value {
         let totals = self.totals();
@@ -253,6 +248,11 @@ impl Bound {
         match input {
             Input::Udp(address) => {
                 let mut address = *address;
+                if plan.receivers > 1 && address.port() != 0 {
+                    // Sockets that share a port share it with another server, too, and then each
+                    // would get some of the samples: so it must be free before.
+                    drop(UdpSocket::bind(address).map_err(wrong)?);
+                }
                 for _ in 0..plan.receivers {
                     let socket = Socket::udp(address, plan.receivers > 1, bytes).map_err(wrong)?;
                     // Port 0 is one port for all of them.
@@ -337,25 +337,21 @@ impl Clock {
         Self { interval: plan.interval, origin_us }
     }
 
-    /// How long until the next flush; at least half an interval, whatever the clock did.
-    fn until_next(&self, now_us: u64) -> Duration {
-        let interval_us = (self.interval.as_micros() as u64).max(1);
-        let since = now_us as i64 - self.origin_us as i64;
-        let left = interval_us - since.rem_euclid(interval_us as i64) as u64;
-        // A flush that came a little early is not followed by one right behind it.
-        let left = if left < interval_us / 2 && since > 0 { left + interval_us } else { left };
-        Duration::from_micros(left)
+    /// How long until the next flush is due.
+    fn until_next(&self) -> Duration {
+        let interval_us = (self.interval.as_micros() as i64).max(1);
+        let since_us = stdx::unix_micros() as i64 - self.origin_us as i64;
+        Duration::from_micros((interval_us - since_us.rem_euclid(interval_us)) as u64)
     }
 }
 
 fn flush_until_end(shared: &Shared, clock: Clock) {
     let plan = &shared.plan;
     let wanted = Wanted::new(plan.flavour, plan.interval.as_secs_f64(), &plan.percentiles)
-        .only(plan.statistics.clone())
+        .showing(plan.statistics.clone())
         .with_histograms(plan.histograms.clone());
     let mut last_unix_s = None;
-    let now_us = stdx::unix_micros();
-    let mut wait = first(&clock, now_us);
+    let mut wait = clock.until_next();
     loop {
         let has_ended = shared.ends_within(wait);
         let unix_s = rounded_s(stdx::unix_micros());
@@ -368,19 +364,17 @@ fn flush_until_end(shared: &Shared, clock: Clock) {
         }
         last_unix_s = Some(unix_s);
         let flush = make(shared, &wanted, unix_s);
-        shared.outlets.iter().for_each(|outlet| outlet.push(&flush));
         if has_ended {
+            shared.outlets.iter().for_each(|outlet| outlet.push_last(&flush));
             return;
         }
-        wait = clock.until_next(stdx::unix_micros());
+        shared.outlets.iter().for_each(|outlet| outlet.push(&flush));
+        // A flush that came a little early is not followed by one right behind it.
+        wait = clock.until_next();
+        if wait < plan.interval / 2 {
+            wait += plan.interval;
+        }
     }
-}
-
-/// The first flush is due whenever the clock says, however soon.
-fn first(clock: &Clock, now_us: u64) -> Duration {
-    let interval_us = (clock.interval.as_micros() as u64).max(1);
-    let since = now_us as i64 - clock.origin_us as i64;
-    Duration::from_micros(interval_us - since.rem_euclid(interval_us as i64) as u64)
 }
 
 fn make(shared: &Shared, wanted: &Wanted, unix_s: u64) -> Arc<Flush> {
@@ -395,9 +389,4 @@ fn make(shared: &Shared, wanted: &Wanted, unix_s: u64) -> Arc<Flush> {
 
 fn rounded_s(unix_us: u64) -> u64 {
     (unix_us + 500_000) / 1_000_000
-}
-
-/// Bytes that a name takes beside its cell.
-pub fn name_bytes(name: &str) -> usize {
-    name.len() + names::NAME_BYTES
 }

@@ -8,13 +8,13 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use socket2::{Domain, Protocol, SockAddr, Socket as RawSocket, Type};
 
 use super::batch::{self, Batch};
-use super::{Intake, SocketFile};
+use super::{Intake, LAST, SocketFile};
 
 /// How soon a receiver notices that it is to end.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -143,10 +143,14 @@ impl Datagrams {
         Self { socket, intake, batch: Batch::new() }
     }
 
-    /// Receives until `ends`; then takes what still waits in the socket.
+    /// Receives until `ends`; then takes what still waits in the socket, for [`LAST`] at most.
     pub fn run(mut self, ends: &AtomicBool) {
+        let mut end = None;
         loop {
             let has_ended = ends.load(Ordering::Acquire);
+            if has_ended && *end.get_or_insert_with(|| Instant::now() + LAST) <= Instant::now() {
+                return;
+            }
             match self.batch.receive(self.socket.raw.as_fd()) {
                 Ok(_) => {
                     let batch = &mut self.batch;

@@ -18,7 +18,7 @@ use mio::event::Source;
 use mio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use mio::{Events, Interest, Poll, Token, Waker};
 
-use super::{Intake, SocketFile};
+use super::{Intake, LAST, SocketFile};
 
 const CONNECTIONS_MAX: usize = 10_000;
 const LINE_BYTES_MAX: usize = 65_536;
@@ -124,9 +124,10 @@ impl Streams {
         Arc::clone(&self.counts)
     }
 
-    /// Receives until `ends`; what clients have sent by then is taken.
+    /// Receives until `ends`; what clients have sent by then is taken, for [`LAST`] at most.
     pub fn run(mut self, mut intake: Intake, ends: &AtomicBool) {
         let mut events = Events::with_capacity(256);
+        let mut end = None;
         loop {
             let has_ended = ends.load(Ordering::Acquire);
             let patience = has_ended.then_some(Duration::ZERO);
@@ -143,7 +144,9 @@ impl Streams {
                     self.read(event.token(), &mut intake);
                 }
             }
-            if has_ended && events.is_empty() {
+            let mut is_over =
+                || *end.get_or_insert_with(|| Instant::now() + LAST) <= Instant::now();
+            if has_ended && (events.is_empty() || is_over()) {
                 self.close_all(&mut intake);
                 return;
             }

@@ -6,6 +6,8 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
 use testkit::{PATIENCE, Server, TempDir, free_port};
@@ -184,6 +186,51 @@ fn what_came_last_is_delivered_before_the_end() {
     statsd.stop();
     let flush = carbon.wait_for(&["stats.counters.a.count"]);
     assert_eq!(flush["stats.counters.a.count"], 42.0);
+}
+
+#[test]
+fn a_client_that_does_not_stop_keeps_no_server_from_ending() {
+    let udp = free_port();
+    let statsd = Statsd::start("t.toml", &[], |port, _| native(udp, port, ""));
+    let goes_on = Arc::new(AtomicBool::new(true));
+    let senders: Vec<_> = [true, false]
+        .into_iter()
+        .map(|is_udp| {
+            let goes_on = Arc::clone(&goes_on);
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let mut stream = TcpStream::connect(("127.0.0.1", udp)).unwrap();
+            std::thread::spawn(move || {
+                while goes_on.load(Ordering::Relaxed) {
+                    // Nobody takes it any more once the server has ended.
+                    if is_udp {
+                        let _ = socket.send_to(b"a:1|c", ("127.0.0.1", udp));
+                    } else {
+                        let _ = stream.write_all(b"a:1|c\n");
+                    }
+                }
+            })
+        })
+        .collect();
+    while !statsd.ask("counters\n").contains("\"a\"") {}
+    statsd.stop();
+    goes_on.store(false, Ordering::Relaxed);
+    senders.into_iter().for_each(|sender| sender.join().unwrap());
+}
+
+#[test]
+fn a_port_that_another_server_has_is_not_shared_with_it() {
+    let udp = free_port();
+    let first = Statsd::start("t.toml", &[], |port, _| {
+        native(udp, port, "").replace("[statsd]", "[statsd]\nreceivers = 2")
+    });
+    let text = format!("[statsd]\nlisten = [\"udp:127.0.0.1:{udp}\"]\nreceivers = 2\n");
+    let path = first.folder.path().join("second.toml");
+    std::fs::write(&path, text).unwrap();
+    let output = Command::new(BINARY).arg("statsd").arg("-c").arg(path).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains(&format!("listen on `udp:127.0.0.1:{udp}`: Address already")), "{text}");
+    first.stop();
 }
 
 #[test]
