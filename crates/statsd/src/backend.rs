@@ -28,6 +28,8 @@ use spool::Spool;
 
 /// Flushes that wait for one backend.
 const QUEUE_MAX: usize = 2;
+/// How long a backend may take for each step, at least and at most.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 /// How soon a backend that is away is asked again, at first and at last.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
@@ -123,6 +125,14 @@ impl Outlet {
         }
     }
 
+    /// Hands over the last flush, which waits for room.
+    pub fn push_last(&self, flush: &Arc<Flush>) {
+        if let Some(queue) = &*self.queue.lock() {
+            // A thread that panicked takes nothing more.
+            let _ = queue.send(Arc::clone(flush));
+        }
+    }
+
     /// Waits until what was pushed has been delivered, spooled or given up.
     pub fn end(&self) {
         *self.queue.lock() = None;
@@ -136,10 +146,12 @@ impl Outlet {
 type Made = (&'static str, Box<dyn Render>, Box<dyn Carry>);
 
 fn made(plan: &BackendPlan, whole: &Plan) -> Option<Made> {
+    // Longer, and flushes would come faster than they are found to be undeliverable.
+    let patience = whole.interval.clamp(PATIENCE.0, PATIENCE.1);
     Some(match plan {
         BackendPlan::Graphite(graphite) => {
             // Without a host flushes go nowhere, as in statsd.
-            let carbon = graphite::Carbon::new(graphite.to.clone()?);
+            let carbon = graphite::Carbon::new(graphite.to.clone()?, patience);
             ("graphite", Box::new(graphite::Names::new(graphite, whole)), Box::new(carbon))
         }
         BackendPlan::Console { is_pretty } => {
@@ -151,11 +163,11 @@ fn made(plan: &BackendPlan, whole: &Plan) -> Option<Made> {
             ("file", Box::new(appender.clone()), Box::new(appender))
         }
         BackendPlan::Influx(web) => {
-            let post = web::Post::new(web, "text/plain; charset=utf-8");
+            let post = web::Post::new(web, "text/plain; charset=utf-8", patience);
             ("influx", Box::new(influx::Lines), Box::new(post))
         }
         BackendPlan::Otlp(web) => {
-            let post = otlp::Export::new(web);
+            let post = otlp::Export::new(web, patience);
             ("otlp", Box::new(otlp::Documents::new(whole)), Box::new(post))
         }
         // Receivers hand it their datagrams themselves.

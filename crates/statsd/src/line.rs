@@ -170,6 +170,27 @@ impl Reader {
         true
     }
 
+    /// Takes each piece behind the key, as both references do; a key alone is bad.
+    fn pieces<'l, T: Take>(
+        &self,
+        pieces: impl Iterator<Item = &'l [u8]>,
+        to: &mut Counted<'_, T>,
+        sample: impl Fn(&[u8], &'l [u8], &mut T) -> Result<(), Bad>,
+    ) {
+        if self.counts_keys {
+            to.take.key(&self.key);
+        }
+        let mut pieces = pieces.peekable();
+        if pieces.peek().is_none() {
+            to.bad(Bad::NoType);
+        }
+        for piece in pieces {
+            if let Err(why) = sample(&self.key, piece, to.take) {
+                to.bad(why);
+            }
+        }
+    }
+
     fn take_line(&mut self, line: &[u8], take: &mut impl Take, seen: &mut Seen) {
         let mut counted = Counted { take, line, bad: 0 };
         seen.lines += match self.flavour {

@@ -17,6 +17,11 @@ pub type Name = Arc<str>;
 /// and the head and rounding of an allocation.
 pub const NAME_BYTES: usize = 64;
 
+/// Bytes that a name takes beside its cell.
+pub fn name_bytes(name: &str) -> usize {
+    name.len() + NAME_BYTES
+}
+
 /// Cells by name.
 #[derive(Debug)]
 pub struct Names<C> {

@@ -55,7 +55,7 @@ impl Wanted {
     }
 
     /// Only these names; `count_percent` stands for `count_90` and the like.
-    pub fn only(mut self, shown: Vec<String>) -> Self {
+    pub fn showing(mut self, shown: Vec<String>) -> Self {
         self.shown = shown;
         self
     }

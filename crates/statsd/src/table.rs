@@ -20,6 +20,8 @@ pub type Members = HashSet<Box<[u8]>, foldhash::fast::FixedState>;
 
 /// Lines with events and checks that are kept for a flush.
 const NOTICES_MAX: usize = 1024;
+/// Keys that are counted for the list of those that come most often; others are not in it.
+const KEYS_MAX: usize = 1 << 20;
 /// Bytes of bad lines that are kept for who asks.
 const BAD_LINE_BYTES: usize = 200;
 
@@ -242,9 +244,11 @@ impl Take for Filling<'_> {
     }
 
     fn key(&mut self, key: &[u8]) {
-        match self.table.keys.get_mut(key) {
-            Some(count) => *count += 1,
-            None => drop(self.table.keys.insert(key.into(), 1)),
+        let keys = &mut self.table.keys;
+        if let Some(count) = keys.get_mut(key) {
+            *count += 1;
+        } else if keys.len() < KEYS_MAX {
+            keys.insert(key.into(), 1);
         }
     }
 

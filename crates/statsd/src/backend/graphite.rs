@@ -14,8 +14,6 @@ use crate::flavour::Flavour;
 use crate::flush::Flush;
 use crate::plan::{Graphite, Plan};
 
-const CONNECT: Duration = Duration::from_secs(5);
-const WRITE: Duration = Duration::from_secs(10);
 /// How long carbon may take to say that it is gone.
 const FAREWELL: Duration = Duration::from_millis(100);
 const PART_BYTES: usize = 512 * 1024;
@@ -24,20 +22,21 @@ const PART_BYTES: usize = 512 * 1024;
 #[derive(Debug)]
 pub struct Carbon {
     to: String,
+    patience: Duration,
     stream: Option<TcpStream>,
 }
 
 impl Carbon {
-    /// Carbon at `host:port`, which is looked up for each flush.
-    pub fn new(to: String) -> Self {
-        Self { to, stream: None }
+    /// Carbon at `host:port`, which is looked up for each flush; each step may take so long.
+    pub fn new(to: String, patience: Duration) -> Self {
+        Self { to, patience, stream: None }
     }
 }
 
 impl Carry for Carbon {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
         if self.stream.is_none() {
-            self.stream = Some(connect(&self.to)?);
+            self.stream = Some(connect(&self.to, self.patience)?);
         }
         self.stream.as_mut().map_or(Ok(()), |stream| stream.write_all(part))
     }
@@ -86,12 +85,12 @@ impl Render for Names {
     }
 }
 
-fn connect(to: &str) -> io::Result<TcpStream> {
+fn connect(to: &str, patience: Duration) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, format!("`{to}` has no address"));
     for address in to.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECT) {
+        match TcpStream::connect_timeout(&address, patience) {
             Ok(stream) => {
-                stream.set_write_timeout(Some(WRITE))?;
+                stream.set_write_timeout(Some(patience))?;
                 return Ok(stream);
             }
             Err(error) => last = error,

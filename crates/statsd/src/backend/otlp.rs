@@ -5,6 +5,7 @@
 //! is one request: its first byte says to which path.
 
 use std::io;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -185,10 +186,14 @@ pub struct Export(Post);
 
 impl Export {
     /// To the address without `/v1/metrics`.
-    pub fn new(web: &Web) -> Self {
+    pub fn new(web: &Web, patience: Duration) -> Self {
         let url = web.url.trim_end_matches('/');
         let base = url.strip_suffix("/v1/metrics").unwrap_or(url).to_owned();
-        Self(Post::new(&Web { url: base, headers: web.headers.clone() }, "application/json"))
+        Self(Post::new(
+            &Web { url: base, headers: web.headers.clone() },
+            "application/json",
+            patience,
+        ))
     }
 }
 

@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use crate::plan::Web;
 
-const TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Posts to one address.
 #[derive(Debug)]
 pub struct Post {
@@ -17,10 +15,10 @@ pub struct Post {
 }
 
 impl Post {
-    /// Posts bodies of this type.
-    pub fn new(web: &Web, content_type: &'static str) -> Self {
+    /// Posts bodies of this type; each may take so long.
+    pub fn new(web: &Web, content_type: &'static str, patience: Duration) -> Self {
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
+            .timeout_global(Some(patience))
             .http_status_as_error(false)
             .build();
         let (url, headers) = (web.url.clone(), web.headers.clone());

@@ -13,18 +13,7 @@ impl Reader {
         let key = pieces.next().unwrap_or_default();
         self.key.clear();
         transliterate(key, &mut self.key);
-        if self.counts_keys {
-            to.take.key(&self.key);
-        }
-        let mut pieces = pieces.peekable();
-        if pieces.peek().is_none() {
-            to.bad(Bad::NoType);
-        }
-        for piece in pieces {
-            if let Err(why) = sample(&self.key, piece, to.take) {
-                to.bad(why);
-            }
-        }
+        self.pieces(pieces, to, sample);
         1
     }
 }

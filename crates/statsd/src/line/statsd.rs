@@ -23,18 +23,7 @@ impl Reader {
         let mut pieces = said.split(|byte| *byte == b':');
         let key = pieces.next().unwrap_or_default();
         self.write_key(key, tags);
-        if self.counts_keys {
-            to.take.key(&self.key);
-        }
-        let mut pieces = pieces.peekable();
-        if pieces.peek().is_none() {
-            to.bad(Bad::NoType);
-        }
-        for piece in pieces {
-            if let Err(why) = sample(&self.key, piece, to.take) {
-                to.bad(why);
-            }
-        }
+        self.pieces(pieces, to, sample);
         1
     }
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::figures;
 use crate::flavour::Flavour;
-use crate::names::Names;
-use crate::server::{Shared, name_bytes};
+use crate::names::{Names, name_bytes};
+use crate::server::Shared;
 use crate::table::Table;
 
 /// Names that `top` shows without a number.
@@ -73,39 +73,37 @@ fn stats(shared: &Shared) -> String {
         }
     }
     if shared.plan.flavour == Flavour::Native {
-        own_stats(shared, &mut text);
+        // What the references do not know of themselves.
+        flatten("statsd", &shared.status(), &mut text);
     }
     text + "END\n\n"
 }
 
-/// What the references do not know of themselves.
-fn own_stats(shared: &Shared, text: &mut String) {
-    let totals = shared.totals();
-    let _ = writeln!(text, "messages.packets: {}", totals.packets);
-    let _ = writeln!(text, "messages.bytes: {}", totals.bytes);
-    let _ = writeln!(text, "messages.lines: {}", totals.lines);
-    for (why, count) in crate::line::Bad::ALL.iter().zip(totals.bad) {
-        let _ = writeln!(text, "messages.bad.{}: {count}", why.name());
+/// A document as lines, its members' names between points; a list's items are called by the name,
+/// address or prefix that comes first in them.
+fn flatten(path: &str, value: &Value, text: &mut String) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                flatten(&format!("{path}.{name}"), value, text);
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                let mut keys = ["name", "address", "prefix"].into_iter();
+                let called = keys.find_map(|key| item[key].as_str().filter(|n| !n.is_empty()));
+                let called = called.map_or_else(|| at.to_string(), str::to_owned);
+                flatten(&format!("{path}.{called}"), item, text);
+            }
+        }
+        value => drop(writeln!(text, "{path}: {}", plain(value))),
     }
-    for socket in &shared.sockets {
-        let _ = writeln!(text, "{}.dropped_by_kernel: {}", socket.address(), socket.dropped());
-        let _ = writeln!(text, "{}.buffer_bytes: {}", socket.address(), socket.buffer_bytes());
-    }
-    for usage in shared.bounds.budget.usage() {
-        let prefix = if usage.prefix.is_empty() { "all" } else { &usage.prefix };
-        let _ = writeln!(text, "names.{prefix}.bytes: {} of {}", usage.used, usage.bytes_max);
-    }
-    let _ = writeln!(text, "names.overflowed: {}", shared.bounds.budget.overflowed());
-    for repeater in &shared.repeaters {
-        let _ = writeln!(text, "repeater.dropped: {}", repeater.dropped());
-        let _ = writeln!(text, "repeater.failed: {}", repeater.failed());
-    }
-    for (name, status) in shared.backends() {
-        let _ = writeln!(text, "{name}.delivered: {}", status.delivered);
-        let _ = writeln!(text, "{name}.lost: {}", status.lost);
-        let _ = writeln!(text, "{name}.spooled_bytes: {}", status.spooled_bytes);
-        let error = status.last_error.as_deref().unwrap_or("none");
-        let _ = writeln!(text, "{name}.last_error: {error}");
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     }
 }
 
@@ -256,10 +254,6 @@ fn health(shared: &Shared, wanted: Option<&str>) -> String {
 
 /// Settings as they were written, one level deep.
 fn config(shared: &Shared) -> String {
-    let plain = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
     let mut text = String::from("\n");
     for (key, value) in &shared.plan.settings {
         match value {

@@ -70,7 +70,7 @@ fn a_name_without_values_has_only_its_counts() {
 fn filters_know_percentiles_by_their_kind() {
     let shown = ["count", "upper_percent", "histogram"].map(str::to_owned).to_vec();
     let wanted = statsd(&[90.0, -10.0])
-        .only(shown)
+        .showing(shown)
         .with_histograms(vec![Histogram { part: "a".to_owned(), bins: vec![Some(150.0), None] }]);
     let of = of(&wanted, "xay", &plain(&[100.0, 200.0, 300.0]));
     let names: Vec<&str> = of.keys().map(String::as_str).collect();
