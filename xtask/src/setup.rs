@@ -42,7 +42,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 13] = [
+const NEEDS: [Need; 14] = [
     need("C compiler", "command -v cc", "gcc", Stage::Run),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
     // librdkafka's own build asks for both.
@@ -57,6 +57,7 @@ const NEEDS: [Need; 13] = [
     need("npm", "command -v npm", "npm", Stage::Test),
     need("PostgreSQL", POSTGRES, "postgresql", Stage::Test),
     need("MariaDB", "command -v mariadbd && command -v mariadb", "mariadb-server", Stage::Test),
+    need("Graphite's carbon", CARBON, "graphite-carbon", Stage::Test),
 ];
 
 const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\"\")<0;}' \
@@ -64,6 +65,9 @@ const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\
 
 /// Debian keeps the servers' programs out of the search path, by version.
 const POSTGRES: &str = "command -v initdb || ls /usr/lib/postgresql/*/bin/initdb";
+
+/// With the reader of what it stores.
+const CARBON: &str = "command -v carbon-cache && command -v whisper-fetch";
 
 /// The oldest that the pinned requirements run on.
 const PYTHON_NEW_ENOUGH: &str = "python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'";
