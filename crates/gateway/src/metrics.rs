@@ -1,5 +1,9 @@
 //! The gateway's metrics, one set of handles a route, made once.
+//!
+//! Times are kept by route, decision and class of status. Few of those meet, so their timers are
+//! made when the first exchange of the kind ends; from then on recording one takes no lock.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use exchange::{CacheResult, Decision, Phase};
@@ -13,6 +17,10 @@ use crate::plan::Plan;
 pub const EXCHANGES: &str = "tidegate_exchanges_total";
 /// Name of the timer of exchanges.
 pub const SECONDS: &str = "tidegate_exchange_seconds";
+/// Name of the timer of phases.
+pub const PHASE_SECONDS: &str = "tidegate_phase_seconds";
+
+const CLASSES: [&str; 6] = ["0xx", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Handles of all routes.
 #[derive(Debug)]
@@ -38,10 +46,19 @@ pub struct GatewayMetrics {
 /// Handles of one route.
 #[derive(Debug)]
 pub struct RouteMetrics {
+    registry: Registry,
+    route: String,
     outcomes: Vec<Counter>,
-    statuses: [Counter; 6],
+    statuses: [Counter; CLASSES.len()],
+    /// By decision and class of status.
+    times: Vec<OnceLock<Times>>,
+}
+
+/// Timers of the exchanges of one route, decision and class of status.
+#[derive(Debug)]
+struct Times {
     total: Timer,
-    phases: Vec<Timer>,
+    phases: [OnceLock<Timer>; Phase::COUNT],
 }
 
 const FAILURES: [FetchError; 7] = [
@@ -111,32 +128,57 @@ impl RouteMetrics {
                 outcomes.push(registry.counter(EXCHANGES, "Exchanges.", &labels));
             }
         }
-        let statuses = ["0xx", "1xx", "2xx", "3xx", "4xx", "5xx"].map(|class| {
+        let statuses = CLASSES.map(|class| {
             let labels = [("route", route), ("status", class)];
             registry.counter("tidegate_statuses_total", "Exchanges by status class.", &labels)
         });
-        let total = registry.timer(SECONDS, "Time of exchanges.", &[("route", route)]);
-        let phases = Phase::ALL.map(|phase| {
-            let labels = [("route", route), ("phase", phase.name())];
-            registry.timer("tidegate_phase_seconds", "Time of exchanges by phase.", &labels)
-        });
-        Self { outcomes, statuses, total, phases: phases.into() }
+        let kinds = Decision::ALL.len() * CLASSES.len();
+        Self {
+            registry: registry.clone(),
+            route: route.to_owned(),
+            outcomes,
+            statuses,
+            times: (0..kinds).map(|_| OnceLock::new()).collect(),
+        }
     }
 
     /// Counts an exchange that ended.
     pub fn ended(&self, decision: Decision, cache: CacheResult, status: u16) {
         let outcome = decision as usize * CacheResult::ALL.len() + cache as usize;
         self.outcomes[outcome].add(1);
-        self.statuses[usize::from(status / 100).min(5)].add(1);
+        self.statuses[class_of(status)].add(1);
     }
 
-    /// Records its time in all, and microseconds by phase.
-    pub fn took(&self, total: Duration, phases: &[u32]) {
-        self.total.record(total);
-        for (timer, us) in self.phases.iter().zip(phases) {
+    /// Records its time in all, and microseconds by phase; those that took less than one are not
+    /// recorded.
+    pub fn took(
+        &self,
+        (decision, status): (Decision, u16),
+        total: Duration,
+        phases: &[u32; Phase::COUNT],
+    ) {
+        let class = class_of(status);
+        let kind = decision as usize * CLASSES.len() + class;
+        let labels =
+            [("route", &*self.route), ("decision", decision.name()), ("status", CLASSES[class])];
+        let times = self.times[kind].get_or_init(|| Times {
+            total: self.registry.timer(SECONDS, "Time of exchanges.", &labels),
+            phases: [const { OnceLock::new() }; Phase::COUNT],
+        });
+        times.total.record(total);
+        for (phase, us) in Phase::ALL.iter().zip(phases) {
             if *us > 0 {
+                let timer = times.phases[phase.index()].get_or_init(|| {
+                    let [route, decision, status] = labels;
+                    let labels = [route, ("phase", phase.name()), decision, status];
+                    self.registry.timer(PHASE_SECONDS, "Time of exchanges by phase.", &labels)
+                });
                 timer.record_ns(u64::from(*us) * 1000);
             }
         }
     }
+}
+
+fn class_of(status: u16) -> usize {
+    usize::from(status / 100).min(CLASSES.len() - 1)
 }

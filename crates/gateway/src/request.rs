@@ -67,7 +67,8 @@ impl Answer for Role {
                 metrics.ended(trace.decision, trace.cache, sent.status);
                 // How long a tunnel lasts says nothing about how fast answers are.
                 if sent.status != 101 {
-                    metrics.took(trace.so_far(), &trace.phases);
+                    let kind = (trace.decision, sent.status);
+                    metrics.took(kind, trace.so_far(), &trace.phases);
                 }
             }
             None => edge.gateway.metrics.unrouted.add(1),

@@ -8,7 +8,7 @@ mod registry;
 mod sketch;
 mod timer;
 
-pub use registry::{Counter, Gauge, Labels, Registry};
+pub use registry::{Counter, Gauge, Labels, Metric, Reading, Registry};
 pub use sketch::{Quantiles, SketchError, Uniques, merge_sketches};
 pub use timer::{Timer, TimerSnapshot};
 

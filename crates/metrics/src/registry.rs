@@ -62,9 +62,35 @@ impl Gauge {
 
 #[derive(Debug)]
 enum Family {
-    Counters(BTreeMap<String, Counter>),
-    Gauges(BTreeMap<String, Gauge>),
-    Timers(BTreeMap<String, Timer>),
+    Counters(BTreeMap<Series, Counter>),
+    Gauges(BTreeMap<Series, Gauge>),
+    Timers(BTreeMap<Series, Timer>),
+}
+
+/// Label names and values, in the order in which they are shown.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Series(Vec<(String, String)>);
+
+/// A metric as it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name.
+    pub name: String,
+    /// Label names and values, in the order in which they are shown.
+    pub labels: Vec<(String, String)>,
+    /// What it is at.
+    pub reading: Reading,
+}
+
+/// What a metric is at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reading {
+    /// A counter's number.
+    Counter(u64),
+    /// A gauge's number.
+    Gauge(i64),
+    /// A timer's histogram.
+    Timer(TimerSnapshot),
 }
 
 /// All metrics of a process.
@@ -82,7 +108,7 @@ impl Registry {
         let mut families = self.families.lock();
         let fresh = || (help.to_owned(), Family::Counters(BTreeMap::new()));
         match &mut families.entry(name.to_owned()).or_insert_with(fresh).1 {
-            Family::Counters(cells) => cells.entry(label_text(labels)).or_default().clone(),
+            Family::Counters(cells) => cells.entry(Series::new(labels)).or_default().clone(),
             _ => panic!("metric `{name}` has two kinds"),
         }
     }
@@ -95,7 +121,7 @@ impl Registry {
         let mut families = self.families.lock();
         let fresh = || (help.to_owned(), Family::Gauges(BTreeMap::new()));
         match &mut families.entry(name.to_owned()).or_insert_with(fresh).1 {
-            Family::Gauges(cells) => cells.entry(label_text(labels)).or_default().clone(),
+            Family::Gauges(cells) => cells.entry(Series::new(labels)).or_default().clone(),
             _ => panic!("metric `{name}` has two kinds"),
         }
     }
@@ -108,18 +134,17 @@ impl Registry {
         let mut families = self.families.lock();
         let fresh = || (help.to_owned(), Family::Timers(BTreeMap::new()));
         match &mut families.entry(name.to_owned()).or_insert_with(fresh).1 {
-            Family::Timers(cells) => cells.entry(label_text(labels)).or_default().clone(),
+            Family::Timers(cells) => cells.entry(Series::new(labels)).or_default().clone(),
             _ => panic!("metric `{name}` has two kinds"),
         }
     }
 
     /// The sum of all counters called `name` whose labels contain `filter` (all when empty).
     pub fn sum(&self, name: &str, filter: Labels<'_>) -> u64 {
-        let wanted: Vec<String> = filter.iter().map(|pair| label_text(&[*pair])).collect();
         match self.families.lock().get(name) {
             Some((_, Family::Counters(cells))) => cells
                 .iter()
-                .filter(|(labels, _)| wanted.iter().all(|w| labels.contains(w.as_str())))
+                .filter(|(series, _)| filter.iter().all(|label| series.has(*label)))
                 .map(|(_, counter)| counter.get())
                 .sum(),
             _ => 0,
@@ -135,6 +160,28 @@ impl Registry {
         merged
     }
 
+    /// Every metric there is, as it stands.
+    pub fn read(&self) -> Vec<Metric> {
+        let mut all = Vec::new();
+        for (name, (_, family)) in self.families.lock().iter() {
+            let mut note = |series: &Series, reading| {
+                all.push(Metric { name: name.clone(), labels: series.0.clone(), reading });
+            };
+            match family {
+                Family::Counters(cells) => {
+                    cells.iter().for_each(|(s, c)| note(s, Reading::Counter(c.get())));
+                }
+                Family::Gauges(cells) => {
+                    cells.iter().for_each(|(s, g)| note(s, Reading::Gauge(g.get())));
+                }
+                Family::Timers(cells) => {
+                    cells.iter().for_each(|(s, t)| note(s, Reading::Timer(t.snapshot())));
+                }
+            }
+        }
+        all
+    }
+
     /// Writes every metric in Prometheus' text format.
     pub fn prometheus(&self) -> String {
         let mut text = String::new();
@@ -147,17 +194,38 @@ impl Registry {
             let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
             match family {
                 Family::Counters(cells) => {
-                    cells.iter().for_each(|(l, c)| sample(&mut text, name, l, &c.get()));
+                    cells.iter().for_each(|(s, c)| sample(&mut text, name, &s.text(), &c.get()));
                 }
                 Family::Gauges(cells) => {
-                    cells.iter().for_each(|(l, g)| sample(&mut text, name, l, &g.get()));
+                    cells.iter().for_each(|(s, g)| sample(&mut text, name, &s.text(), &g.get()));
                 }
                 Family::Timers(cells) => {
-                    cells.iter().for_each(|(l, t)| histogram(&mut text, name, l, &t.snapshot()));
+                    cells
+                        .iter()
+                        .for_each(|(s, t)| histogram(&mut text, name, &s.text(), &t.snapshot()));
                 }
             }
         }
         text
+    }
+}
+
+impl Series {
+    fn new(labels: Labels<'_>) -> Self {
+        Self(labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+    }
+
+    fn has(&self, (name, value): (&str, &str)) -> bool {
+        self.0.iter().any(|(own, its)| own == name && its == value)
+    }
+
+    /// As between the braces of the text format.
+    fn text(&self) -> String {
+        let escape =
+            |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let pairs: Vec<String> =
+            self.0.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
+        pairs.join(",")
     }
 }
 
@@ -179,12 +247,4 @@ fn histogram(text: &mut String, name: &str, labels: &str, timer: &TimerSnapshot)
     let _ = writeln!(text, "{name}_bucket{{{labels}{comma}le=\"+Inf\"}} {count}");
     sample(text, &format!("{name}_sum"), labels, &timer.sum().as_secs_f64());
     sample(text, &format!("{name}_count"), labels, &count);
-}
-
-fn label_text(labels: Labels<'_>) -> String {
-    let escape =
-        |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-    let pairs: Vec<String> =
-        labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
-    pairs.join(",")
 }

@@ -85,6 +85,12 @@ impl TimerSnapshot {
         Duration::ZERO
     }
 
+    /// Durations that were recorded, each to within 1/16, with how many there were of them.
+    pub fn durations(&self) -> impl Iterator<Item = (Duration, u64)> {
+        let filled = self.buckets.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(bucket, count)| (Duration::from_nanos(middle_of(bucket)), *count))
+    }
+
     /// Number of durations recorded in buckets that lie wholly at or below `bound`.
     pub fn count_up_to(&self, bound: Duration) -> u64 {
         let last = bucket_of(bound.as_nanos() as u64);

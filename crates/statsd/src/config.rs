@@ -50,6 +50,9 @@ pub struct Config {
     pub histogram: Vec<HistogramConfig>,
     /// The first part of the server's own names; default `statsd`.
     pub prefix: Option<String>,
+    /// Under `serve`: the first part of the names of the process's own metrics, which are flushed
+    /// with the rest; default `tidegate`, `off` leaves them out.
+    pub process: Option<String>,
     /// Names without samples are shown for so long, gauges too; default `5m`, `never` keeps them.
     pub idle: Option<String>,
     /// Memory for names; samples of names beyond it count in `PREFIX.overflow`; default `1GB`.
@@ -134,6 +137,7 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         percentiles: reader.percentiles(config.percentiles.as_deref()),
         statistics: config.statistics.clone(),
         histograms: reader.histograms(&config.histogram),
+        process_prefix: process(config.process.as_deref()),
         keep: keep(idle, &own_prefix),
         cleans_keys: true,
         shows_lines: false,
@@ -164,6 +168,10 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         ],
         own_prefix,
     }
+}
+
+fn process(prefix: Option<&str>) -> Option<String> {
+    Some(prefix.unwrap_or("tidegate")).filter(|prefix| *prefix != "off").map(str::to_owned)
 }
 
 fn keep(idle: Idle, own_prefix: &str) -> Keep {

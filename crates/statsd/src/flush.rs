@@ -57,6 +57,11 @@ impl Flush {
     pub fn rate(&self, sum: f64) -> f64 {
         sum / self.interval.as_secs_f64()
     }
+
+    /// The number of names in it.
+    pub fn names(&self) -> usize {
+        self.counters.len() + self.timers.len() + self.gauges.len() + self.sets.len()
+    }
 }
 
 /// For how many flushes a name is kept that gets no samples.

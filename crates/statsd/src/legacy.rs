@@ -97,6 +97,7 @@ impl Reader {
             histograms: if is_perl { Vec::new() } else { self.histograms()? },
             keep: self.keep(&own_prefix)?,
             own_prefix,
+            process_prefix: None,
             cleans_keys: is_perl || self.is("keyNameSanitize", true),
             shows_lines: self.is("dumpMessages", false),
             key_flush: self.key_flush()?,

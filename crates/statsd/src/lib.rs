@@ -4,7 +4,7 @@
 //! same files, names, numbers and answers; [`Flavour::Native`] mends what is odd there. Life of a
 //! sample: `receive` reads it, `line` says what it means, `table` adds it up, `flush` takes it out,
 //! `statistics` describes timers, `backend` shows them.
-//! Never here: HTTP service, Prometheus registries of our own roles (`metrics`).
+//! Never here: what roles count of themselves (`metrics`); `own` takes it from there.
 
 mod backend;
 mod budget;
@@ -19,6 +19,7 @@ mod line;
 mod manage;
 mod names;
 mod number;
+mod own;
 pub mod plan;
 mod receive;
 mod repeat;
@@ -29,5 +30,6 @@ mod table;
 
 pub use error::StatsdError;
 pub use flavour::Flavour;
+pub use flush::{Flush, Timer};
 pub use legacy::{LegacyError, read as read_legacy};
 pub use server::{Server, Shared};

@@ -11,6 +11,7 @@ mod perl;
 mod statsd;
 
 pub use dogstatsd::Notice;
+pub(crate) use native::write_tag_value;
 
 use crate::flavour::Flavour;
 use crate::number;

@@ -41,6 +41,9 @@ pub struct Plan {
     pub histograms: Vec<Histogram>,
     /// The first part of the server's own names.
     pub own_prefix: String,
+    /// The first part of the names of the metrics of the process it runs in; without, they are not
+    /// flushed.
+    pub process_prefix: Option<String>,
     /// What is kept of idle names.
     pub keep: Keep,
     /// Whether keys are cleaned.

@@ -59,12 +59,16 @@ impl Samples {
     /// Adds what another receiver has.
     pub fn merge(&mut self, other: Self, values_max: usize) {
         if let Some(theirs) = other.summary {
-            self.summarised().merge(&theirs);
-            return;
+            return self.merge_summary(&theirs);
         }
         for (at, value) in other.values.iter().enumerate() {
             self.add(*value, other.weights.get(at).copied().unwrap_or(1.0), values_max);
         }
+    }
+
+    /// Adds what is known in sum only.
+    pub fn merge_summary(&mut self, other: &Summary) {
+        self.summarised().merge(other);
     }
 
     /// The number of values that are held.
@@ -123,6 +127,14 @@ impl Samples {
 }
 
 impl Summary {
+    /// Of values, each standing for so many, whose sum is known better than by adding them up.
+    pub fn of(values: impl Iterator<Item = (f64, f64)>, sum: f64) -> Self {
+        let mut summary = Self::empty();
+        values.for_each(|(value, weight)| summary.add(value, weight));
+        summary.sum = sum;
+        summary
+    }
+
     fn empty() -> Self {
         Self {
             received: 0,

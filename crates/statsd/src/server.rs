@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use metrics::Registry;
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Map, Value, json};
 
@@ -21,11 +22,15 @@ use crate::flush::{self, Flush};
 use crate::keys;
 use crate::line::Bad;
 use crate::manage;
+use crate::own::Own;
 use crate::plan::{BackendPlan, Input, Plan};
 use crate::receive::{Datagrams, Intake, Socket, StreamCounts, Streams};
 use crate::repeat::Repeater;
 use crate::statistics::Wanted;
 use crate::table::{Bounds, Gauges, Table, Totals};
+
+/// Names of a flush that is kept for who asks what was flushed last.
+const NAMES_KEPT_MAX: usize = 10_000;
 
 /// What all threads of a server share.
 #[derive(Debug)]
@@ -52,6 +57,10 @@ pub struct Shared {
     pub repeaters: Vec<Repeater>,
     /// When the last datagram came, in seconds since the Unix epoch.
     pub last_seen_unix_s: Arc<AtomicU64>,
+    /// The process's own metrics, where there are any.
+    own: Option<Own>,
+    /// The last flush, unless it had too many names to be kept.
+    last_flush: Mutex<Option<Arc<Flush>>>,
     ends: AtomicBool,
     end: (Mutex<bool>, Condvar),
 }
@@ -67,11 +76,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds every input and starts all threads.
+    /// Binds every input and starts all threads; the metrics of `registry` are flushed, too, if the
+    /// plan has a prefix for them.
     ///
     /// # Errors
     /// When an address or a path cannot be bound, or a thread cannot be started.
-    pub fn start(plan: Plan) -> Result<Self, StatsdError> {
+    pub fn start(plan: Plan, registry: Option<&Registry>) -> Result<Self, StatsdError> {
         let mut bound = Bound::new(&plan)?;
         let bounds = Arc::new(Bounds {
             budget: Budget::new(&plan.own_prefix, plan.names_bytes_max, &plan.prefix_bytes_max),
@@ -92,6 +102,8 @@ impl Server {
             outlets: plan.backends.iter().filter_map(|b| Outlet::start(b, &plan)).collect(),
             repeaters: repeaters(&plan)?,
             last_seen_unix_s: Arc::new(AtomicU64::new(rounded_s(started_us))),
+            own: registry.cloned().zip(plan.process_prefix.as_deref()).map(|(r, p)| Own::new(r, p)),
+            last_flush: Mutex::default(),
             ends: AtomicBool::new(false),
             end: (Mutex::new(false), Condvar::new()),
             plan,
@@ -149,6 +161,19 @@ impl Shared {
             self.end.1.wait_until(&mut has_ended, due);
         }
         *has_ended
+    }
+
+    /// Counts what the process's own metrics have gained.
+    pub fn take_own(&self) {
+        if let Some(own) = &self.own {
+            let table = self.tables.last().expect("connections have a table");
+            own.take(table, &self.gauges, &self.bounds.budget);
+        }
+    }
+
+    /// The last flush; none before the first one, or if it had more than 10,000 names.
+    pub fn last_flush(&self) -> Option<Arc<Flush>> {
+        self.last_flush.lock().clone()
     }
 
     /// What came in since the start, of all receivers.
@@ -380,11 +405,14 @@ fn flush_until_end(shared: &Shared, clock: Clock) {
 fn make(shared: &Shared, wanted: &Wanted, unix_s: u64) -> Arc<Flush> {
     let plan = &shared.plan;
     let keep = (&plan.keep, &*shared.bounds);
+    shared.take_own();
     let mut flush = flush::collect(&shared.tables, &shared.gauges, keep, wanted);
     flush.unix_s = unix_s;
     flush.interval = plan.interval;
     flush.percentiles = plan.percentiles.clone();
-    Arc::new(flush)
+    let flush = Arc::new(flush);
+    *shared.last_flush.lock() = (flush.names() <= NAMES_KEPT_MAX).then(|| Arc::clone(&flush));
+    flush
 }
 
 fn rounded_s(unix_us: u64) -> u64 {

@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::budget::Budget;
 use crate::line::{Bad, Change, Notice, Take};
 use crate::names::{self, Name, Names};
-use crate::samples::Samples;
+use crate::samples::{Samples, Summary};
 
 /// Members of a set.
 pub type Members = HashSet<Box<[u8]>, foldhash::fast::FixedState>;
@@ -99,6 +99,14 @@ impl Table {
     /// Adds to a counter.
     pub fn add(&mut self, name: &[u8], amount: f64) {
         *cell(&mut self.counters, &self.bounds.budget, name) += amount;
+    }
+
+    /// Adds to a timer what is known in sum only.
+    pub fn add_summary(&mut self, name: &[u8], summary: &Summary) {
+        let Self { timers, bounds, values_held, .. } = self;
+        let samples = cell(timers, &bounds.budget, name);
+        *values_held = values_held.saturating_sub(samples.held());
+        samples.merge_summary(summary);
     }
 
     /// Shows `look` up to `count` counters from `from` on; returns where to go on.

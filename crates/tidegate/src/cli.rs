@@ -124,6 +124,12 @@ pub struct DemoArgs {
     /// Admin address.
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8081")]
     pub admin: std::net::SocketAddr,
+    /// Where statsd samples come in, by UDP.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8125")]
+    pub statsd: std::net::SocketAddr,
+    /// Where statsd is asked what it has.
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8126")]
+    pub management: std::net::SocketAddr,
     /// Requests a second of all readers together.
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub rate: u32,

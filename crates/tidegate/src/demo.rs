@@ -39,7 +39,7 @@ pub fn run(args: &DemoArgs) -> Result<()> {
         true => None,
         false => Some(Arc::new(Readers::start(server.public, READERS, args.rate)?)),
     };
-    let mut screen = Screen::open(server.public, server.admin, &folder.0);
+    let mut screen = Screen::open(args.management, (server.public, server.admin), &folder.0);
     let end = args.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     while signals.wait_for(Duration::from_secs(1)) == Waited::TimeOut {
         screen.show(&server.parts, readers.as_deref());
@@ -56,9 +56,14 @@ pub fn run(args: &DemoArgs) -> Result<()> {
 fn plan(folder: &Path, args: &DemoArgs) -> Result<Plan> {
     let file = folder.join("tidegate.toml");
     // What reads the file while the demo runs asks the same addresses.
-    let config = CONFIG
-        .replace("public = \"127.0.0.1:8080\"", &format!("public = \"{}\"", args.public))
-        .replace("admin  = \"127.0.0.1:8081\"", &format!("admin  = \"{}\"", args.admin));
+    let addresses = [
+        ("public = \"127.0.0.1:8080\"", format!("public = \"{}\"", args.public)),
+        ("admin  = \"127.0.0.1:8081\"", format!("admin  = \"{}\"", args.admin)),
+        ("udp:127.0.0.1:8125", format!("udp:{}", args.statsd)),
+        ("management  = \"127.0.0.1:8126\"", format!("management  = \"{}\"", args.management)),
+    ];
+    let config =
+        addresses.iter().fold(CONFIG.to_owned(), |text, (own, other)| text.replace(own, other));
     for (name, content) in
         [("tidegate.toml", config.as_bytes()), ("items.jsonl", ITEMS), ("model.json", MODEL)]
     {

@@ -28,9 +28,10 @@ const WORK_QUEUE_MAX: usize = 1024;
 const LOCKED: Hint = Hint(
     "a `tidegate serve` with this journal is running; end it, or name another `[journal] dir`",
 );
-const TAKEN: Hint = Hint(
-    "end what listens there (`ss -ltnp` names it), or choose another address: `[listen]` in the \
-     configuration, `--public` and `--admin` of the demo",
+/// What to do about an address that cannot be listened on.
+pub const TAKEN: Hint = Hint(
+    "end what listens there (`ss -lntup` names it), or choose another address: `[listen]` and \
+     `[statsd]` in the configuration, the options of `tidegate demo` (see its `--help`)",
 );
 
 /// A process that serves; dropping it without [`Server::stop`] leaves its threads running.
@@ -103,7 +104,8 @@ pub fn start(plan: Plan) -> Result<Server> {
         (None, Some(record)) => Arc::new(Learned::There(record.watch())),
         (None, None) => Arc::default(),
     };
-    let statsd = plan.statsd.map(statsd::Server::start).transpose()?;
+    let statsd = plan.statsd.map(|plan| crate::statsd::start(plan, Some(&registry)));
+    let statsd = statsd.transpose()?;
     let parts = Arc::new(Parts {
         drain_grace,
         registry,

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use chassis::config::Problem;
-use statsd::{Flavour, Server, plan::Plan};
+use metrics::Registry;
+use statsd::{Flavour, Server, StatsdError, plan::Plan};
 
 use crate::cli::StatsdArgs;
 use crate::commands::WrongConfig;
 use crate::config;
+use crate::serve::TAKEN;
 use crate::signals::EndSignals;
 
 /// `tidegate statsd`
@@ -16,7 +18,7 @@ pub fn run(args: StatsdArgs) -> Result<()> {
     let plan = plan(args)?;
     let mut signals = EndSignals::install()?;
     let flavour = plan.flavour;
-    let server = Server::start(plan)?;
+    let server = start(plan, None)?;
     for socket in &server.shared().sockets {
         let (address, buffer_bytes) = (socket.address(), socket.buffer_bytes());
         tracing::info!(address, buffer_bytes, "receiving");
@@ -28,6 +30,17 @@ pub fn run(args: StatsdArgs) -> Result<()> {
     signals.wait();
     server.end();
     Ok(())
+}
+
+/// Starts a server, which flushes the metrics of `registry`, too.
+///
+/// # Errors
+/// When an address is taken, with a hint; when the system has no threads left.
+pub fn start(plan: Plan, registry: Option<&Registry>) -> Result<Server> {
+    Server::start(plan, registry).map_err(|error| match error {
+        StatsdError::Bind { .. } => anyhow::Error::new(error).context(TAKEN),
+        _ => error.into(),
+    })
 }
 
 fn plan(args: StatsdArgs) -> Result<Plan> {

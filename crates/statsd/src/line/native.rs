@@ -153,10 +153,15 @@ fn write_tag(tag: &[u8], out: &mut Vec<u8>) {
         return;
     }
     out.push(b'=');
-    let Some(value) = value.filter(|value| !value.is_empty()) else {
-        return out.extend_from_slice(b"true");
-    };
-    for (place, letter) in String::from_utf8_lossy(value).chars().enumerate() {
+    match value.filter(|value| !value.is_empty()) {
+        Some(value) => write_tag_value(&String::from_utf8_lossy(value), out),
+        None => out.extend_from_slice(b"true"),
+    }
+}
+
+/// What means something in a key becomes `_`.
+pub(crate) fn write_tag_value(value: &str, out: &mut Vec<u8>) {
+    for (place, letter) in value.chars().enumerate() {
         let is_taken = letter == ';' || letter.is_whitespace() || place == 0 && letter == '~';
         let mut bytes = [0; 4];
         out.extend_from_slice(

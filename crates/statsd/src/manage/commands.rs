@@ -21,6 +21,7 @@ pub fn answer(shared: &Shared, line: &str) -> Option<String> {
     let mut words = line.split_ascii_whitespace();
     let command = words.next().unwrap_or_default();
     let words: Vec<&str> = words.collect();
+    shared.take_own();
     let is_perl = flavour == Flavour::Perl;
     Some(match command {
         "help" => help(flavour),
@@ -35,6 +36,7 @@ pub fn answer(shared: &Shared, line: &str) -> Option<String> {
         "delgauges" => delete_gauges(shared, &words),
         "health" if !is_perl => health(shared, words.first().copied()),
         "config" if !is_perl => config(shared),
+        "last" if flavour == Flavour::Native => last(shared, words.first().copied()),
         "top" => top(shared, words.first().and_then(|count| count.parse().ok()).unwrap_or(TOP)),
         "quit" => return None,
         _ => "ERROR\n".to_owned(),
@@ -46,7 +48,7 @@ fn help(flavour: Flavour) -> String {
     match flavour {
         Flavour::Statsd => format!("{names}, health, config, quit\n\n"),
         Flavour::Perl => format!("{names}, quit\r\n\r\n"),
-        Flavour::Native => format!("{names}, delsets, sets, top, health, config, quit\n\n"),
+        Flavour::Native => format!("{names}, delsets, sets, last, top, health, config, quit\n\n"),
     }
 }
 
@@ -157,7 +159,16 @@ fn timers(shared: &Shared) -> BTreeMap<String, Value> {
     for table in &shared.tables {
         table.lock().timers.iter().for_each(|(name, samples)| {
             let values = samples.values().iter().map(|value| figures::json(*value));
-            all.entry(name.to_string()).or_default().extend(values);
+            let entry = all.entry(name.to_string()).or_default();
+            entry.extend(values);
+            entry.extend(samples.summary().map(|summary| {
+                json!({
+                    "count": figures::json(summary.weight),
+                    "sum": figures::json(summary.sum),
+                    "lower": figures::json(summary.lower),
+                    "upper": figures::json(summary.upper),
+                })
+            }));
         });
     }
     all.into_iter().map(|(name, values)| (name, Value::Array(values))).collect()
@@ -267,6 +278,37 @@ fn config(shared: &Shared) -> String {
         }
     }
     text
+}
+
+/// The last flush, or the names of it that have this part: a line each, with what was said of it.
+fn last(shared: &Shared, part: Option<&str>) -> String {
+    let Some(flush) = shared.last_flush() else {
+        return "none: nothing was flushed, or too many names to be kept\nEND\n\n".to_owned();
+    };
+    let mut lines = Vec::new();
+    let mut note = |name: &str, kind, said: &str| lines.push(format!("{name}  {kind} {said}"));
+    for (name, sum) in &flush.counters {
+        note(name, "counter", &format!("sum={} rate={}", shown(*sum), shown(flush.rate(*sum))));
+    }
+    for timer in &flush.timers {
+        let said =
+            timer.statistics.iter().map(|(what, number)| format!("{what}={}", shown(*number)));
+        note(&timer.name, "timer", &said.collect::<Vec<_>>().join(" "));
+    }
+    flush.gauges.iter().for_each(|(name, value)| note(name, "gauge", &shown(*value)));
+    for (name, members) in &flush.sets {
+        note(name, "set", &format!("count={}", members.len()));
+    }
+    lines.retain(|line| part.is_none_or(|part| line.contains(part)));
+    lines.sort();
+    lines.iter().fold(String::new(), |text, line| text + line + "\n") + "END\n\n"
+}
+
+/// A number that is read by people.
+fn shown(number: f64) -> String {
+    let mut text = Vec::new();
+    figures::javascript((number * 1e6).round() / 1e6, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// A name with its kind, its samples and its bytes.

@@ -1,11 +1,12 @@
 //! One screen that shows the loop: what is asked, who gets what, how fast, and what is learned.
-//! Counts come from the rollups of what was recorded, the latency from the metrics.
+//! Counts come from the rollups of what was recorded, latencies from the metrics and from what
+//! statsd flushed of them.
 
 use std::io::{IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use exchange::{CacheResult, Decision};
 use gateway::SECONDS;
@@ -24,6 +25,7 @@ pub struct Screen {
     is_terminal: bool,
     public: SocketAddr,
     admin: SocketAddr,
+    management: SocketAddr,
     folder: PathBuf,
     last: Instant,
     last_requests: u64,
@@ -33,11 +35,16 @@ pub struct Screen {
 
 impl Screen {
     /// Prints what is worth trying.
-    pub fn open(public: SocketAddr, admin: SocketAddr, folder: &Path) -> Self {
+    pub fn open(
+        management: SocketAddr,
+        (public, admin): (SocketAddr, SocketAddr),
+        folder: &Path,
+    ) -> Self {
         let screen = Self {
             is_terminal: std::io::stdout().is_terminal(),
             public,
             admin,
+            management,
             folder: folder.to_owned(),
             last: Instant::now(),
             last_requests: 0,
@@ -70,6 +77,7 @@ impl Screen {
 
     fn invitation(&self) -> String {
         let (public, admin, folder) = (self.public, self.admin, self.folder.display());
+        let (management, management_port) = (self.management.ip(), self.management.port());
         format!(
             "Tidegate demo: news, ranked by a model, personalised at the edge.\n\
              Configuration, journal, profiles and counts of this run: {folder}\n\n\
@@ -78,6 +86,7 @@ impl Screen {
              \x20 curl -i -H 'Cookie: userId=r0001' 'http://{public}/1/recommendations.json?explain=1'\n\
              \x20 curl -i -X POST -H 'Cookie: userId=me' 'http://{public}/1/feedback/read?item=1'\n\
              \x20 curl 'http://{admin}/status'\n\
+             \x20 echo 'last phase' | nc {management} {management_port}\n\
              \x20 tidegate events query requests -c {folder}/tidegate.toml\n\
              \x20 tidegate events verify -c {folder}/tidegate.toml\n"
         )
@@ -113,18 +122,33 @@ impl Screen {
             "  requests   {requests} ({rate:.0}/s), reads recorded {}\n\
              \x20 hit ratio  {:.1} % of {lists} lists, {:.1} % personalised\n\
              \x20 decisions  {}\n\
-             \x20 latency    p50 {p50:.0?}, p99 {p99:.0?}\n\
+             \x20 latency    p50 {p50:.0?}, p99 {p99:.0?}{}\n\
              \x20 learned    {profiles} profiles, generation {generation}",
             counts.reads,
             percent(hits, lists),
             percent(own, lists),
             decisions.join(", "),
+            parts.statsd.as_ref().map(|statsd| by_decision(statsd)).unwrap_or_default(),
         );
         if let Some(readers) = readers {
             text.push_str(&format!("\n  lists read {}", uplift(readers)));
         }
         text
     }
+}
+
+/// How long lists took by decision, as statsd flushed it last.
+fn by_decision(statsd: &statsd::Shared) -> String {
+    let Some(flush) = statsd.last_flush() else { return String::new() };
+    let p99 = |decision: &str| {
+        let of_lists = format!("tidegate.exchange;decision={decision};route={LISTS};status=2xx");
+        let timer = flush.timers.iter().find(|timer| *timer.name == *of_lists)?;
+        let (_, p99_ms) = timer.statistics.iter().find(|(name, _)| name == "upper_99")?;
+        Some(format!("{decision} {:.0?}", Duration::from_secs_f64(p99_ms / 1e3)))
+    };
+    let shown: Vec<String> =
+        Decision::ALL.iter().filter_map(|decision| p99(decision.name())).collect();
+    if shown.is_empty() { String::new() } else { format!("; lists, p99: {}", shown.join(", ")) }
 }
 
 /// How often a list was read from, personalised against not: a planted effect.

@@ -34,12 +34,19 @@ fn an_address_that_something_listens_on_is_refused_with_a_hint() {
     let folder = testkit::TempDir::new().unwrap();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
-    let free = format!("127.0.0.1:{}", testkit::free_port());
-    for (public, admin) in [(&taken, &free), (&free, &taken)] {
-        let demo = ["demo", "--seconds", "1", "--public", public, "--admin", admin];
-        let (code, _, err) = run(&demo, folder.path());
+    for taken_one in 0..3 {
+        let mut addresses = [const { "127.0.0.1:0" }; 3];
+        addresses[taken_one] = &taken;
+        let [public, admin, management] = addresses;
+        let (code, _, err) = run(
+            &["demo", "--seconds", "1", "--statsd", "127.0.0.1:0"]
+                .into_iter()
+                .chain(["--public", public, "--admin", admin, "--management", management])
+                .collect::<Vec<_>>(),
+            folder.path(),
+        );
         assert_eq!(code, 1, "{err}");
-        assert!(err.contains(&format!("listen on `{taken}`")), "{err}");
+        assert!(err.contains("listen on `") && err.contains(&format!("{taken}`")), "{err}");
         assert!(err.contains("\nhint: "), "{err}");
     }
 }

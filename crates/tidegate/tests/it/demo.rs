@@ -1,6 +1,7 @@
 //! Claims about `tidegate demo`: what the README shows.
 
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,17 +13,20 @@ use crate::running::{BINARY, journal_in, json, run, until};
 struct Demo {
     public: SocketAddr,
     admin: SocketAddr,
+    management: SocketAddr,
     server: Server,
 }
 
 fn demo(arguments: &[&str]) -> Demo {
     let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
+    let management = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let mut command = Command::new(BINARY);
     command.arg("demo").args(["--public", &public.to_string(), "--admin", &admin.to_string()]);
+    command.args(["--statsd", "127.0.0.1:0", "--management", &management.to_string()]);
     command.args(arguments);
     let server = Server::spawn(command, public).unwrap();
-    Demo { public, admin, server }
+    Demo { public, admin, management, server }
 }
 
 /// The folder of a demo's run.
@@ -123,9 +127,33 @@ fn a_second_demo_does_not_share_the_first_ones_address() {
     let (public, admin) = (first.public.to_string(), format!("127.0.0.1:{}", free_port()));
     let second = Command::new(BINARY)
         .args(["demo", "--seconds", "1", "--public", &public, "--admin", &admin])
+        .args(["--statsd", "127.0.0.1:0", "--management", "127.0.0.1:0"])
         .output()
         .unwrap();
     assert_eq!(second.status.code(), Some(1));
+}
+
+#[test]
+fn the_demos_own_metrics_are_flushed_by_statsd_with_route_decision_and_status() {
+    let demo = demo(&["--no-readers"]);
+    let ask = || {
+        let mut stream = TcpStream::connect(demo.management).unwrap();
+        stream.write_all(b"last tidegate.\n").unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    };
+    let list = ";route=/1/recommendations.{format:json};status=2xx  timer ";
+    let has = |text: &str, timer: &str| text.lines().any(|line| line.starts_with(timer));
+    until("a flush with the times of lists", || {
+        let cookie = Client::get(demo.public, "/1/recommendations.json").header("cookie", "a=b");
+        assert_eq!(cookie.send().status, 200);
+        let text = ask();
+        has(&text, &format!("tidegate.exchange;decision=anonymous{list}"))
+            && has(&text, &format!("tidegate.phase;decision=anonymous;phase=respond{list}"))
+            && has(&text, "tidegate.fetches  counter sum=")
+    });
 }
 
 #[test]
@@ -147,6 +175,7 @@ fn simulated_readers_close_the_loop_and_the_demo_ends_by_itself() {
     assert!(ended.success(), "{}", demo.server.stderr());
     let shown = demo.server.stdout();
     assert_eq!(shown.matches("curl ").count(), 4, "{shown}");
+    assert!(shown.contains("lists, p99: anonymous "), "{shown}");
     assert!(shown.contains("hit ratio"), "{shown}");
 }
 
