@@ -1,8 +1,9 @@
 //! Bounds for what names may take: bytes by prefix, with one visible key for what is beyond.
 //!
-//! Invariant: a name is charged when it is added anywhere and refunded when it is removed there, so
-//! what is charged is what receivers hold. At the bound a sample goes to the overflow key of its
-//! prefix, of its own kind, and is counted; nothing is dropped.
+//! Invariant: a name is charged when it is added anywhere and refunded when it is removed there, and
+//! so is what it holds beside its cell (a set's members, a timer's sketch): what is charged is what
+//! receivers hold. At the bound a sample goes to the overflow key of its prefix, of its own kind,
+//! and is counted; nothing is dropped.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -72,10 +73,46 @@ impl Budget {
         Err(&rule.overflow)
     }
 
+    /// Charges what a name that is in holds beside its cell; false when there is no room.
+    pub fn charge_held(&self, name: &[u8], bytes: usize) -> bool {
+        let rule = self.rule(name);
+        let before = rule.used.fetch_add(bytes, Ordering::Relaxed);
+        let fits = before + bytes <= rule.bytes_max;
+        if !fits {
+            rule.used.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    /// Charges or refunds what a name holds beside its cell, whether there is room or not.
+    pub fn adjust(&self, name: &[u8], more: isize) {
+        let used = &self.rule(name).used;
+        match usize::try_from(more) {
+            Ok(more) => used.fetch_add(more, Ordering::Relaxed),
+            Err(_) => used.fetch_sub(more.unsigned_abs(), Ordering::Relaxed),
+        };
+    }
+
+    /// The overflow key of a name that is in and finds no room for more; none when it is that key.
+    pub fn overflow(&self, name: &[u8]) -> Option<Name> {
+        let rule = self.rule(name);
+        if name == rule.overflow.as_bytes() {
+            return None;
+        }
+        self.overflowed.fetch_add(1, Ordering::Relaxed);
+        Some(Name::clone(&rule.overflow))
+    }
+
     /// Refunds a name that is removed.
     pub fn refund(&self, name: &[u8], cell_bytes: usize) {
         let bytes = name.len() + cell_bytes + NAME_BYTES;
         self.rule(name).used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Goes on counting where another budget ends.
+    pub fn counting_on(self, other: &Self) -> Self {
+        self.overflowed.store(other.overflowed(), Ordering::Relaxed);
+        self
     }
 
     /// Samples that went to an overflow key.

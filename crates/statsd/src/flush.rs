@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::budget::Budget;
 use crate::line::Notice;
+use crate::members::Members;
 use crate::names::{Name, Names, Seen};
 use crate::samples::Samples;
 use crate::statistics::{Statistic, Wanted};
-use crate::table::{Bounds, Gauges, Look, Members, Table};
+use crate::table::{Gauges, Look, Table};
 
 /// Names that are looked at under one lock: some 20 µs.
 const NAMES_AT_ONCE: usize = 512;
@@ -107,7 +107,7 @@ impl Keep {
 pub fn collect(
     tables: &[Arc<Mutex<Table>>],
     gauges: &Mutex<Gauges>,
-    (keep, bounds): (&Keep, &Bounds),
+    (keep, timer_values_max): (&Keep, usize),
     wanted: &Wanted,
 ) -> Flush {
     let (mut counters, mut timers, mut sets) =
@@ -121,12 +121,12 @@ pub fn collect(
         });
         drain(table, Table::take_timers, &mut |seen| {
             let is_kept = keep.timers.keeps(seen.idle);
-            timers.add(seen, |all, more| all.merge(more, bounds.timer_values_max));
+            timers.add(seen, |all, more| all.merge(more, timer_values_max));
             is_kept
         });
         drain(table, Table::take_sets, &mut |seen| {
             let is_kept = keep.sets.keeps(seen.idle);
-            sets.add(seen, |all: &mut Members, more| all.extend(more));
+            sets.add(seen, Members::merge);
             is_kept
         });
         notices.append(&mut table.lock().notices);
@@ -140,18 +140,18 @@ pub fn collect(
         counters: counters.into_pairs(),
         timers: timers.collect(),
         sets: sets.into_pairs(),
-        gauges: take_gauges(gauges, keep, &bounds.budget),
+        gauges: take_gauges(gauges, keep),
         notices,
         processing: begun.elapsed(),
         ..Flush::default()
     }
 }
 
-fn take_gauges(gauges: &Mutex<Gauges>, keep: &Keep, budget: &Budget) -> Vec<(Name, f64)> {
+fn take_gauges(gauges: &Mutex<Gauges>, keep: &Keep) -> Vec<(Name, f64)> {
     let mut pairs = Vec::new();
     let mut from = Some(0);
     while let Some(at) = from {
-        from = gauges.lock().take(budget, at, NAMES_AT_ONCE, &mut |seen| {
+        from = gauges.lock().take(at, NAMES_AT_ONCE, &mut |seen| {
             pairs.push((Name::clone(seen.name), *seen.cell));
             keep.gauges.keeps(seen.idle) || keep.is_own(seen.name)
         });
@@ -188,7 +188,7 @@ impl<C: Default> Merge<C> {
             Self::Pairs(pairs) => pairs.push((Name::clone(seen.name), cell)),
             Self::Names(names) => match names.find(seen.name.as_bytes(), seen.hash) {
                 Some(place) => merge(names.touch(place), cell),
-                None => drop(names.add(Name::clone(seen.name), seen.hash, cell)),
+                None => drop(names.add(Name::clone(seen.name), seen.hash, 0, cell)),
             },
         }
     }

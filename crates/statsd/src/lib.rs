@@ -17,6 +17,7 @@ mod keys;
 mod legacy;
 mod line;
 mod manage;
+mod members;
 mod names;
 mod number;
 mod own;

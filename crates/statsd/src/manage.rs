@@ -49,7 +49,8 @@ pub fn start(listener: TcpListener, shared: &Arc<Shared>) -> Result<(), StatsdEr
 }
 
 fn serve(stream: TcpStream, shared: &Arc<Shared>, open: &Arc<AtomicUsize>) {
-    let allow = shared.plan.management.as_ref().map_or(&[][..], |m| &m.allow);
+    let plan = shared.plan();
+    let allow = plan.management.as_ref().map_or(&[][..], |m| &m.allow);
     let peer = stream.peer_addr().map(|peer| peer.ip());
     let is_allowed = allow.is_empty()
         || peer.as_ref().is_ok_and(|peer| allow.iter().any(|network| network.has(*peer)));
@@ -79,7 +80,7 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
             return Ok(());
         }
         waiting.extend_from_slice(&buffer[..length]);
-        while let Some(line) = next_line(&mut waiting, shared.plan.flavour) {
+        while let Some(line) = next_line(&mut waiting, shared.plan().flavour) {
             let Some(reply) = commands::answer(shared, &line) else {
                 return stream.shutdown(std::net::Shutdown::Both);
             };

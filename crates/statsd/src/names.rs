@@ -91,9 +91,23 @@ impl<C> Names<C> {
         &mut slot.cell
     }
 
-    /// Adds a name that is not known.
-    pub fn add(&mut self, name: Name, hash: u64, cell: C) -> &mut C {
-        let slot = Some(Slot { name, hash, idle: 0, touched: 1, cell });
+    /// The name and the cell at a place that was just found.
+    pub fn touch_named(&mut self, place: Place) -> (&Name, &mut C) {
+        let slot = self.slots[place.0 as usize].as_mut().expect("found places are taken");
+        slot.idle = 0;
+        slot.touched = slot.touched.saturating_add(1);
+        (&slot.name, &mut slot.cell)
+    }
+
+    /// The name at a place that was just found.
+    pub fn name(&self, place: Place) -> &Name {
+        let slot = self.slots[place.0 as usize].as_ref();
+        &slot.expect("found places are taken").name
+    }
+
+    /// Adds a name that is not known, untouched for `idle` flushes; returns where it is.
+    pub fn add(&mut self, name: Name, hash: u64, idle: u32, cell: C) -> Place {
+        let slot = Some(Slot { name, hash, idle, touched: 0, cell });
         let at = match self.free.pop() {
             Some(at) => {
                 self.slots[at as usize] = slot;
@@ -106,7 +120,7 @@ impl<C> Names<C> {
         };
         let slots = &self.slots;
         self.index.insert_unique(hash, at, |at| slot_hash(&slots[*at as usize]));
-        &mut self.slots[at as usize].as_mut().expect("the slot was filled above").cell
+        Place(at)
     }
 
     /// Removes a name.
@@ -144,6 +158,20 @@ impl<C> Names<C> {
                 }
             }
         }
+        (end < self.slots.len()).then_some(end)
+    }
+
+    /// Shows `look` up to `count` slots from `from` on, with the flushes for which each was idle;
+    /// returns where to go on, or none at the end.
+    pub fn show(
+        &self,
+        from: usize,
+        count: usize,
+        mut look: impl FnMut(&Name, u32, &C),
+    ) -> Option<usize> {
+        let end = self.slots.len().min(from + count);
+        let slots = self.slots.get(from..end).unwrap_or_default();
+        slots.iter().flatten().for_each(|slot| look(&slot.name, slot.idle, &slot.cell));
         (end < self.slots.len()).then_some(end)
     }
 

@@ -13,7 +13,6 @@ use std::collections::HashMap;
 use metrics::{Metric, Reading, Registry, TimerSnapshot};
 use parking_lot::Mutex;
 
-use crate::budget::Budget;
 use crate::line;
 use crate::samples::Summary;
 use crate::table::{Gauges, Table};
@@ -39,7 +38,7 @@ impl Own {
     }
 
     /// Adds what the registry has gained since the last time.
-    pub fn take(&self, table: &Mutex<Table>, gauges: &Mutex<Gauges>, budget: &Budget) {
+    pub fn take(&self, table: &Mutex<Table>, gauges: &Mutex<Gauges>) {
         let mut taken = self.taken.lock();
         for metric in self.registry.read() {
             let name = self.name(&metric);
@@ -56,7 +55,7 @@ impl Own {
                         table.lock().add_summary(&name, &summary(&recent));
                     }
                 }
-                Reading::Gauge(value) => gauges.lock().set(budget, &name, value as f64),
+                Reading::Gauge(value) => gauges.lock().set(&name, value as f64),
             }
         }
     }

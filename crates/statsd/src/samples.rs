@@ -14,6 +14,8 @@ pub struct Samples {
     /// One for each value, or none at all when each is 1.
     weights: Vec<f64>,
     summary: Option<Box<Summary>>,
+    /// Bytes of the summary that [`Samples::grown`] has told of.
+    told_bytes: usize,
 }
 
 /// What is left of values that were too many.
@@ -74,6 +76,20 @@ impl Samples {
     /// The number of values that are held.
     pub fn held(&self) -> usize {
         self.values.len()
+    }
+
+    /// Bytes that the summary takes, as far as [`Samples::grown`] has told of them.
+    pub fn told_bytes(&self) -> usize {
+        self.told_bytes
+    }
+
+    /// By how many bytes the summary has become larger since this was last asked.
+    pub fn grown(&mut self) -> isize {
+        let summary = self.summary.as_ref();
+        let bytes = summary.map_or(0, |s| size_of::<Summary>() + s.quantiles.heap_bytes());
+        let grown = bytes as isize - self.told_bytes as isize;
+        self.told_bytes = bytes;
+        grown
     }
 
     /// Whether there are none.

@@ -11,11 +11,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use metrics::Registry;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
 use crate::backend::{Outlet, Status};
-use crate::budget::Budget;
 use crate::error::StatsdError;
 use crate::flavour::Flavour;
 use crate::flush::{self, Flush};
@@ -35,14 +34,10 @@ const NAMES_KEPT_MAX: usize = 10_000;
 /// What all threads of a server share.
 #[derive(Debug)]
 pub struct Shared {
-    /// What it is to do.
-    pub plan: Plan,
     /// A table for each receiver.
     pub tables: Vec<Arc<Mutex<Table>>>,
     /// The gauges of all receivers.
     pub gauges: Arc<Mutex<Gauges>>,
-    /// What tables may hold.
-    pub bounds: Arc<Bounds>,
     /// Datagram sockets.
     pub sockets: Vec<Arc<Socket>>,
     /// What happened to connections.
@@ -61,6 +56,8 @@ pub struct Shared {
     own: Option<Own>,
     /// The last flush, unless it had too many names to be kept.
     last_flush: Mutex<Option<Arc<Flush>>>,
+    plan: RwLock<Arc<Plan>>,
+    bounds: RwLock<Arc<Bounds>>,
     ends: AtomicBool,
     end: (Mutex<bool>, Condvar),
 }
@@ -83,18 +80,14 @@ impl Server {
     /// When an address or a path cannot be bound, or a thread cannot be started.
     pub fn start(plan: Plan, registry: Option<&Registry>) -> Result<Self, StatsdError> {
         let mut bound = Bound::new(&plan)?;
-        let bounds = Arc::new(Bounds {
-            budget: Budget::new(&plan.own_prefix, plan.names_bytes_max, &plan.prefix_bytes_max),
-            timer_values_max: plan.timer_values_max,
-            values_max: plan.values_max,
-        });
+        let bounds = Arc::new(Bounds::of(&plan));
         let table = || Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
         let tables: Vec<_> = (0..bound.sockets.len() + 1).map(|_| table()).collect();
         show_own_names(&plan, &tables[0]);
         let management = manage::bind(&plan)?;
         let started_us = stdx::unix_micros();
         let shared = Arc::new(Shared {
-            gauges: Arc::default(),
+            gauges: Arc::new(Mutex::new(Gauges::new(Arc::clone(&bounds)))),
             sockets: std::mem::take(&mut bound.sockets),
             streams: bound.streams.counts(),
             started_unix_s: rounded_s(started_us),
@@ -106,19 +99,19 @@ impl Server {
             last_flush: Mutex::default(),
             ends: AtomicBool::new(false),
             end: (Mutex::new(false), Condvar::new()),
-            plan,
+            plan: RwLock::new(Arc::new(plan)),
             tables,
-            bounds,
+            bounds: RwLock::new(bounds),
         });
         let waker = bound.streams.waker();
         let receivers = receivers(&shared, bound.streams)?;
         if let Some(listener) = management {
             manage::start(listener, &shared)?;
         }
-        let clock = Clock::new(&shared.plan, started_us);
+        let clock = Clock::new(&shared.plan(), started_us);
         let flushing = Arc::clone(&shared);
         let mut timed = vec![spawn("statsd flush", move || flush_until_end(&flushing, clock))?];
-        if let Some(plan) = shared.plan.key_flush.clone() {
+        if let Some(plan) = shared.plan().key_flush.clone() {
             let shared = Arc::clone(&shared);
             timed.push(spawn("statsd keys", move || keys::run(&shared, &plan))?);
         }
@@ -153,6 +146,16 @@ impl Server {
 }
 
 impl Shared {
+    /// What it is to do.
+    pub fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.plan.read())
+    }
+
+    /// What tables may hold.
+    pub fn bounds(&self) -> Arc<Bounds> {
+        Arc::clone(&self.bounds.read())
+    }
+
     /// Waits for so long; true when the server ends meanwhile.
     pub fn ends_within(&self, time: Duration) -> bool {
         let due = Instant::now() + time;
@@ -167,7 +170,7 @@ impl Shared {
     pub fn take_own(&self) {
         if let Some(own) = &self.own {
             let table = self.tables.last().expect("connections have a table");
-            own.take(table, &self.gauges, &self.bounds.budget);
+            own.take(table, &self.gauges);
         }
     }
 
@@ -213,7 +216,8 @@ impl Shared {
                 "last_error": status.last_error,
             })
         });
-        let names = self.bounds.budget.usage().into_iter().map(|usage| {
+        let bounds = self.bounds();
+        let names = bounds.budget.usage().into_iter().map(|usage| {
             json!({ "prefix": usage.prefix, "bytes": usage.used, "bytes_max": usage.bytes_max })
         });
         json!({
@@ -224,8 +228,9 @@ impl Shared {
             "last_bad_line": last_bad,
             "notices_dropped": totals.notices_dropped,
             "values_summarised": totals.values_summarised,
+            "members_summarised": totals.members_summarised,
             "names": names.collect::<Vec<_>>(),
-            "overflowed": self.bounds.budget.overflowed(),
+            "overflowed": bounds.budget.overflowed(),
             "sockets": sockets.collect::<Vec<_>>(),
             "connections": self.streams.open.load(Ordering::Relaxed),
             "connections_displaced": self.streams.displaced.load(Ordering::Relaxed),
@@ -301,7 +306,7 @@ fn receivers(shared: &Arc<Shared>, streams: Streams) -> Result<Vec<JoinHandle<()
         let table = Arc::clone(&shared.tables[at]);
         let seen = Arc::clone(&shared.last_seen_unix_s);
         let repeats = shared.repeaters.iter().filter_map(Repeater::way).collect();
-        let intake = Intake::new(&shared.plan, table, Arc::clone(&shared.gauges), seen);
+        let intake = Intake::new(&shared.plan(), table, Arc::clone(&shared.gauges), seen);
         intake.repeating(repeats)
     };
     let mut threads = Vec::new();
@@ -371,7 +376,7 @@ impl Clock {
 }
 
 fn flush_until_end(shared: &Shared, clock: Clock) {
-    let plan = &shared.plan;
+    let plan = &shared.plan();
     let wanted = Wanted::new(plan.flavour, plan.interval.as_secs_f64(), &plan.percentiles)
         .showing(plan.statistics.clone())
         .with_histograms(plan.histograms.clone());
@@ -385,7 +390,7 @@ fn flush_until_end(shared: &Shared, clock: Clock) {
         {
             let lag = unix_s as f64 - last as f64 - plan.interval.as_secs_f64();
             let name = format!("{}.timestamp_lag", plan.own_prefix);
-            shared.gauges.lock().set(&shared.bounds.budget, name.as_bytes(), lag);
+            shared.gauges.lock().set(name.as_bytes(), lag);
         }
         last_unix_s = Some(unix_s);
         let flush = make(shared, &wanted, unix_s);
@@ -403,8 +408,8 @@ fn flush_until_end(shared: &Shared, clock: Clock) {
 }
 
 fn make(shared: &Shared, wanted: &Wanted, unix_s: u64) -> Arc<Flush> {
-    let plan = &shared.plan;
-    let keep = (&plan.keep, &*shared.bounds);
+    let plan = &shared.plan();
+    let keep = (&plan.keep, plan.timer_values_max);
     shared.take_own();
     let mut flush = flush::collect(&shared.tables, &shared.gauges, keep, wanted);
     flush.unix_s = unix_s;

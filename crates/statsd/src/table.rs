@@ -5,18 +5,18 @@
 //! are few: they are shared by all receivers.
 //! Invariant: a sample is in exactly one flush; a name is charged to the budget while it is held.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::budget::Budget;
+use crate::flavour::Flavour;
 use crate::line::{Bad, Change, Notice, Take};
-use crate::names::{self, Name, Names};
+use crate::members::Members;
+use crate::names::{self, Name, Names, Place, name_bytes};
+use crate::plan::Plan;
 use crate::samples::{Samples, Summary};
-
-/// Members of a set.
-pub type Members = HashSet<Box<[u8]>, foldhash::fast::FixedState>;
 
 /// Lines with events and checks that are kept for a flush.
 const NOTICES_MAX: usize = 1024;
@@ -61,6 +61,8 @@ pub struct Totals {
     pub notices_dropped: u64,
     /// Values that found no room as they are and were summed up.
     pub values_summarised: u64,
+    /// Members of sets that found no room as they are and went to a sketch.
+    pub members_summarised: u64,
 }
 
 /// What a table may hold.
@@ -72,13 +74,61 @@ pub struct Bounds {
     pub timer_values_max: usize,
     /// Values of all timers of one receiver that are kept as they are.
     pub values_max: usize,
+    /// Whether a set without room for its members becomes a sketch; else only the overflow key's
+    /// does, and other sets' members go there.
+    pub sketches_sets: bool,
+}
+
+impl Bounds {
+    /// What the tables of a plan may hold.
+    pub fn of(plan: &Plan) -> Self {
+        let budget = Budget::new(&plan.own_prefix, plan.names_bytes_max, &plan.prefix_bytes_max);
+        Self {
+            budget,
+            timer_values_max: plan.timer_values_max,
+            values_max: plan.values_max,
+            sketches_sets: plan.flavour == Flavour::Native,
+        }
+    }
 }
 
 /// Gauges by name, of all receivers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Gauges {
+    bounds: Arc<Bounds>,
     /// Their values.
     pub names: Names<f64>,
+}
+
+/// What a name stands for.
+pub trait Cell: Default {
+    /// Bytes that were charged for what it holds beside itself.
+    fn charged_bytes(&self) -> usize {
+        0
+    }
+
+    /// Values of timers that it holds as they are.
+    fn values(&self) -> usize {
+        0
+    }
+}
+
+impl Cell for f64 {}
+
+impl Cell for Samples {
+    fn charged_bytes(&self) -> usize {
+        self.told_bytes()
+    }
+
+    fn values(&self) -> usize {
+        self.held()
+    }
+}
+
+impl Cell for Members {
+    fn charged_bytes(&self) -> usize {
+        self.held_bytes()
+    }
 }
 
 impl Table {
@@ -104,9 +154,29 @@ impl Table {
     /// Adds to a timer what is known in sum only.
     pub fn add_summary(&mut self, name: &[u8], summary: &Summary) {
         let Self { timers, bounds, values_held, .. } = self;
-        let samples = cell(timers, &bounds.budget, name);
+        let place = place(timers, &bounds.budget, name);
+        let samples = timers.touch(place);
         *values_held = values_held.saturating_sub(samples.held());
         samples.merge_summary(summary);
+        let grown = samples.grown();
+        bounds.budget.adjust(timers.name(place).as_bytes(), grown);
+    }
+
+    /// Removes a name; false when it is not known.
+    pub fn remove<C: Cell>(&mut self, of: fn(&mut Self) -> &mut Names<C>, name: &str) -> bool {
+        let Some(cell) = of(self).remove(name.as_bytes()) else { return false };
+        self.values_held = self.values_held.saturating_sub(cell.values());
+        let bytes = size_of::<C>() + cell.charged_bytes();
+        self.bounds.budget.refund(name.as_bytes(), bytes);
+        true
+    }
+
+    /// Charges everything that is held to other bounds, which hold from here on.
+    pub fn rebind(&mut self, bounds: &Arc<Bounds>) {
+        charge_all(&self.counters, &bounds.budget);
+        charge_all(&self.timers, &bounds.budget);
+        charge_all(&self.sets, &bounds.budget);
+        self.bounds = Arc::clone(bounds);
     }
 
     /// Shows `look` up to `count` counters from `from` on; returns where to go on.
@@ -154,36 +224,62 @@ impl Totals {
         self.last_bad = other.last_bad.clone().or(self.last_bad.take());
         self.notices_dropped += other.notices_dropped;
         self.values_summarised += other.values_summarised;
+        self.members_summarised += other.members_summarised;
     }
 }
 
 impl Gauges {
+    /// No gauges.
+    pub fn new(bounds: Arc<Bounds>) -> Self {
+        Self { bounds, names: Names::default() }
+    }
+
     /// Sets a gauge of the server's own.
-    pub fn set(&mut self, budget: &Budget, name: &[u8], value: f64) {
-        *cell(&mut self.names, budget, name) = value;
+    pub fn set(&mut self, name: &[u8], value: f64) {
+        *cell(&mut self.names, &self.bounds.budget, name) = value;
+    }
+
+    /// Removes a name; false when it is not known.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let is_known = self.names.remove(name.as_bytes()).is_some();
+        if is_known {
+            self.bounds.budget.refund(name.as_bytes(), size_of::<f64>());
+        }
+        is_known
+    }
+
+    /// Charges everything that is held to other bounds, which hold from here on.
+    pub fn rebind(&mut self, bounds: &Arc<Bounds>) {
+        charge_all(&self.names, &bounds.budget);
+        self.bounds = Arc::clone(bounds);
     }
 
     /// Shows `look` up to `count` gauges from `from` on; returns where to go on.
-    pub fn take(
-        &mut self,
-        budget: &Budget,
-        from: usize,
-        count: usize,
-        look: Look<'_, f64>,
-    ) -> Option<usize> {
-        visit(&mut self.names, budget, (from, count), look)
+    pub fn take(&mut self, from: usize, count: usize, look: Look<'_, f64>) -> Option<usize> {
+        visit(&mut self.names, &self.bounds.budget, (from, count), look)
     }
 }
 
-fn visit<C>(
+fn charge_all<C: Cell>(names: &Names<C>, budget: &Budget) {
+    for (name, cell) in names.iter() {
+        let bytes = size_of::<C>() + cell.charged_bytes();
+        budget.adjust(name.as_bytes(), (name_bytes(name) + bytes) as isize);
+    }
+}
+
+/// Shows cells to a flush, which takes what they hold beside themselves.
+fn visit<C: Cell>(
     names: &mut Names<C>,
     budget: &Budget,
     (from, count): (usize, usize),
     look: Look<'_, C>,
 ) -> Option<usize> {
     names.visit(from, count, |seen| {
-        let name = seen.name;
+        let (name, held) = (seen.name, seen.cell.charged_bytes());
         let is_kept = look(seen);
+        if held > 0 {
+            budget.adjust(name.as_bytes(), -(held as isize));
+        }
         if !is_kept {
             budget.refund(name.as_bytes(), size_of::<C>());
         }
@@ -220,15 +316,23 @@ impl Take for Filling<'_> {
         let Table { timers, bounds, values_held, totals, .. } = &mut *self.table;
         let is_full = *values_held >= bounds.values_max;
         let values_max = if is_full { 0 } else { bounds.timer_values_max };
-        let samples = cell(timers, &bounds.budget, key);
+        let place = place(timers, &bounds.budget, key);
+        let samples = timers.touch(place);
         let more = samples.add(value, weight, values_max);
         *values_held = values_held.saturating_add_signed(more);
-        totals.values_summarised += u64::from(more <= 0);
+        if more <= 0 {
+            totals.values_summarised += 1;
+            let grown = samples.grown();
+            if grown != 0 {
+                bounds.budget.adjust(timers.name(place).as_bytes(), grown);
+            }
+        }
     }
 
     fn gauge(&mut self, key: &[u8], change: Change) {
         let gauges = self.held.get_or_insert_with(|| self.gauges.lock());
-        let value = cell(&mut gauges.names, &self.table.bounds.budget, key);
+        let Gauges { names, bounds } = &mut **gauges;
+        let value = cell(names, &bounds.budget, key);
         *value = match change {
             Change::Add(more) => *value + more,
             Change::AddUnlessZero(more) if *value != 0.0 => *value + more,
@@ -237,10 +341,19 @@ impl Take for Filling<'_> {
     }
 
     fn set(&mut self, key: &[u8], member: &[u8]) {
-        let members = cell(&mut self.table.sets, &self.table.bounds.budget, key);
-        if !members.contains(member) {
-            members.insert(member.into());
+        let Table { sets, bounds, totals, .. } = &mut *self.table;
+        let budget = &bounds.budget;
+        let at = place(sets, budget, key);
+        let (name, members) = sets.touch_named(at);
+        if members.add(member, name.as_bytes(), budget, bounds.sketches_sets) {
+            totals.members_summarised += u64::from(members.sketch().is_some());
+            return;
         }
+        let name = budget.overflow(name.as_bytes()).unwrap_or_else(|| Name::clone(name));
+        let at = place(sets, budget, name.as_bytes());
+        let (name, members) = sets.touch_named(at);
+        members.add(member, name.as_bytes(), budget, true);
+        totals.members_summarised += u64::from(members.sketch().is_some());
     }
 
     fn notice(&mut self, notice: Notice<'_>) {
@@ -270,25 +383,30 @@ impl Take for Filling<'_> {
 /// The cell of a name; when a new one finds no room, that of its overflow key.
 #[inline]
 fn cell<'n, C: Default>(names: &'n mut Names<C>, budget: &Budget, key: &[u8]) -> &'n mut C {
+    let place = place(names, budget, key);
+    names.touch(place)
+}
+
+#[inline]
+fn place<C: Default>(names: &mut Names<C>, budget: &Budget, key: &[u8]) -> Place {
     let hash = names::hash(key);
-    match names.find(key, hash) {
-        Some(place) => names.touch(place),
-        None => new_cell(names, budget, key, hash),
-    }
+    names.find(key, hash).unwrap_or_else(|| new_place(names, budget, key, hash))
 }
 
 #[cold]
-fn new_cell<'n, C: Default>(
-    names: &'n mut Names<C>,
-    budget: &Budget,
-    key: &[u8],
-    hash: u64,
-) -> &'n mut C {
+fn new_place<C: Default>(names: &mut Names<C>, budget: &Budget, key: &[u8], hash: u64) -> Place {
+    let Ok(name) = std::str::from_utf8(key) else {
+        // Looked up by what it is shown as, or each sample would be a name of its own.
+        return place(names, budget, String::from_utf8_lossy(key).as_bytes());
+    };
     match budget.charge(key, size_of::<C>()) {
-        Ok(()) => names.add(String::from_utf8_lossy(key).into(), hash, C::default()),
+        Ok(()) => names.add(name.into(), hash, 0, C::default()),
         Err(overflow) => {
             let overflow = Name::clone(overflow);
-            cell(names, budget, overflow.as_bytes())
+            place(names, budget, overflow.as_bytes())
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

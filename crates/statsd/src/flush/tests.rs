@@ -21,7 +21,9 @@ struct Server {
 impl Server {
     fn new(receivers: usize, idle: Idle) -> Self {
         let budget = Budget::new("statsd", 1 << 20, &[]);
-        let bounds = Arc::new(Bounds { budget, timer_values_max: 100, values_max: 1000 });
+        let bounds =
+            Bounds { budget, timer_values_max: 100, values_max: 1000, sketches_sets: true };
+        let bounds = Arc::new(bounds);
         let table = || Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
         let keep = Keep {
             counters: idle,
@@ -31,7 +33,8 @@ impl Server {
             own: vec!["own".into()],
         };
         let tables = (0..receivers).map(|_| table()).collect();
-        Self { bounds, tables, gauges: Mutex::default(), keep }
+        let gauges = Mutex::new(Gauges::new(Arc::clone(&bounds)));
+        Self { bounds, tables, gauges, keep }
     }
 
     fn receive(&self, receiver: usize, lines: &str) {
@@ -42,7 +45,7 @@ impl Server {
 
     fn flush(&self) -> Flush {
         let wanted = Wanted::new(Flavour::Native, 10.0, &[90.0]);
-        collect(&self.tables, &self.gauges, (&self.keep, &self.bounds), &wanted)
+        collect(&self.tables, &self.gauges, (&self.keep, self.bounds.timer_values_max), &wanted)
     }
 }
 

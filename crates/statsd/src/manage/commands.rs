@@ -1,6 +1,6 @@
 //! What each command answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
@@ -8,16 +8,17 @@ use serde_json::{Value, json};
 
 use crate::figures;
 use crate::flavour::Flavour;
+use crate::members::Members;
 use crate::names::{Names, name_bytes};
 use crate::server::Shared;
-use crate::table::Table;
+use crate::table::{Cell, Table};
 
 /// Names that `top` shows without a number.
 const TOP: usize = 10;
 
 /// The answer to a command; none ends the connection.
 pub fn answer(shared: &Shared, line: &str) -> Option<String> {
-    let flavour = shared.plan.flavour;
+    let flavour = shared.plan().flavour;
     let mut words = line.split_ascii_whitespace();
     let command = words.next().unwrap_or_default();
     let words: Vec<&str> = words.collect();
@@ -69,12 +70,12 @@ fn stats(shared: &Shared) -> String {
             ("flush_time", status.flush_time_ms),
             ("flush_length", status.flush_length),
         ];
-        let count = if shared.plan.flavour == Flavour::Perl { 2 } else { 4 };
+        let count = if shared.plan().flavour == Flavour::Perl { 2 } else { 4 };
         for (stat, number) in &pairs[..count] {
             let _ = writeln!(text, "{name}.{stat}: {number}");
         }
     }
-    if shared.plan.flavour == Flavour::Native {
+    if shared.plan().flavour == Flavour::Native {
         // What the references do not know of themselves.
         flatten("statsd", &shared.status(), &mut text);
     }
@@ -179,18 +180,23 @@ fn gauges(shared: &Shared) -> BTreeMap<String, Value> {
     gauges.names.iter().map(|(name, value)| (name.to_string(), figures::json(*value))).collect()
 }
 
+/// The members of each set; their number, where they have become a sketch.
 fn sets(shared: &Shared) -> BTreeMap<String, Value> {
-    let mut all: BTreeMap<String, std::collections::BTreeSet<String>> = BTreeMap::new();
+    let mut all: BTreeMap<String, Members> = BTreeMap::new();
     for table in &shared.tables {
         table.lock().sets.iter().for_each(|(name, members)| {
-            let members = members.iter().map(|member| String::from_utf8_lossy(member).into_owned());
-            all.entry(name.to_string()).or_default().extend(members);
+            all.entry(name.to_string()).or_default().merge(members.clone());
         });
     }
-    all.into_iter().map(|(name, members)| (name, json!(members))).collect()
+    let shown = |members: Members| {
+        let exact = members.iter().map(|member| String::from_utf8_lossy(member).into_owned());
+        let exact: BTreeSet<String> = exact.collect();
+        if members.sketch().is_some() { json!(members.len()) } else { json!(exact) }
+    };
+    all.into_iter().map(|(name, members)| (name, shown(members))).collect()
 }
 
-fn delete<C>(shared: &Shared, words: &[&str], of: fn(&mut Table) -> &mut Names<C>) -> String {
+fn delete<C: Cell>(shared: &Shared, words: &[&str], of: fn(&mut Table) -> &mut Names<C>) -> String {
     let find = |pattern: &str| {
         let mut found: Vec<String> = Vec::new();
         for table in &shared.tables {
@@ -202,22 +208,18 @@ fn delete<C>(shared: &Shared, words: &[&str], of: fn(&mut Table) -> &mut Names<C
     };
     let remove = |name: &str| {
         for table in &shared.tables {
-            if of(&mut table.lock()).remove(name.as_bytes()).is_some() {
-                shared.bounds.budget.refund(name.as_bytes(), size_of::<C>());
-            }
+            table.lock().remove(of, name);
         }
     };
-    deleted(shared.plan.flavour, words, find, remove)
+    deleted(shared.plan().flavour, words, find, remove)
 }
 
 fn delete_gauges(shared: &Shared, words: &[&str]) -> String {
     let find = |pattern: &str| matching(&shared.gauges.lock().names, pattern);
     let remove = |name: &str| {
-        if shared.gauges.lock().names.remove(name.as_bytes()).is_some() {
-            shared.bounds.budget.refund(name.as_bytes(), size_of::<f64>());
-        }
+        shared.gauges.lock().remove(name);
     };
-    deleted(shared.plan.flavour, words, find, remove)
+    deleted(shared.plan().flavour, words, find, remove)
 }
 
 fn deleted(
@@ -265,8 +267,9 @@ fn health(shared: &Shared, wanted: Option<&str>) -> String {
 
 /// Settings as they were written, one level deep.
 fn config(shared: &Shared) -> String {
+    let plan = shared.plan();
     let mut text = String::from("\n");
-    for (key, value) in &shared.plan.settings {
+    for (key, value) in &plan.settings {
         match value {
             Value::Object(members) => members.iter().for_each(|(name, value)| {
                 let _ = writeln!(text, "{key} > {name}: {}", plain(value));
@@ -328,8 +331,7 @@ fn top(shared: &Shared, count: usize) -> String {
             note("timer", n, times, size_of_val(samples) + samples.held() * 8);
         });
         table.sets.touched().for_each(|(n, times, members)| {
-            let bytes: usize = members.iter().map(|member| member.len() + 24).sum();
-            note("set", n, times, size_of_val(members) + bytes);
+            note("set", n, times, size_of_val(members) + members.held_bytes());
         });
     }
     shared.gauges.lock().names.touched().for_each(|(n, times, _)| note("gauge", n, times, 8));

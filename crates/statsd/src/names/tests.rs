@@ -7,7 +7,10 @@ use super::{Names, hash};
 fn add(names: &mut Names<u64>, name: &str, amount: u64) {
     match names.find(name.as_bytes(), hash(name.as_bytes())) {
         Some(place) => *names.touch(place) += amount,
-        None => *names.add(name.into(), hash(name.as_bytes()), 0) += amount,
+        None => {
+            let place = names.add(name.into(), hash(name.as_bytes()), 0, 0);
+            *names.touch(place) += amount;
+        }
     }
 }
 

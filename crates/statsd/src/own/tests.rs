@@ -14,23 +14,26 @@ struct Counted {
     own: Own,
     table: Mutex<Table>,
     gauges: Mutex<Gauges>,
-    bounds: Arc<Bounds>,
 }
 
 impl Counted {
     fn new(registry: &Registry) -> Self {
         let budget = Budget::new("statsd", 1 << 20, &[]);
-        let bounds = Arc::new(Bounds { budget, timer_values_max: 1024, values_max: 1 << 20 });
+        let bounds = Arc::new(Bounds {
+            budget,
+            timer_values_max: 1024,
+            values_max: 1 << 20,
+            sketches_sets: true,
+        });
         Self {
             own: Own::new(registry.clone(), "tidegate"),
             table: Mutex::new(Table::new(Arc::clone(&bounds))),
-            gauges: Mutex::default(),
-            bounds,
+            gauges: Mutex::new(Gauges::new(bounds)),
         }
     }
 
     fn take(&self) {
-        self.own.take(&self.table, &self.gauges, &self.bounds.budget);
+        self.own.take(&self.table, &self.gauges);
     }
 
     fn counter(&self, name: &str) -> Option<f64> {

@@ -1,0 +1,106 @@
+//! The members of a set within one interval.
+//!
+//! They are kept as they are while the budget has room, so that their number is exact; what comes
+//! beyond it turns them into a sketch whose number is within 1 % or so and that still merges
+//! (HyperLogLog, see [`metrics::Uniques`]).
+//! Invariant: what [`Members::held_bytes`] says is what was charged for them.
+
+use std::collections::HashSet;
+
+use metrics::Uniques;
+
+use crate::budget::Budget;
+
+/// What a member takes beside its bytes: its place in the index, which is at least 7/16 full, and
+/// the head and rounding of an allocation.
+const MEMBER_BYTES: usize = 48;
+
+/// The members of a set.
+#[derive(Debug, Clone, Default)]
+pub struct Members {
+    exact: HashSet<Box<[u8]>, foldhash::fast::FixedState>,
+    exact_bytes: usize,
+    sketch: Option<Box<Uniques>>,
+}
+
+impl Members {
+    /// Adds a member to those of the set `name`, and charges it. False when there is no room, and
+    /// they may not become a sketch; a sketch is charged, and always finds room.
+    pub fn add(&mut self, member: &[u8], name: &[u8], budget: &Budget, may_sketch: bool) -> bool {
+        if self.sketch.is_none() {
+            if self.exact.contains(member) {
+                return true;
+            }
+            let bytes = member.len() + MEMBER_BYTES;
+            if budget.charge_held(name, bytes) {
+                self.exact.insert(member.into());
+                self.exact_bytes += bytes;
+                return true;
+            }
+            if !may_sketch {
+                return false;
+            }
+        }
+        let before = self.held_bytes();
+        self.sketched().add(member);
+        budget.adjust(name, self.held_bytes() as isize - before as isize);
+        true
+    }
+
+    /// Adds what another receiver has.
+    pub fn merge(&mut self, other: Self) {
+        let Self { exact, exact_bytes, sketch } = other;
+        if let Some(sketch) = sketch {
+            self.sketched().merge(*sketch);
+        }
+        match &mut self.sketch {
+            Some(mine) => exact.iter().for_each(|member| mine.add(member)),
+            None => {
+                self.exact.extend(exact);
+                self.exact_bytes += exact_bytes;
+            }
+        }
+    }
+
+    /// How many there are; about so many where they have become a sketch.
+    pub fn len(&self) -> usize {
+        match &self.sketch {
+            Some(sketch) => sketch.as_ref().clone().count() as usize,
+            None => self.exact.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.sketch.is_none()
+    }
+
+    /// The members themselves; none where they have become a sketch.
+    pub fn iter(&self) -> impl Iterator<Item = &Box<[u8]>> {
+        self.exact.iter()
+    }
+
+    /// What they have become where they were too many.
+    pub fn sketch(&self) -> Option<&Uniques> {
+        self.sketch.as_deref()
+    }
+
+    /// Bytes that they take beside their cell.
+    pub fn held_bytes(&self) -> usize {
+        let sketch = self.sketch.as_ref();
+        self.exact_bytes + sketch.map_or(0, |sketch| size_of::<Uniques>() + sketch.heap_bytes())
+    }
+
+    fn sketched(&mut self) -> &mut Uniques {
+        let (exact, exact_bytes) = (&mut self.exact, &mut self.exact_bytes);
+        self.sketch.get_or_insert_with(|| {
+            let mut sketch = Box::<Uniques>::default();
+            std::mem::take(exact).iter().for_each(|member| sketch.add(member));
+            *exact_bytes = 0;
+            sketch
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

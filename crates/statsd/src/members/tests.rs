@@ -1,0 +1,52 @@
+//! That members are exact while there is room, counted still when there is none, and charged.
+
+use super::Members;
+use crate::budget::Budget;
+
+fn member(number: u32) -> Vec<u8> {
+    format!("member-{number:08}").into_bytes()
+}
+
+fn used(budget: &Budget) -> usize {
+    budget.usage()[0].used
+}
+
+#[test]
+fn members_without_room_become_a_sketch_that_goes_on_counting() {
+    let budget = Budget::new("statsd", 100_000, &[]);
+    let mut members = Members::default();
+    for number in 0..100_000 {
+        assert!(members.add(&member(number), b"s", &budget, true));
+        assert!(members.add(&member(number / 2), b"s", &budget, true));
+    }
+    assert_eq!(members.iter().count(), 0);
+    let count = members.len() as f64;
+    assert!((count / 100_000.0 - 1.0).abs() < 0.03, "{count}");
+    assert!(used(&budget) < 20_000, "a sketch takes {} bytes", used(&budget));
+    assert_eq!(used(&budget), members.held_bytes());
+}
+
+#[test]
+fn members_that_may_not_be_a_sketch_are_refused_at_the_bound_and_known_ones_taken() {
+    let budget = Budget::new("statsd", 1000, &[]);
+    let mut members = Members::default();
+    let taken = (0..100).filter(|n| members.add(&member(*n), b"s", &budget, false)).count();
+    assert_eq!((taken, members.len()), (15, 15));
+    assert!(members.add(&member(0), b"s", &budget, false));
+    assert_eq!(used(&budget), members.held_bytes());
+}
+
+#[test]
+fn exact_and_sketched_members_merge_in_either_order() {
+    let (room, full) = (Budget::new("statsd", 1 << 20, &[]), Budget::new("statsd", 0, &[]));
+    for exact_first in [true, false] {
+        let (mut exact, mut sketched) = (Members::default(), Members::default());
+        for number in 0..100 {
+            exact.add(&member(number), b"s", &room, true);
+            sketched.add(&member(number + 50), b"s", &full, true);
+        }
+        let (mut one, other) = if exact_first { (exact, sketched) } else { (sketched, exact) };
+        one.merge(other);
+        assert_eq!(one.len(), 150);
+    }
+}
