@@ -84,6 +84,15 @@ impl Admin {
         self.doors.push(Door { method: "GET", path, handler: Handler::Here(Rc::new(handler)) });
     }
 
+    /// Hangs up a page that may take longer to write than others can wait.
+    pub fn long_page(
+        &mut self,
+        path: &'static str,
+        handler: impl Fn(&Visit<'_>) -> Page + Send + Sync + 'static,
+    ) {
+        self.doors.push(Door { method: "GET", path, handler: Handler::Apart(Arc::new(handler)) });
+    }
+
     /// Hangs up an action, run by POST, PUT or DELETE and audited.
     pub fn action(
         &mut self,

@@ -10,10 +10,13 @@ mod file;
 mod graphite;
 mod influx;
 mod otlp;
+mod prometheus;
 mod spool;
+mod tags;
 mod web;
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
@@ -24,6 +27,7 @@ use stdx::Backoff;
 
 use crate::flush::Flush;
 use crate::plan::{BackendPlan, Plan};
+pub use prometheus::{Board, Bound, Format, Scrapes, page};
 use spool::Spool;
 
 /// Flushes that wait for one backend.
@@ -77,37 +81,52 @@ pub struct Status {
 /// A backend with its thread.
 #[derive(Debug)]
 pub struct Outlet {
-    name: &'static str,
+    name: String,
     queue: Mutex<Option<SyncSender<Arc<Flush>>>>,
     status: Arc<Mutex<Status>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Outlet {
-    /// Starts the thread of a backend; none for one that works without flushes.
-    pub fn start(plan: &BackendPlan, whole: &Plan) -> Option<Self> {
-        let (name, render, carry) = made(plan, whole)?;
+    /// Starts a thread for each backend, but those that work without flushes. A second one of a
+    /// kind is called `KIND-2`.
+    pub fn start_all(whole: &Plan, board: Option<&Arc<Board>>) -> Vec<Self> {
+        let mut kinds: Vec<&str> = Vec::new();
+        let backends = whole.backends.iter().filter_map(|plan| {
+            let (kind, render, carry) = made(plan, whole, board)?;
+            kinds.push(kind);
+            let name = match kinds.iter().filter(|known| **known == kind).count() {
+                1 => kind.to_owned(),
+                count => format!("{kind}-{count}"),
+            };
+            let may_wait = plan.may_come_later();
+            Some(Self::start(name, (render, carry), whole.spool.as_ref().filter(|_| may_wait)))
+        });
+        backends.collect()
+    }
+
+    fn start(name: String, (render, carry): Ways, spool: Option<&(PathBuf, u64)>) -> Self {
         let status = Status { last_flush: now_s(), ..Status::default() };
         let status = Arc::new(Mutex::new(status));
         let (queue, flushes) = sync_channel(QUEUE_MAX);
-        let spool = whole.spool.as_ref().filter(|_| plan.may_come_later());
         let spool = spool.and_then(|(dir, bytes_max)| {
-            let opened = Spool::open(&dir.join(name), *bytes_max);
+            let opened = Spool::open(&dir.join(&name), *bytes_max);
             opened.map_err(|error| tracing::error!(backend = name, %error, "no spool")).ok()
         });
         let backoff = Backoff::new(RETRY.0, RETRY.1, stdx::unix_micros());
         let shared = Arc::clone(&status);
-        let worker = Worker { name, render, carry, spool, status: shared, backoff };
+        let called = name.clone();
+        let worker = Worker { name: called, render, carry, spool, status: shared, backoff };
         let thread = std::thread::Builder::new().name(format!("statsd {name}"));
         let thread = thread.spawn(move || worker.run(&flushes));
         let thread = thread.map_err(|error| tracing::error!(backend = name, %error, "no thread"));
         let (queue, thread) = (Mutex::new(Some(queue)), Mutex::new(thread.ok()));
-        Some(Self { name, queue, status, thread })
+        Self { name, queue, status, thread }
     }
 
     /// The backend's name.
-    pub fn name(&self) -> &'static str {
-        self.name
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// How it does.
@@ -121,7 +140,7 @@ impl Outlet {
         let Some(queue) = &*queue else { return };
         if let Err(TrySendError::Full(_)) = queue.try_send(Arc::clone(flush)) {
             let error = io::Error::other("flushes wait for it, and there is no room for more");
-            note(self.name, &mut self.status.lock(), &error, true);
+            note(&self.name, &mut self.status.lock(), &error, true);
         }
     }
 
@@ -143,9 +162,10 @@ impl Outlet {
     }
 }
 
+type Ways = (Box<dyn Render>, Box<dyn Carry>);
 type Made = (&'static str, Box<dyn Render>, Box<dyn Carry>);
 
-fn made(plan: &BackendPlan, whole: &Plan) -> Option<Made> {
+fn made(plan: &BackendPlan, whole: &Plan, board: Option<&Arc<Board>>) -> Option<Made> {
     // Longer, and flushes would come faster than they are found to be undeliverable.
     let patience = whole.interval.clamp(PATIENCE.0, PATIENCE.1);
     Some(match plan {
@@ -170,6 +190,10 @@ fn made(plan: &BackendPlan, whole: &Plan) -> Option<Made> {
             let post = otlp::Export::new(web, patience);
             ("otlp", Box::new(otlp::Documents::new(whole)), Box::new(post))
         }
+        BackendPlan::Prometheus { .. } => {
+            let hanging = prometheus::Hanging(Arc::clone(board?));
+            ("prometheus", Box::new(hanging.clone()), Box::new(hanging))
+        }
         // Receivers hand it their datagrams themselves.
         BackendPlan::Repeater { .. } => return None,
     })
@@ -177,7 +201,7 @@ fn made(plan: &BackendPlan, whole: &Plan) -> Option<Made> {
 
 /// The thread of a backend.
 struct Worker {
-    name: &'static str,
+    name: String,
     render: Box<dyn Render>,
     carry: Box<dyn Carry>,
     spool: Option<Spool>,
@@ -263,7 +287,7 @@ impl Worker {
         let displaced = self.spool.as_mut().map_or(0, Spool::take_displaced);
         status.lost += displaced;
         status.spooled_bytes = self.spool.as_ref().map_or(0, Spool::bytes);
-        note(self.name, &mut status, error, !kept);
+        note(&self.name, &mut status, error, !kept);
     }
 
     fn send_spooled(&mut self) {
@@ -283,7 +307,7 @@ impl Worker {
                 status.last_error = None;
                 tracing::info!(backend = self.name, "what was spooled is delivered");
             }
-            Err(error) => note(self.name, &mut status, &error, false),
+            Err(error) => note(&self.name, &mut status, &error, false),
         }
     }
 }

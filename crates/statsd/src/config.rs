@@ -21,7 +21,7 @@ use crate::statistics::Histogram;
 /// Values of one timer that are kept as they are: 8 KB.
 const TIMER_VALUES_MAX: usize = 1024;
 const INPUT: &str = "write `udp:IP:PORT`, `tcp:IP:PORT`, `unix:PATH` or `unixgram:PATH`";
-const BACKEND: &str = "write one of graphite, console, file, repeater, influx, otlp";
+const BACKEND: &str = "write one of graphite, console, file, repeater, influx, otlp, prometheus";
 
 /// A statsd server.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -82,11 +82,14 @@ pub struct HistogramConfig {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BackendConfig {
-    /// `graphite`, `console`, `file`, `repeater`, `influx` or `otlp`.
+    /// `graphite`, `console`, `file`, `repeater`, `influx`, `otlp` or `prometheus`.
     pub kind: String,
     /// `host:port` of Graphite and repeaters (a list, or one), a file's path, or the URL of
     /// InfluxDB's write API and of an OpenTelemetry collector.
     pub to: Option<OneOrMany>,
+    /// Prometheus: where the page `/metrics` is served; default `127.0.0.1:9102`, `off` for only
+    /// `/statsd/metrics` of the admin listener of `serve`.
+    pub listen: Option<String>,
     /// Graphite: `text` (default) or `pickle`. Repeater: `udp` (default) or `tcp`.
     pub protocol: Option<String>,
     /// Graphite: the first part of all names; default `stats`.
@@ -293,6 +296,9 @@ impl Reader<'_> {
         let mut backends = Vec::new();
         for (at, config) in configs.iter().enumerate() {
             match self.backend(config) {
+                Ok(BackendPlan::Prometheus { .. }) if backends.iter().any(is_page) => {
+                    self.wrong(&format!("backend[{at}].kind"), "is here twice".to_owned());
+                }
                 Ok(backend) => backends.push(backend),
                 Err((key, why)) => self.wrong(&format!("backend[{at}].{key}"), why),
             }
@@ -332,10 +338,22 @@ impl Reader<'_> {
             },
             "influx" => BackendPlan::Influx(web(one()?, config)?),
             "otlp" => BackendPlan::Otlp(web(one()?, config)?),
+            "prometheus" => BackendPlan::Prometheus {
+                listen: match config.listen.as_deref().unwrap_or("127.0.0.1:9102") {
+                    "off" => None,
+                    text => Some(text.parse().map_err(|_| {
+                        ("listen", format!("`{text}` is no address; write IP:PORT, or `off`"))
+                    })?),
+                },
+            },
             "" => return Err(("kind", format!("is missing; {BACKEND}"))),
             other => return Err(("kind", format!("`{other}` is no backend; {BACKEND}"))),
         })
     }
+}
+
+fn is_page(backend: &BackendPlan) -> bool {
+    matches!(backend, BackendPlan::Prometheus { .. })
 }
 
 fn web(url: String, config: &BackendConfig) -> Result<Web, (&'static str, String)> {

@@ -9,6 +9,7 @@
 mod backend;
 mod budget;
 pub mod config;
+mod distribution;
 mod error;
 mod figures;
 mod flavour;

@@ -171,6 +171,11 @@ pub enum BackendPlan {
     Influx(Web),
     /// OpenTelemetry's protocol over HTTP.
     Otlp(Web),
+    /// A page that Prometheus asks for.
+    Prometheus {
+        /// Where it is served; without, only under `serve`, by the admin listener.
+        listen: Option<SocketAddr>,
+    },
 }
 
 impl BackendPlan {

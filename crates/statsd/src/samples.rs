@@ -129,6 +129,11 @@ impl Samples {
         (&self.values, Some(&self.weights))
     }
 
+    /// Values with their weights as they stand: in ascending order once [`Self::sorted`] was asked.
+    pub fn ordered(&self) -> (&[f64], Option<&[f64]>) {
+        (&self.values, (!self.weights.is_empty()).then_some(&*self.weights))
+    }
+
     fn summarised(&mut self) -> &mut Summary {
         let (values, weights) = (&mut self.values, &mut self.weights);
         self.summary.get_or_insert_with(|| {

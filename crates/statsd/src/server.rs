@@ -14,7 +14,7 @@ use metrics::Registry;
 use parking_lot::{Condvar, Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
-use crate::backend::{Outlet, Status};
+use crate::backend::{self, Board, Format, Outlet, Scrapes, Status};
 use crate::error::StatsdError;
 use crate::flavour::Flavour;
 use crate::flush::{self, Flush};
@@ -48,6 +48,8 @@ pub struct Shared {
     pub is_healthy: AtomicBool,
     /// Backends with their threads.
     pub outlets: Vec<Outlet>,
+    /// What Prometheus is shown, where it is.
+    board: Option<Arc<Board>>,
     /// Repeaters with their threads.
     pub repeaters: Vec<Repeater>,
     /// When the last datagram came, in seconds since the Unix epoch.
@@ -69,6 +71,7 @@ pub struct Server {
     receivers: Vec<JoinHandle<()>>,
     /// Flushes, and writes the keys that come most often.
     timed: Vec<JoinHandle<()>>,
+    scrapes: Option<Scrapes>,
     waker: Arc<mio::Waker>,
 }
 
@@ -85,6 +88,9 @@ impl Server {
         let tables: Vec<_> = (0..bound.sockets.len() + 1).map(|_| table()).collect();
         show_own_names(&plan, &tables[0]);
         let management = manage::bind(&plan)?;
+        let page = page(&plan)?;
+        let board = plan.backends.iter().any(|b| matches!(b, BackendPlan::Prometheus { .. }));
+        let board = board.then(|| Arc::new(Board::new(&plan)));
         let started_us = stdx::unix_micros();
         let shared = Arc::new(Shared {
             gauges: Arc::new(Mutex::new(Gauges::new(Arc::clone(&bounds)))),
@@ -92,7 +98,8 @@ impl Server {
             streams: bound.streams.counts(),
             started_unix_s: rounded_s(started_us),
             is_healthy: AtomicBool::new(plan.is_healthy),
-            outlets: plan.backends.iter().filter_map(|b| Outlet::start(b, &plan)).collect(),
+            outlets: Outlet::start_all(&plan, board.as_ref()),
+            board,
             repeaters: repeaters(&plan)?,
             last_seen_unix_s: Arc::new(AtomicU64::new(rounded_s(started_us))),
             own: registry.cloned().zip(plan.process_prefix.as_deref()).map(|(r, p)| Own::new(r, p)),
@@ -115,7 +122,10 @@ impl Server {
             let shared = Arc::clone(&shared);
             timed.push(spawn("statsd keys", move || keys::run(&shared, &plan))?);
         }
-        Ok(Self { shared, receivers, timed, waker })
+        let scrapes = page.zip(shared.board.as_ref());
+        let scrapes = scrapes.map(|(page, board)| page.start(board, &shared)).transpose();
+        let scrapes = scrapes.map_err(|source| StatsdError::Thread { name: "scrape", source })?;
+        Ok(Self { shared, receivers, timed, scrapes, waker })
     }
 
     /// What its threads share.
@@ -142,6 +152,7 @@ impl Server {
         }
         self.shared.repeaters.iter().for_each(Repeater::end);
         self.shared.outlets.iter().for_each(Outlet::end);
+        self.scrapes.into_iter().for_each(Scrapes::end);
     }
 }
 
@@ -238,7 +249,18 @@ impl Shared {
             "repeated_dropped": self.repeaters.iter().map(Repeater::dropped).sum::<u64>(),
             "repeated_failed": self.repeaters.iter().map(Repeater::failed).sum::<u64>(),
             "backends": backends.collect::<Vec<_>>(),
+            "prometheus": self.board.as_ref().map(|board| shown(board)),
         })
+    }
+
+    /// Whether there is a page for Prometheus: a backend of that kind.
+    pub fn has_page(&self) -> bool {
+        self.board.is_some()
+    }
+
+    /// That page, in Prometheus' text format.
+    pub fn page(&self) -> Option<Vec<u8>> {
+        self.board.as_ref().map(|board| backend::page(board, self, Format::Text))
     }
 
     /// What an operator has to see to, in words.
@@ -251,9 +273,35 @@ impl Shared {
     }
 
     /// How backends do, by name.
-    pub fn backends(&self) -> impl Iterator<Item = (&'static str, Status)> {
+    pub fn backends(&self) -> impl Iterator<Item = (&str, Status)> {
         self.outlets.iter().map(|outlet| (outlet.name(), outlet.status()))
     }
+}
+
+/// What the page for Prometheus shows.
+fn shown(board: &Board) -> Value {
+    let (families, series, oddities) = board.status();
+    json!({
+        "families": families,
+        "series": series,
+        "refused_names": oddities.refused,
+        "merged_names": oddities.merged,
+        "negative_sums": oddities.negative_sums,
+        "last_refused": oddities.last_refused.as_deref(),
+    })
+}
+
+/// The listener for Prometheus, where there is to be one.
+fn page(plan: &Plan) -> Result<Option<backend::Bound>, StatsdError> {
+    let listen = plan.backends.iter().find_map(|backend| match backend {
+        BackendPlan::Prometheus { listen } => *listen,
+        _ => None,
+    });
+    let bind = |address| {
+        let bound = backend::Bound::new(address);
+        bound.map_err(StatsdError::bind(format!("tcp:{address}")))
+    };
+    listen.map(bind).transpose()
 }
 
 /// Inputs that are bound, and not read yet.

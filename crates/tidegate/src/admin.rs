@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use crate::live::{self, Change};
 use crate::serve::Parts;
 
+/// Prometheus' text format.
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
 /// Hangs up everything.
 pub fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     let mut admin = Admin::new(token);
@@ -20,6 +23,11 @@ pub fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     };
     admin.page("/metrics", with(metrics));
     admin.page("/status", with(status));
+    if let Some(statsd) = parts.statsd.clone().filter(|statsd| statsd.has_page()) {
+        admin.long_page("/statsd/metrics", move |_| {
+            Page::ok(METRICS, statsd.page().unwrap_or_default())
+        });
+    }
     admin.page("/health/live", |_| Page::ok("text/plain", "live\n"));
     admin.page("/health/ready", with(ready));
     admin.page("/rollout", with(rollout));
@@ -48,7 +56,7 @@ fn metrics(parts: &Parts, _: &Visit<'_>) -> Page {
         gauge("tidegate_journal_bytes", "Bytes of the journal's end.", stats.offset);
         gauge("tidegate_journal_unrecorded_lines", "Lines lost.", stats.unrecorded);
     }
-    Page::ok("text/plain; version=0.0.4", parts.registry.prometheus())
+    Page::ok(METRICS, parts.registry.prometheus())
 }
 
 fn ready(parts: &Parts, _: &Visit<'_>) -> Page {

@@ -23,5 +23,6 @@ mod recording;
 mod running;
 mod shield;
 mod statsd;
+mod statsd_prometheus;
 mod statsd_suite;
 mod varnishtest;

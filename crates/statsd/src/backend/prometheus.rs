@@ -1,0 +1,87 @@
+//! A page for Prometheus: what flushes brought, as of the last one, and how the server does.
+//!
+//! Each flush is added to the page's series; whoever asks gets them written then. Receivers share
+//! no lock with either. The server's own figures are those of the moment, under `tidegate_statsd_`,
+//! where no name of statsd may be. Sources: Prometheus' documentation ("Exposition formats", "Data
+//! model"), OpenMetrics 1.0.
+//! Never here: HTTP (`chassis`), our own registry (`metrics`).
+
+mod names;
+mod own;
+mod scrape;
+mod series;
+mod text;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::{Carry, Each, Render, Status};
+use crate::flavour::Flavour;
+use crate::flush::Flush;
+use crate::plan::Plan;
+use crate::server::Shared;
+pub use scrape::{Bound, Scrapes};
+pub use series::Oddities;
+use series::Series;
+pub use text::Format;
+
+/// How long sums are kept of names that the references delete when they are idle, so that each
+/// does not begin at 0 again.
+const KEEP: Duration = Duration::from_secs(300);
+
+/// The series of a server.
+#[derive(Debug)]
+pub struct Board(Mutex<Series>);
+
+impl Board {
+    /// Without series yet.
+    pub fn new(plan: &Plan) -> Self {
+        let keep = match plan.flavour {
+            // Here names are idle for long before they go.
+            Flavour::Native => 0,
+            _ => (KEEP.as_secs_f64() / plan.interval.as_secs_f64()).ceil() as u64,
+        };
+        Self(Mutex::new(Series::new(plan.histograms.clone(), keep)))
+    }
+
+    /// Families and series that are shown, and what is not shown as it came.
+    pub fn status(&self) -> (usize, usize, Oddities) {
+        let series = self.0.lock();
+        let (families, lines) = series.len();
+        (families, lines, series.oddities.clone())
+    }
+}
+
+/// The page as it is.
+pub fn page(board: &Board, shared: &Shared, format: Format) -> Vec<u8> {
+    let mut page = text::Page::new(format);
+    own::write(shared, &mut page);
+    let series = board.0.lock();
+    own::write_series(&series, &mut page);
+    series.write(&mut page);
+    page.end()
+}
+
+/// Hangs flushes up.
+#[derive(Debug, Clone)]
+pub struct Hanging(pub Arc<Board>);
+
+impl Render for Hanging {
+    /// Without parts: nothing is sent anywhere.
+    fn parts(&self, flush: &Flush, _: &Status, _: Each<'_>) -> io::Result<()> {
+        self.0.0.lock().take(flush);
+        Ok(())
+    }
+}
+
+impl Carry for Hanging {
+    fn send(&mut self, _: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Answers who asks for the page, over HTTP on a thread of its own.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use chassis::http::{Answer, Head, Incoming, Payload, Reply, Sent};
+use chassis::{Cores, Drain, Limits, Listener};
+
+use super::{Board, Format, page};
+use crate::server::Shared;
+
+/// Where the page is.
+const PATH: &str = "/metrics";
+const CONNECTIONS_MAX: usize = 64;
+/// How long those who ask when the server ends may take.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A bound listener that nobody answers at yet.
+#[derive(Debug)]
+pub struct Bound(Listener);
+
+impl Bound {
+    /// Binds an address.
+    ///
+    /// # Errors
+    /// When it is taken or not ours.
+    pub fn new(address: SocketAddr) -> io::Result<Self> {
+        if address.port() != 0 {
+            // The listener would share its port with another process of ours.
+            drop(TcpListener::bind(address)?);
+        }
+        let mut listeners = chassis::bind(address, 1)?;
+        listeners.pop().map(Self).ok_or_else(|| io::Error::other("no socket was bound"))
+    }
+
+    /// Starts to answer.
+    ///
+    /// # Errors
+    /// When there is no thread left.
+    pub fn start(self, board: &Arc<Board>, shared: &Arc<Shared>) -> io::Result<Scrapes> {
+        let role = Role { board: Arc::clone(board), shared: Arc::clone(shared) };
+        let drain = Drain::default();
+        let parts = vec![(self.0, role, drain.draining())];
+        let threads =
+            Cores::start("statsd scrape", parts, |_, (listener, role, draining)| async {
+                let limits = Limits { connections_max: CONNECTIONS_MAX, ..Limits::default() };
+                if let Err(error) = listener.serve(Rc::new(role), limits, draining).await {
+                    tracing::error!(%error, "the listener for Prometheus failed");
+                }
+            })?;
+        Ok(Scrapes { drain, threads })
+    }
+}
+
+/// The thread that answers.
+#[derive(Debug)]
+pub struct Scrapes {
+    drain: Drain,
+    threads: Cores,
+}
+
+impl Scrapes {
+    /// Ends it.
+    pub fn end(self) {
+        self.drain.begin(GRACE);
+        // One that panicked answers nobody.
+        let _ = self.threads.join();
+    }
+}
+
+struct Role {
+    board: Arc<Board>,
+    shared: Arc<Shared>,
+}
+
+impl Answer for Role {
+    type Trace = ();
+
+    async fn answer(&self, head: &Head<'_>, _: &mut Incoming<'_>, reply: &mut Reply) {
+        if head.path() != PATH {
+            return reply.error(404, "no such page; there is /metrics");
+        }
+        if !matches!(head.method(), "GET" | "HEAD") {
+            reply.error(405, "`/metrics` takes GET");
+            return reply.field("allow", b"GET, HEAD");
+        }
+        let accept: Vec<&[u8]> = head.all("accept").collect();
+        let format = Format::wanted(&String::from_utf8_lossy(&accept.join(&b',')));
+        reply.begin(200);
+        reply.field("content-type", format.content_type().as_bytes());
+        reply.field("cache-control", b"no-store");
+        reply.payload(Payload::Whole(Bytes::from(page(&self.board, &self.shared, format))));
+    }
+
+    fn sent(&self, _: &Head<'_>, (): (), _: &Sent) {}
+}

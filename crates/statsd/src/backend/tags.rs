@@ -1,0 +1,38 @@
+//! A name's key and its tags, for backends that keep tags apart.
+//!
+//! Tags with one name are one tag: its values stand in it between `,` (DogStatsD sends several, and
+//! nobody here takes a name twice). Tags without a name, or without a value, are left out.
+
+use std::borrow::Cow;
+
+/// Cuts a name at its tags; the tags may have any order and come any number of times.
+pub fn split(name: &str) -> (&str, impl Iterator<Item = (&str, &str)>) {
+    let mut parts = name.split(';');
+    let key = parts.next().unwrap_or_default();
+    let tags = parts.map(|tag| tag.split_once('=').unwrap_or((tag, "true")));
+    (key, tags.filter(|(name, value)| !name.is_empty() && !value.is_empty()))
+}
+
+/// Cuts a name at its tags, each of which then has a name of its own, as `name_of` makes it.
+pub fn merged<'n, N: AsRef<str>>(
+    name: &'n str,
+    name_of: impl Fn(&'n str) -> N,
+) -> (&'n str, Vec<(N, Cow<'n, str>)>) {
+    let (key, tags) = split(name);
+    let mut merged: Vec<(N, Cow<'n, str>)> = Vec::new();
+    for (tag, value) in tags {
+        let tag = name_of(tag);
+        match merged.iter_mut().find(|(known, _)| known.as_ref() == tag.as_ref()) {
+            Some((_, values)) => {
+                let values = values.to_mut();
+                values.push(',');
+                values.push_str(value);
+            }
+            None => merged.push((tag, Cow::Borrowed(value))),
+        }
+    }
+    (key, merged)
+}
+
+#[cfg(test)]
+mod tests;
