@@ -64,6 +64,9 @@ pub struct Config {
     pub spool: Option<String>,
     /// Bytes that may wait there for each backend, beyond which the oldest go; default `256MB`.
     pub spool_bytes_max: Option<String>,
+    /// File that keeps gauges and the interval that goes on for the next start, written once a
+    /// second; default `data/statsd-snapshot`, `off` for none.
+    pub snapshot: Option<String>,
     /// Where flushes go.
     pub backend: Vec<BackendConfig>,
 }
@@ -164,13 +167,34 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
             let bytes = config.spool_bytes_max.as_deref();
             reader.size("spool_bytes_max", bytes, 256 << 20) as u64
         })),
-        settings: vec![
-            ("listen".to_owned(), json!(listen)),
-            ("flushInterval".to_owned(), json!(interval.as_millis() as u64)),
-            ("prefix".to_owned(), json!(own_prefix)),
-        ],
+        snapshot: Some(config.snapshot.as_deref().unwrap_or("data/statsd-snapshot"))
+            .filter(|path| *path != "off")
+            .map(|path| root.join(path)),
+        follows_file: true,
+        settings: settings(config, &listen, &own_prefix),
         own_prefix,
     }
+}
+
+/// What is shown as the configuration that is in force, by the keys of the file.
+fn settings(config: &Config, listen: &[String], own_prefix: &str) -> Vec<(String, Value)> {
+    let or = |text: &Option<String>, default: &str| json!(text.as_deref().unwrap_or(default));
+    let sizes = config.prefix_bytes_max.iter();
+    let settings = [
+        ("listen", json!(listen)),
+        ("management", or(&config.management, "127.0.0.1:8126")),
+        ("management_allow", json!(config.management_allow)),
+        ("flush", or(&config.flush, "10s")),
+        ("percentiles", json!(config.percentiles.as_deref().unwrap_or(&[90.0]))),
+        ("statistics", json!(config.statistics)),
+        ("prefix", json!(own_prefix)),
+        ("idle", or(&config.idle, "5m")),
+        ("names_bytes_max", or(&config.names_bytes_max, "1GB")),
+        ("prefix_bytes_max", sizes.map(|(key, size)| (key.clone(), json!(size))).collect()),
+        ("snapshot", or(&config.snapshot, "data/statsd-snapshot")),
+        ("backend", config.backend.iter().map(|backend| json!(backend.kind)).collect()),
+    ];
+    settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 fn process(prefix: Option<&str>) -> Option<String> {

@@ -5,15 +5,19 @@
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::plan::KeyFlush;
 use crate::server::Shared;
 
-/// Writes until the server ends.
-pub fn run(shared: &Arc<Shared>, plan: &KeyFlush) {
-    while !shared.ends_within(plan.interval) {
+/// How often it is looked whether keys are counted by now.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Writes until the server ends, as its plan says by then.
+pub fn run(shared: &Shared) {
+    let interval = || shared.plan().key_flush.as_ref().map_or(LOOK, |keys| keys.interval);
+    while !shared.ends_within(interval()) {
+        let Some(plan) = &shared.plan().key_flush else { continue };
         if let Err(error) = write(shared, plan) {
             tracing::warn!(%error, "the keys that come most often cannot be written");
         }

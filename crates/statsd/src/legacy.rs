@@ -108,6 +108,8 @@ impl Reader {
             timer_values_max: usize::MAX,
             values_max: crate::plan::VALUES_MAX,
             spool: None,
+            snapshot: self.text("snapshot").filter(|path| !path.is_empty()).map(PathBuf::from),
+            follows_file: !is_perl && self.is("automaticConfigReload", true),
             settings: self.settings.0.clone(),
         })
     }

@@ -8,12 +8,14 @@
 
 mod backend;
 mod budget;
+mod clock;
 pub mod config;
 mod distribution;
 mod error;
 mod figures;
 mod flavour;
 mod flush;
+mod flushing;
 mod keys;
 mod legacy;
 mod line;
@@ -24,9 +26,11 @@ mod number;
 mod own;
 pub mod plan;
 mod receive;
+mod reload;
 mod repeat;
 mod samples;
 mod server;
+mod snapshot;
 mod statistics;
 mod table;
 

@@ -62,6 +62,13 @@ impl Members {
         }
     }
 
+    /// Adds what a sketch has seen, and charges it.
+    pub fn add_sketch(&mut self, sketch: Uniques, name: &[u8], budget: &Budget) {
+        let before = self.held_bytes();
+        self.sketched().merge(sketch);
+        budget.adjust(name, self.held_bytes() as isize - before as isize);
+    }
+
     /// How many there are; about so many where they have become a sketch.
     pub fn len(&self) -> usize {
         match &self.sketch {

@@ -99,6 +99,13 @@ impl<C> Names<C> {
         (&slot.name, &mut slot.cell)
     }
 
+    /// The cell at a place that was just found, which was idle for so many flushes at most.
+    pub fn revive(&mut self, place: Place, idle: u32) -> &mut C {
+        let slot = self.slots[place.0 as usize].as_mut().expect("found places are taken");
+        slot.idle = slot.idle.min(idle);
+        &mut slot.cell
+    }
+
     /// The name at a place that was just found.
     pub fn name(&self, place: Place) -> &Name {
         let slot = self.slots[place.0 as usize].as_ref();
@@ -163,11 +170,11 @@ impl<C> Names<C> {
 
     /// Shows `look` up to `count` slots from `from` on, with the flushes for which each was idle;
     /// returns where to go on, or none at the end.
-    pub fn show(
-        &self,
+    pub fn show<'n>(
+        &'n self,
         from: usize,
         count: usize,
-        mut look: impl FnMut(&Name, u32, &C),
+        mut look: impl FnMut(&'n Name, u32, &'n C),
     ) -> Option<usize> {
         let end = self.slots.len().min(from + count);
         let slots = self.slots.get(from..end).unwrap_or_default();

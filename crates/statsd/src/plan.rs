@@ -66,6 +66,11 @@ pub struct Plan {
     pub values_max: usize,
     /// Where flushes wait for a backend that is away, and how many bytes of them.
     pub spool: Option<(PathBuf, u64)>,
+    /// Where gauges and the interval that goes on are kept for the next start.
+    pub snapshot: Option<PathBuf>,
+    /// Whether a file that changed is read again at once; else when the process is told to
+    /// (SIGHUP).
+    pub follows_file: bool,
     /// The settings as they were written, for the management port.
     pub settings: Vec<(String, Value)>,
 }

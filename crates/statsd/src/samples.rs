@@ -58,6 +58,16 @@ impl Samples {
         1
     }
 
+    /// Values with their weights, or what they have become.
+    pub fn of(values: Vec<f64>, weights: Vec<f64>, summary: Option<Summary>) -> Self {
+        Self { values, weights, summary: summary.map(Box::new), told_bytes: 0 }
+    }
+
+    /// Values as they came, and their weights; no weights when each is 1.
+    pub fn plain(&self) -> (&[f64], &[f64]) {
+        (&self.values, &self.weights)
+    }
+
     /// Adds what another receiver has.
     pub fn merge(&mut self, other: Self, values_max: usize) {
         if let Some(theirs) = other.summary {

@@ -15,21 +15,21 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
 use crate::backend::{self, Board, Format, Outlet, Scrapes, Status};
+use crate::clock::{Clock, Interval, rounded_s};
 use crate::error::StatsdError;
 use crate::flavour::Flavour;
-use crate::flush::{self, Flush};
+use crate::flush::Flush;
+use crate::flushing;
 use crate::keys;
 use crate::line::Bad;
 use crate::manage;
 use crate::own::Own;
 use crate::plan::{BackendPlan, Input, Plan};
 use crate::receive::{Datagrams, Intake, Socket, StreamCounts, Streams};
+use crate::reload::InForce;
 use crate::repeat::Repeater;
-use crate::statistics::Wanted;
+use crate::snapshot::Keeper;
 use crate::table::{Bounds, Gauges, Table, Totals};
-
-/// Names of a flush that is kept for who asks what was flushed last.
-const NAMES_KEPT_MAX: usize = 10_000;
 
 /// What all threads of a server share.
 #[derive(Debug)]
@@ -57,9 +57,15 @@ pub struct Shared {
     /// The process's own metrics, where there are any.
     own: Option<Own>,
     /// The last flush, unless it had too many names to be kept.
-    last_flush: Mutex<Option<Arc<Flush>>>,
-    plan: RwLock<Arc<Plan>>,
-    bounds: RwLock<Arc<Bounds>>,
+    pub last_flush: Mutex<Option<Arc<Flush>>>,
+    /// The plan by which it works.
+    pub in_force: Arc<InForce>,
+    /// What tables may hold.
+    pub bounds: RwLock<Arc<Bounds>>,
+    /// The interval that goes on.
+    pub interval: Interval,
+    /// What is kept for the next start.
+    pub snapshot: Option<Keeper>,
     ends: AtomicBool,
     end: (Mutex<bool>, Condvar),
 }
@@ -83,17 +89,25 @@ impl Server {
     /// When an address or a path cannot be bound, or a thread cannot be started.
     pub fn start(plan: Plan, registry: Option<&Registry>) -> Result<Self, StatsdError> {
         let mut bound = Bound::new(&plan)?;
-        let bounds = Arc::new(Bounds::of(&plan));
+        let bounds = Arc::new(Bounds::of(&plan, None));
         let table = || Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
         let tables: Vec<_> = (0..bound.sockets.len() + 1).map(|_| table()).collect();
         show_own_names(&plan, &tables[0]);
+        let mut gauges = Gauges::new(Arc::clone(&bounds));
+        let (snapshot, interval) = match &plan.snapshot {
+            Some(path) => {
+                let (keeper, interval) = Keeper::open(path, &mut tables[0].lock(), &mut gauges);
+                (Some(keeper), interval)
+            }
+            None => (None, Interval::new(0, Duration::ZERO)),
+        };
         let management = manage::bind(&plan)?;
         let page = page(&plan)?;
         let board = plan.backends.iter().any(|b| matches!(b, BackendPlan::Prometheus { .. }));
         let board = board.then(|| Arc::new(Board::new(&plan)));
         let started_us = stdx::unix_micros();
         let shared = Arc::new(Shared {
-            gauges: Arc::new(Mutex::new(Gauges::new(Arc::clone(&bounds)))),
+            gauges: Arc::new(Mutex::new(gauges)),
             sockets: std::mem::take(&mut bound.sockets),
             streams: bound.streams.counts(),
             started_unix_s: rounded_s(started_us),
@@ -106,22 +120,22 @@ impl Server {
             last_flush: Mutex::default(),
             ends: AtomicBool::new(false),
             end: (Mutex::new(false), Condvar::new()),
-            plan: RwLock::new(Arc::new(plan)),
+            in_force: Arc::new(InForce::new(plan)),
             tables,
             bounds: RwLock::new(bounds),
+            interval,
+            snapshot,
         });
+        if let Some(keeper) = &shared.snapshot {
+            // Before anything is flushed: what was taken over is bound to an interval of this run.
+            keeper.write(&shared);
+        }
         let waker = bound.streams.waker();
         let receivers = receivers(&shared, bound.streams)?;
         if let Some(listener) = management {
             manage::start(listener, &shared)?;
         }
-        let clock = Clock::new(&shared.plan(), started_us);
-        let flushing = Arc::clone(&shared);
-        let mut timed = vec![spawn("statsd flush", move || flush_until_end(&flushing, clock))?];
-        if let Some(plan) = shared.plan().key_flush.clone() {
-            let shared = Arc::clone(&shared);
-            timed.push(spawn("statsd keys", move || keys::run(&shared, &plan))?);
-        }
+        let timed = timed(&shared, started_us)?;
         let scrapes = page.zip(shared.board.as_ref());
         let scrapes = scrapes.map(|(page, board)| page.start(board, &shared)).transpose();
         let scrapes = scrapes.map_err(|source| StatsdError::Thread { name: "scrape", source })?;
@@ -150,6 +164,9 @@ impl Server {
             // One that panicked has nothing left to do.
             let _ = thread.join();
         }
+        if let Some(keeper) = &self.shared.snapshot {
+            keeper.write(&self.shared);
+        }
         self.shared.repeaters.iter().for_each(Repeater::end);
         self.shared.outlets.iter().for_each(Outlet::end);
         self.scrapes.into_iter().for_each(Scrapes::end);
@@ -159,12 +176,27 @@ impl Server {
 impl Shared {
     /// What it is to do.
     pub fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.read())
+        self.in_force.plan()
     }
 
     /// What tables may hold.
     pub fn bounds(&self) -> Arc<Bounds> {
         Arc::clone(&self.bounds.read())
+    }
+
+    /// Takes over another plan with the next flush, as far as a running server can; what it cannot
+    /// change is said, and stays.
+    pub fn reload(&self, plan: Plan) {
+        let stuck = self.in_force.leave(plan);
+        if stuck.is_empty() {
+            tracing::info!("the configuration was read again, and comes with the next flush");
+        } else {
+            let needs_restart = stuck.join(", ");
+            tracing::warn!(
+                needs_restart,
+                "the configuration was read again, and comes with the next flush, but for this"
+            );
+        }
     }
 
     /// Waits for so long; true when the server ends meanwhile.
@@ -250,6 +282,7 @@ impl Shared {
             "repeated_failed": self.repeaters.iter().map(Repeater::failed).sum::<u64>(),
             "backends": backends.collect::<Vec<_>>(),
             "prometheus": self.board.as_ref().map(|board| shown(board)),
+            "snapshot": self.snapshot.as_ref().map(Keeper::status),
         })
     }
 
@@ -269,7 +302,8 @@ impl Shared {
             let error = status.last_error?;
             Some(format!("statsd: the backend {name} does not take flushes: {error}"))
         });
-        failing.collect()
+        let snapshot = self.snapshot.iter().flat_map(Keeper::alarms);
+        failing.chain(snapshot).collect()
     }
 
     /// How backends do, by name.
@@ -354,7 +388,8 @@ fn receivers(shared: &Arc<Shared>, streams: Streams) -> Result<Vec<JoinHandle<()
         let table = Arc::clone(&shared.tables[at]);
         let seen = Arc::clone(&shared.last_seen_unix_s);
         let repeats = shared.repeaters.iter().filter_map(Repeater::way).collect();
-        let intake = Intake::new(&shared.plan(), table, Arc::clone(&shared.gauges), seen);
+        let intake =
+            Intake::new(Arc::clone(&shared.in_force), table, Arc::clone(&shared.gauges), seen);
         intake.repeating(repeats)
     };
     let mut threads = Vec::new();
@@ -365,6 +400,22 @@ fn receivers(shared: &Arc<Shared>, streams: Streams) -> Result<Vec<JoinHandle<()
     }
     let (last, shared) = (intake(shared.sockets.len()), Arc::clone(shared));
     threads.push(spawn("statsd streams", move || streams.run(last, &shared.ends))?);
+    Ok(threads)
+}
+
+/// Flushes, writes snapshots, and writes the keys that come most often.
+fn timed(shared: &Arc<Shared>, started_us: u64) -> Result<Vec<JoinHandle<()>>, StatsdError> {
+    let plan = shared.plan();
+    let clock = Clock::new(plan.flavour, plan.interval, started_us);
+    let flushing = Arc::clone(shared);
+    let mut threads = vec![spawn("statsd flush", move || flushing::run(&flushing, clock))?];
+    if shared.snapshot.is_some() {
+        let shared = Arc::clone(shared);
+        let run = move || shared.snapshot.iter().for_each(|keeper| keeper.run(&shared));
+        threads.push(spawn("statsd snapshot", run)?);
+    }
+    let shared = Arc::clone(shared);
+    threads.push(spawn("statsd keys", move || keys::run(&shared))?);
     Ok(threads)
 }
 
@@ -385,7 +436,7 @@ fn spawn(
 }
 
 /// The references show their own counters from the first flush on.
-fn show_own_names(plan: &Plan, table: &Mutex<Table>) {
+pub fn show_own_names(plan: &Plan, table: &Mutex<Table>) {
     let mut names = vec!["bad_lines_seen", "packets_received"];
     if plan.flavour != Flavour::Perl {
         names.push("metrics_received");
@@ -393,81 +444,4 @@ fn show_own_names(plan: &Plan, table: &Mutex<Table>) {
     for name in names {
         table.lock().add(format!("{}.{name}", plan.own_prefix).as_bytes(), 0.0);
     }
-}
-
-/// When flushes are due.
-#[derive(Debug)]
-struct Clock {
-    interval: Duration,
-    /// Flushes are due at this and a multiple of the interval, in microseconds of Unix time.
-    origin_us: u64,
-}
-
-impl Clock {
-    /// Native flushes when the time is a multiple of the interval, so that machines agree; statsd
-    /// counts from the rounded second of its start, the Perl port from the start itself.
-    fn new(plan: &Plan, started_us: u64) -> Self {
-        let origin_us = match plan.flavour {
-            Flavour::Native => 0,
-            Flavour::Statsd => rounded_s(started_us) * 1_000_000,
-            Flavour::Perl => started_us,
-        };
-        Self { interval: plan.interval, origin_us }
-    }
-
-    /// How long until the next flush is due.
-    fn until_next(&self) -> Duration {
-        let interval_us = (self.interval.as_micros() as i64).max(1);
-        let since_us = stdx::unix_micros() as i64 - self.origin_us as i64;
-        Duration::from_micros((interval_us - since_us.rem_euclid(interval_us)) as u64)
-    }
-}
-
-fn flush_until_end(shared: &Shared, clock: Clock) {
-    let plan = &shared.plan();
-    let wanted = Wanted::new(plan.flavour, plan.interval.as_secs_f64(), &plan.percentiles)
-        .showing(plan.statistics.clone())
-        .with_histograms(plan.histograms.clone());
-    let mut last_unix_s = None;
-    let mut wait = clock.until_next();
-    loop {
-        let has_ended = shared.ends_within(wait);
-        let unix_s = rounded_s(stdx::unix_micros());
-        if plan.flavour == Flavour::Statsd
-            && let Some(last) = last_unix_s
-        {
-            let lag = unix_s as f64 - last as f64 - plan.interval.as_secs_f64();
-            let name = format!("{}.timestamp_lag", plan.own_prefix);
-            shared.gauges.lock().set(name.as_bytes(), lag);
-        }
-        last_unix_s = Some(unix_s);
-        let flush = make(shared, &wanted, unix_s);
-        if has_ended {
-            shared.outlets.iter().for_each(|outlet| outlet.push_last(&flush));
-            return;
-        }
-        shared.outlets.iter().for_each(|outlet| outlet.push(&flush));
-        // A flush that came a little early is not followed by one right behind it.
-        wait = clock.until_next();
-        if wait < plan.interval / 2 {
-            wait += plan.interval;
-        }
-    }
-}
-
-fn make(shared: &Shared, wanted: &Wanted, unix_s: u64) -> Arc<Flush> {
-    let plan = &shared.plan();
-    let keep = (&plan.keep, plan.timer_values_max);
-    shared.take_own();
-    let mut flush = flush::collect(&shared.tables, &shared.gauges, keep, wanted);
-    flush.unix_s = unix_s;
-    flush.interval = plan.interval;
-    flush.percentiles = plan.percentiles.clone();
-    let flush = Arc::new(flush);
-    *shared.last_flush.lock() = (flush.names() <= NAMES_KEPT_MAX).then(|| Arc::clone(&flush));
-    flush
-}
-
-fn rounded_s(unix_us: u64) -> u64 {
-    (unix_us + 500_000) / 1_000_000
 }

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use metrics::Uniques;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::budget::Budget;
@@ -80,9 +81,13 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// What the tables of a plan may hold.
-    pub fn of(plan: &Plan) -> Self {
+    /// What the tables of a plan may hold; what overflowed `before` stays counted.
+    pub fn of(plan: &Plan, before: Option<&Self>) -> Self {
         let budget = Budget::new(&plan.own_prefix, plan.names_bytes_max, &plan.prefix_bytes_max);
+        let budget = match before {
+            Some(before) => budget.counting_on(&before.budget),
+            None => budget,
+        };
         Self {
             budget,
             timer_values_max: plan.timer_values_max,
@@ -171,6 +176,45 @@ impl Table {
         true
     }
 
+    /// Adds what a snapshot has of a counter that was idle for so many flushes.
+    pub fn restore_counter(&mut self, name: &str, idle: u32, sum: f64) {
+        let place = restored(&mut self.counters, &self.bounds.budget, name, idle);
+        *self.counters.revive(place, idle) += sum;
+    }
+
+    /// Adds what a snapshot has of a timer that was idle for so many flushes.
+    pub fn restore_timer(&mut self, name: &str, idle: u32, samples: Samples) {
+        let Self { timers, bounds, values_held, .. } = self;
+        let place = restored(timers, &bounds.budget, name, idle);
+        let timer = timers.revive(place, idle);
+        let before = timer.held();
+        timer.merge(samples, bounds.timer_values_max);
+        *values_held = (*values_held + timer.held()).saturating_sub(before);
+        let grown = timer.grown();
+        bounds.budget.adjust(timers.name(place).as_bytes(), grown);
+    }
+
+    /// Adds what a snapshot has of a set that was idle for so many flushes.
+    pub fn restore_set<'m>(
+        &mut self,
+        name: &str,
+        idle: u32,
+        exact: impl Iterator<Item = &'m [u8]>,
+        sketch: Option<Uniques>,
+    ) {
+        let Self { sets, bounds, .. } = self;
+        let budget = &bounds.budget;
+        let place = restored(sets, budget, name, idle);
+        let name = Name::clone(sets.name(place));
+        let members = sets.revive(place, idle);
+        for member in exact {
+            members.add(member, name.as_bytes(), budget, true);
+        }
+        if let Some(sketch) = sketch {
+            members.add_sketch(sketch, name.as_bytes(), budget);
+        }
+    }
+
     /// Charges everything that is held to other bounds, which hold from here on.
     pub fn rebind(&mut self, bounds: &Arc<Bounds>) {
         charge_all(&self.counters, &bounds.budget);
@@ -237,6 +281,12 @@ impl Gauges {
     /// Sets a gauge of the server's own.
     pub fn set(&mut self, name: &[u8], value: f64) {
         *cell(&mut self.names, &self.bounds.budget, name) = value;
+    }
+
+    /// Sets a gauge as a snapshot has it, that was idle for so many flushes.
+    pub fn restore(&mut self, name: &str, idle: u32, value: f64) {
+        let place = restored(&mut self.names, &self.bounds.budget, name, idle);
+        *self.names.revive(place, idle) = value;
     }
 
     /// Removes a name; false when it is not known.
@@ -390,17 +440,31 @@ fn cell<'n, C: Default>(names: &'n mut Names<C>, budget: &Budget, key: &[u8]) ->
 #[inline]
 fn place<C: Default>(names: &mut Names<C>, budget: &Budget, key: &[u8]) -> Place {
     let hash = names::hash(key);
-    names.find(key, hash).unwrap_or_else(|| new_place(names, budget, key, hash))
+    names.find(key, hash).unwrap_or_else(|| new_place(names, budget, key, (hash, 0)))
+}
+
+/// Where a name of a snapshot is: as idle as it was there, if it is new here.
+fn restored<C: Default>(names: &mut Names<C>, budget: &Budget, name: &str, idle: u32) -> Place {
+    let hash = names::hash(name.as_bytes());
+    match names.find(name.as_bytes(), hash) {
+        Some(place) => place,
+        None => new_place(names, budget, name.as_bytes(), (hash, idle)),
+    }
 }
 
 #[cold]
-fn new_place<C: Default>(names: &mut Names<C>, budget: &Budget, key: &[u8], hash: u64) -> Place {
+fn new_place<C: Default>(
+    names: &mut Names<C>,
+    budget: &Budget,
+    key: &[u8],
+    (hash, idle): (u64, u32),
+) -> Place {
     let Ok(name) = std::str::from_utf8(key) else {
         // Looked up by what it is shown as, or each sample would be a name of its own.
         return place(names, budget, String::from_utf8_lossy(key).as_bytes());
     };
     match budget.charge(key, size_of::<C>()) {
-        Ok(()) => names.add(name.into(), hash, 0, C::default()),
+        Ok(()) => names.add(name.into(), hash, idle, C::default()),
         Err(overflow) => {
             let overflow = Name::clone(overflow);
             place(names, budget, overflow.as_bytes())

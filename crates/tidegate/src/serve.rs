@@ -47,7 +47,7 @@ pub struct Server {
     watcher: Watcher,
     learner: Option<Learner>,
     record: Option<RecordProcess>,
-    statsd: Option<statsd::Server>,
+    statsd: Option<crate::statsd::Running>,
 }
 
 /// What the roles share.
@@ -104,7 +104,12 @@ pub fn start(plan: Plan) -> Result<Server> {
         (None, Some(record)) => Arc::new(Learned::There(record.watch())),
         (None, None) => Arc::default(),
     };
-    let statsd = plan.statsd.map(|plan| crate::statsd::start(plan, Some(&registry)));
+    let statsd = plan.statsd.map(|statsd| {
+        let file = plan.file.clone();
+        let read = move || crate::statsd::of_own_file(&file);
+        let file = (plan.file.clone(), Box::new(read) as crate::statsd::Read);
+        crate::statsd::Running::start(statsd, Some(&registry), file)
+    });
     let statsd = statsd.transpose()?;
     let parts = Arc::new(Parts {
         drain_grace,

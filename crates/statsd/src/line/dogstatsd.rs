@@ -5,10 +5,12 @@
 
 use std::borrow::Cow;
 
+use serde::{Deserialize, Serialize};
+
 use crate::number;
 
 /// What is no sample.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Notice<'l> {
     /// Something happened.
     Event(Event<'l>),
@@ -17,7 +19,7 @@ pub enum Notice<'l> {
 }
 
 /// An event; what was not said is empty.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Event<'l> {
     /// In a line.
     pub title: Cow<'l, str>,
@@ -40,7 +42,7 @@ pub struct Event<'l> {
 }
 
 /// A service check; what was not said is empty.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Check<'l> {
     /// Its name.
     pub name: Cow<'l, str>,

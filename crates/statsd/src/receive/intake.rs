@@ -7,6 +7,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::line::Reader;
 use crate::plan::Plan;
+use crate::reload::InForce;
 use crate::repeat::Repeat;
 use crate::table::{Filling, Gauges, Table};
 
@@ -20,6 +21,8 @@ pub struct Intake {
     seen_unix_s: Arc<AtomicU64>,
     repeats: Vec<Repeat>,
     shows_lines: bool,
+    /// With the version that this reads by.
+    in_force: (Arc<InForce>, u64),
 }
 
 #[derive(Debug)]
@@ -32,21 +35,16 @@ struct OwnNames {
 impl Intake {
     /// A reader of the plan's flavour into a table.
     pub fn new(
-        plan: &Plan,
+        in_force: Arc<InForce>,
         table: Arc<Mutex<Table>>,
         gauges: Arc<Mutex<Gauges>>,
         seen_unix_s: Arc<AtomicU64>,
     ) -> Self {
-        let mut reader = Reader::new(plan.flavour);
-        if !plan.cleans_keys {
-            reader = reader.leaving_keys();
-        }
-        if plan.key_flush.is_some() {
-            reader = reader.counting_keys();
-        }
-        let shows_lines = plan.shows_lines;
-        let (own, repeats) = (OwnNames::of(plan), Vec::new());
-        Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines }
+        let (version, plan) = (in_force.version(), in_force.plan());
+        let (reader, own) = (reader(&plan), OwnNames::of(&plan));
+        let (shows_lines, repeats) = (plan.shows_lines, Vec::new());
+        let in_force = (in_force, version);
+        Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines, in_force }
     }
 
     /// Hands everything that comes on to others too.
@@ -57,7 +55,11 @@ impl Intake {
 
     /// Reads one after the other while `pieces` shows some: datagrams, or lines of a stream.
     pub fn take(&mut self, pieces: impl FnOnce(&mut dyn FnMut(&[u8]))) {
-        let Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines } = self;
+        let version = self.in_force.0.version();
+        if version != self.in_force.1 {
+            self.read_by_now(version);
+        }
+        let Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines, .. } = self;
         seen_unix_s.store(stdx::unix_micros() / 1_000_000, Ordering::Relaxed);
         let mut table: MutexGuard<'_, Table> = table.lock();
         let mut filling = Filling::new(&mut table, gauges);
@@ -87,6 +89,29 @@ impl Intake {
         drop(table);
         repeats.iter_mut().for_each(Repeat::hand_over);
     }
+}
+
+impl Intake {
+    /// Goes on as the plan says that is in force by now.
+    #[cold]
+    fn read_by_now(&mut self, version: u64) {
+        let plan = self.in_force.0.plan();
+        self.reader = reader(&plan);
+        self.own = OwnNames::of(&plan);
+        self.shows_lines = plan.shows_lines;
+        self.in_force.1 = version;
+    }
+}
+
+fn reader(plan: &Plan) -> Reader {
+    let mut reader = Reader::new(plan.flavour);
+    if !plan.cleans_keys {
+        reader = reader.leaving_keys();
+    }
+    if plan.key_flush.is_some() {
+        reader = reader.counting_keys();
+    }
+    reader
 }
 
 impl OwnNames {

@@ -1,0 +1,109 @@
+//! When flushes are due, by a wall clock that may be set at any time.
+//!
+//! Native flushes when the time is a multiple of the interval, so that machines agree; statsd
+//! counts from the rounded second of its start, the Perl port from the start itself.
+//! Invariants: the wait for a flush is at most two and a half intervals, whatever the clock does;
+//! no two flushes in a row have the same slot, in which a database would keep the last one only.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use crate::flavour::Flavour;
+
+/// When flushes are due.
+#[derive(Debug)]
+pub struct Clock {
+    interval_us: i64,
+    /// Flushes are due at this and a multiple of the interval, in microseconds of Unix time.
+    origin_us: i64,
+    last_due_us: Option<i64>,
+}
+
+impl Clock {
+    /// A clock for a server that was started then, in microseconds since the Unix epoch.
+    pub fn new(flavour: Flavour, interval: Duration, started_us: u64) -> Self {
+        let origin_us = match flavour {
+            Flavour::Native => 0,
+            Flavour::Statsd => rounded_s(started_us) * 1_000_000,
+            Flavour::Perl => started_us,
+        };
+        let interval_us = i64::try_from(interval.as_micros()).unwrap_or(i64::MAX / 4).max(1);
+        Self { interval_us, origin_us: origin_us as i64, last_due_us: None }
+    }
+
+    /// How long until the next flush is due, when it is that late, in microseconds since the Unix
+    /// epoch; to be asked once for each flush.
+    pub fn until_next(&mut self, now_us: u64) -> Duration {
+        let now_us = i64::try_from(now_us).unwrap_or(i64::MAX / 4);
+        let since_us = now_us - self.origin_us;
+        let mut wait_us = self.interval_us - since_us.rem_euclid(self.interval_us);
+        // A flush that came a little early is not followed by one right behind it.
+        if self.last_due_us.is_some() && wait_us < self.interval_us / 2 {
+            wait_us += self.interval_us;
+        }
+        // The clock was set back by a part of the interval: that slot has been flushed.
+        if self.last_due_us == Some(now_us + wait_us) {
+            wait_us += self.interval_us;
+        }
+        self.last_due_us = Some(now_us + wait_us);
+        Duration::from_micros(wait_us as u64)
+    }
+}
+
+/// The interval that goes on.
+#[derive(Debug)]
+pub struct Interval {
+    /// Only grows, over restarts too.
+    number: AtomicU64,
+    /// When it began, and how much of it had passed before a restart.
+    began: Mutex<(Instant, Duration)>,
+}
+
+impl Interval {
+    /// An interval of which `passed` is over.
+    pub fn new(number: u64, passed: Duration) -> Self {
+        let began = Mutex::new((Instant::now(), passed));
+        Self { number: AtomicU64::new(number), began }
+    }
+
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.number.load(Ordering::SeqCst)
+    }
+
+    /// How much of it has passed.
+    pub fn passed(&self) -> Duration {
+        let began = self.began.lock();
+        began.0.elapsed() + began.1
+    }
+
+    /// Ends it, before anything of it is collected, and begins the next; returns its number and how
+    /// long it took.
+    pub fn next(&self) -> (u64, Duration) {
+        let number = self.number.fetch_add(1, Ordering::SeqCst);
+        let mut began = self.began.lock();
+        let took = began.0.elapsed() + began.1;
+        *began = (Instant::now(), Duration::ZERO);
+        (number, took)
+    }
+}
+
+/// What an interval really took, for rates: `meant` if it is within 1 % of it, which is the jitter
+/// of waking up, and at least a second (or `meant`, where that is less), so that the few samples
+/// before an end do not look like a peak.
+pub fn elapsed(real: Duration, meant: Duration) -> Duration {
+    if real.abs_diff(meant) <= meant / 100 {
+        return meant;
+    }
+    real.max(meant.min(Duration::from_secs(1)))
+}
+
+/// Seconds since the Unix epoch, rounded as JavaScript rounds.
+pub fn rounded_s(unix_us: u64) -> u64 {
+    unix_us.saturating_add(500_000) / 1_000_000
+}
+
+#[cfg(test)]
+mod tests;

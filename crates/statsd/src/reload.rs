@@ -1,0 +1,173 @@
+//! A configuration that is read again while the server runs.
+//!
+//! What does not bind a server to its start changes with the next flush, so that no flush is made
+//! by two sets of settings; what does (addresses, sockets, the interval, backends, folders) stays as
+//! it is, and is named. Invariant: [`InForce::plan`] is what the server does, not what a file says.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use serde_json::Value;
+
+use crate::flavour::Flavour;
+use crate::plan::{Management, Plan};
+use crate::server::{Shared, show_own_names};
+use crate::table::Bounds;
+
+/// Keys that count at a start only, in our file and in those of the references.
+const AT_START: [&str; 31] = [
+    "address",
+    "address_ipv6",
+    "backend",
+    "backends",
+    "console",
+    "file",
+    "flush",
+    "flushInterval",
+    "flush_counts",
+    "graphite",
+    "graphiteHost",
+    "graphitePicklePort",
+    "graphitePort",
+    "graphiteProtocol",
+    "listen",
+    "management",
+    "mgmt_address",
+    "mgmt_port",
+    "port",
+    "process",
+    "receive_buffer",
+    "receivers",
+    "repeater",
+    "repeaterProtocol",
+    "server",
+    "servers",
+    "snapshot",
+    "socket",
+    "socket_mod",
+    "spool",
+    "spool_bytes_max",
+];
+
+/// The plan by which a server works.
+#[derive(Debug)]
+pub struct InForce {
+    plan: RwLock<Arc<Plan>>,
+    /// How often it was changed.
+    version: AtomicU64,
+    /// The one that comes with the next flush.
+    next: Mutex<Option<Plan>>,
+}
+
+impl InForce {
+    /// The plan of a start.
+    pub fn new(plan: Plan) -> Self {
+        let plan = RwLock::new(Arc::new(plan));
+        Self { plan, version: AtomicU64::new(0), next: Mutex::default() }
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.plan.read())
+    }
+
+    /// How often it was changed.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Leaves a plan for the next flush; returns the keys that it cannot change.
+    pub fn leave(&self, plan: Plan) -> Vec<&'static str> {
+        let stuck = stuck(&self.plan(), &plan);
+        *self.next.lock() = Some(plan);
+        stuck
+    }
+
+    fn set(&self, plan: Plan) {
+        *self.plan.write() = Arc::new(plan);
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Takes over the plan that was left, if there is one; by the thread that flushes, between flushes.
+pub fn take_over(shared: &Shared) {
+    let Some(next) = shared.in_force.next.lock().take() else { return };
+    let before = shared.plan();
+    let plan = merged(&before, next);
+    if plan.is_healthy != before.is_healthy {
+        shared.is_healthy.store(plan.is_healthy, Ordering::Relaxed);
+    }
+    if bounds_differ(&before, &plan) {
+        let bounds = Arc::new(Bounds::of(&plan, Some(&shared.bounds())));
+        shared.tables.iter().for_each(|table| table.lock().rebind(&bounds));
+        shared.gauges.lock().rebind(&bounds);
+        *shared.bounds.write() = bounds;
+    }
+    if plan.own_prefix != before.own_prefix {
+        show_own_names(&plan, &shared.tables[0]);
+    }
+    shared.in_force.set(plan);
+    tracing::info!("the configuration that was read again is in force");
+}
+
+/// What both say, the one before where it counts at a start only.
+fn merged(before: &Plan, next: Plan) -> Plan {
+    let allow = next.management.map(|management| management.allow);
+    let management = before.management.as_ref().map(|management| Management {
+        address: management.address,
+        allow: allow.unwrap_or_else(|| management.allow.clone()),
+    });
+    Plan {
+        flavour: before.flavour,
+        inputs: before.inputs.clone(),
+        receivers: before.receivers,
+        receive_buffer_bytes: before.receive_buffer_bytes,
+        management,
+        interval: before.interval,
+        backends: before.backends.clone(),
+        spool: before.spool.clone(),
+        snapshot: before.snapshot.clone(),
+        process_prefix: before.process_prefix.clone(),
+        settings: merged_settings(&before.settings, next.settings),
+        ..next
+    }
+}
+
+fn merged_settings(before: &[(String, Value)], next: Vec<(String, Value)>) -> Vec<(String, Value)> {
+    let is_at_start = |key: &str| AT_START.contains(&key);
+    let mut merged: Vec<(String, Value)> =
+        before.iter().filter(|(key, _)| is_at_start(key)).cloned().collect();
+    merged.extend(next.into_iter().filter(|(key, _)| !is_at_start(key)));
+    merged
+}
+
+fn bounds_differ(one: &Plan, other: &Plan) -> bool {
+    one.names_bytes_max != other.names_bytes_max
+        || one.prefix_bytes_max != other.prefix_bytes_max
+        || one.own_prefix != other.own_prefix
+        || one.timer_values_max != other.timer_values_max
+        || one.values_max != other.values_max
+}
+
+/// Keys in which two plans differ and which count at a start only.
+fn stuck(before: &Plan, next: &Plan) -> Vec<&'static str> {
+    let address = |plan: &Plan| plan.management.as_ref().map(|management| management.address);
+    let is_native = before.flavour == Flavour::Native;
+    let named = |native, other| if is_native { native } else { other };
+    let differing = [
+        (before.inputs != next.inputs, named("listen", "servers")),
+        (before.receivers != next.receivers, "receivers"),
+        (before.receive_buffer_bytes != next.receive_buffer_bytes, "receive_buffer"),
+        (address(before) != address(next), named("management", "mgmt_address, mgmt_port")),
+        (before.interval != next.interval, named("flush", "flushInterval")),
+        (before.backends != next.backends, named("backend", "backends and their settings")),
+        (before.spool != next.spool, "spool"),
+        (before.snapshot != next.snapshot, "snapshot"),
+        (before.process_prefix != next.process_prefix, "process"),
+    ];
+    differing.into_iter().filter(|(differs, _)| *differs).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! That a plan that is read again is in force as far as it can be, and the rest is named.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{Plan, take_over};
+use crate::config::{self, Config};
+use crate::flush::Idle;
+use crate::line::Reader;
+use crate::server::Server;
+use crate::table::Filling;
+
+fn plan(text: &str) -> Plan {
+    let mut members = json!({
+        "listen": ["udp:127.0.0.1:0"], "management": "off", "snapshot": "off", "flush": "1h",
+        "receivers": 2,
+    });
+    let more = serde_json::from_str(text).expect("the text is JSON");
+    let serde_json::Value::Object(more) = more else { panic!("`{text}` is no object") };
+    members.as_object_mut().expect("it is one").extend(more);
+    let config: Config = serde_json::from_value(members).expect("the shape fits");
+    config::plan(&config, Path::new("/nowhere"), &mut |key, why| panic!("{key}: {why}"))
+}
+
+fn receive(server: &Server, lines: &str) {
+    let shared = server.shared();
+    let mut table = shared.tables[0].lock();
+    let mut filling = Filling::new(&mut table, &shared.gauges);
+    Reader::new(shared.plan().flavour).read(lines.as_bytes(), &mut filling);
+}
+
+fn setting(plan: &Plan, key: &str) -> String {
+    let found = plan.settings.iter().find(|(name, _)| name == key);
+    found.map_or_else(String::new, |(_, value)| value.to_string())
+}
+
+#[test]
+fn what_can_change_is_in_force_and_what_cannot_is_named_and_stays() {
+    let server = Server::start(plan(r#"{"percentiles": [90]}"#), None).expect("it starts");
+    let shared = server.shared();
+    for round in 1..4 {
+        let text = r#"{"percentiles": [50, 99], "idle": "never", "prefix": "own", "flush": "2h",
+                       "listen": ["udp:127.0.0.1:1"], "spool": "elsewhere",
+                       "names_bytes_max": "1MB", "management": "127.0.0.1:1"}"#;
+        let text = text.replace("99", &format!("{}", 90 + round));
+        let stuck = shared.in_force.leave(plan(&text));
+        assert_eq!(stuck, ["listen", "management", "flush", "spool"]);
+        let version = shared.in_force.version();
+        take_over(shared);
+        assert_eq!(shared.in_force.version(), version + 1);
+        let now = shared.plan();
+        assert_eq!(now.percentiles, [50.0, f64::from(90 + round)]);
+        assert_eq!((now.keep.gauges, now.own_prefix.as_str()), (Idle::Kept, "own"));
+        assert_eq!((now.interval.as_secs(), now.management.is_some()), (3600, false));
+        assert_eq!(setting(&now, "flush"), r#""1h""#);
+        assert_eq!(setting(&now, "listen"), r#"["udp:127.0.0.1:0"]"#);
+        assert_eq!(setting(&now, "idle"), r#""never""#);
+        assert_eq!(shared.bounds().budget.usage()[0].bytes_max, 1_000_000);
+    }
+    take_over(shared);
+    assert_eq!(shared.in_force.version(), 3, "nothing was left, and something was taken over");
+    server.end();
+}
+
+#[test]
+fn names_that_are_held_are_charged_to_the_budgets_of_the_new_plan() {
+    let server = Server::start(plan("{}"), None).expect("it starts");
+    let shared = server.shared();
+    receive(&server, "app.a:1|c\napp.b:2|ms\nc:3|g\napp.d:x|s");
+    let all: usize = shared.bounds().budget.usage().iter().map(|usage| usage.used).sum();
+    shared.in_force.leave(plan(r#"{"prefix_bytes_max": {"app.": "200B"}}"#));
+    take_over(shared);
+    let usage = shared.bounds().budget.usage();
+    assert_eq!(usage.iter().map(|usage| usage.used).sum::<usize>(), all);
+    assert!(usage[0].used > 200, "{usage:?}");
+    receive(&server, "app.new:1|c");
+    let table = shared.tables[0].lock();
+    let names: Vec<String> = table.counters.iter().map(|(name, _)| name.to_string()).collect();
+    assert!(names.contains(&"app.overflow".to_owned()), "{names:?}");
+    drop(table);
+    server.end();
+}

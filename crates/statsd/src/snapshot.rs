@@ -1,0 +1,380 @@
+//! What a start takes over from the end before it: gauges, and the interval that was not flushed.
+//!
+//! Once a second (less often where writing takes long: at most a tenth of the time is spent on it)
+//! everything that is held is written aside, synced and renamed, so that the file is there whole or
+//! not at all. Each snapshot is bound to its interval by a number that grows over restarts, too.
+//! Before a flush is handed to backends its number is written into a second file, `NAME.flushed`,
+//! in place, which works on a full disk as well.
+//! Invariant: sums of an interval are taken over only if it was never handed over, so that no
+//! sample is counted twice; `kill -9` costs what came since the last snapshot, or the flush that
+//! was on its way to a backend then. A file that cannot be used is set aside as `NAME.refused`,
+//! said and shown as an alarm, and keeps no server from starting.
+
+mod format;
+
+use std::borrow::Cow;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::clock::Interval;
+use crate::names::{Name, Names};
+use crate::server::Shared;
+use crate::table::{Gauges, Table};
+use format::{Head, Record, Refused, SetMembers, Values, Writer, encoded};
+
+/// How often a snapshot is written: what a crash costs at most, and what a disk always has time
+/// for.
+const EVERY: Duration = Duration::from_secs(1);
+/// Of the time of writing, how much must pass before the next one.
+const REST: u32 = 9;
+/// Names that are looked at under one lock, as by a flush.
+const NAMES_AT_ONCE: usize = 512;
+/// Digits of an interval's number and a line feed: within one sector, so written whole.
+const MARK_BYTES: usize = 21;
+/// What no server counts up to: a number beyond it was made by something else.
+const NUMBER_MAX: u64 = 1 << 60;
+
+/// Keeps the file of a server up to date.
+#[derive(Debug)]
+pub struct Keeper {
+    path: PathBuf,
+    state: Mutex<State>,
+    /// Of the last snapshot, so that nothing is written while nothing comes.
+    written: Mutex<Option<Seen>>,
+}
+
+/// What changes when anything does.
+type Seen = (u64, u64, usize);
+
+#[derive(Debug, Default)]
+struct State {
+    written_unix_s: u64,
+    bytes: u64,
+    took: Duration,
+    restored_names: u64,
+    restored_interval: bool,
+    last_error: Option<String>,
+    refused: Option<String>,
+}
+
+impl Keeper {
+    /// Takes over what the file has, with the interval that goes on; without one everything begins.
+    pub fn open(path: &Path, table: &mut Table, gauges: &mut Gauges) -> (Self, Interval) {
+        let mut state = State::default();
+        let flushed = flushed(&mark_path(path));
+        let mut passed = Duration::ZERO;
+        let mut last = flushed.filter(|flushed| *flushed < NUMBER_MAX).unwrap_or(0);
+        match restore(path, flushed, table, gauges) {
+            Ok(Restored { head, names, interval }) => {
+                last = last.max(head.interval);
+                state.restored_names = names;
+                state.restored_interval = interval;
+                if interval {
+                    passed = Duration::from_micros(head.elapsed_us);
+                }
+                let path = path.display();
+                tracing::info!(%path, names, interval, "a snapshot is taken over");
+            }
+            Err(Refused::Read(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(Refused::Read(error)) => {
+                let path = path.display();
+                tracing::error!(%path, %error, "the snapshot cannot be read");
+                state.last_error = Some(format!("it cannot be read: {error}"));
+            }
+            Err(refused) => state.refused = Some(set_aside(path, &refused)),
+        }
+        let (state, written) = (Mutex::new(state), Mutex::default());
+        (Self { path: path.to_owned(), state, written }, Interval::new(last + 1, passed))
+    }
+
+    /// Writes snapshots until the server ends.
+    pub fn run(&self, shared: &Shared) {
+        let mut wait = EVERY;
+        while !shared.ends_within(wait) {
+            wait = EVERY.max(self.write(shared) * REST);
+        }
+    }
+
+    /// Writes a snapshot of what there is, if anything came; returns how long that took.
+    pub fn write(&self, shared: &Shared) -> Duration {
+        let begun = Instant::now();
+        let seen = self.seen(shared);
+        if *self.written.lock() == Some(seen) {
+            return Duration::ZERO;
+        }
+        let outcome = self.write_aside(shared);
+        let took = begun.elapsed();
+        match outcome {
+            Ok(bytes) => {
+                *self.written.lock() = Some(seen);
+                let mut state = self.state.lock();
+                (state.bytes, state.took) = (bytes, took);
+                state.written_unix_s = stdx::unix_micros() / 1_000_000;
+                if state.last_error.take().is_some() {
+                    tracing::info!(path = %self.path.display(), "snapshots are written again");
+                }
+            }
+            Err(error) => {
+                // A file that could not be made may not be there to remove.
+                let _ = fs::remove_file(aside(&self.path));
+                self.failed(&format!("it cannot be written: {error}"));
+            }
+        }
+        took
+    }
+
+    /// Notes that an interval is flushed, before backends get it.
+    pub fn flushed(&self, interval: u64) {
+        let Err(error) = mark(&mark_path(&self.path), interval) else { return };
+        // Better lost than counted twice.
+        let removed = fs::remove_file(&self.path);
+        *self.written.lock() = None;
+        self.failed(&format!("flushes cannot be noted, so it is removed: {error}"));
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                self.failed(&format!(
+                    "it can neither be bound to its interval nor removed: {error}"
+                ));
+            }
+            _ => {}
+        }
+    }
+
+    /// How it does, as JSON.
+    pub fn status(&self) -> Value {
+        let state = self.state.lock();
+        json!({
+            "path": self.path.display().to_string(),
+            "written_unix_s": state.written_unix_s,
+            "bytes": state.bytes,
+            "took_ms": state.took.as_millis() as u64,
+            "restored_names": state.restored_names,
+            "restored_interval": state.restored_interval,
+            "last_error": state.last_error,
+        })
+    }
+
+    /// What an operator has to see to, in words.
+    pub fn alarms(&self) -> Vec<String> {
+        let state = self.state.lock();
+        let path = self.path.display();
+        let failing = state.last_error.as_ref();
+        let failing = failing.map(|error| format!("statsd: the snapshot `{path}`: {error}"));
+        // Whoever has seen to it removes the file.
+        let refused = state.refused.as_ref().filter(|_| refused(&self.path).exists());
+        failing.into_iter().chain(refused.cloned()).collect()
+    }
+
+    fn failed(&self, error: &str) {
+        let mut state = self.state.lock();
+        if state.last_error.as_deref() != Some(error) {
+            tracing::error!(path = %self.path.display(), error, "the snapshot fails");
+        }
+        state.last_error = Some(error.to_owned());
+    }
+
+    fn seen(&self, shared: &Shared) -> Seen {
+        let mut names = shared.gauges.lock().names.len();
+        for table in &shared.tables {
+            let table = table.lock();
+            names += table.counters.len() + table.timers.len() + table.sets.len();
+        }
+        (shared.interval.number(), shared.totals().packets, names)
+    }
+
+    fn write_aside(&self, shared: &Shared) -> io::Result<u64> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder)?;
+        let aside = aside(&self.path);
+        let interval = shared.interval.number();
+        let head = Head {
+            interval,
+            elapsed_us: shared.interval.passed().as_micros() as u64,
+            unix_us: stdx::unix_micros(),
+        };
+        let mut writer = Writer::begin(&aside, &head)?;
+        write_all(shared, &mut writer)?;
+        // A flush that has begun meanwhile may have taken what is missing here.
+        let went_on = shared.interval.number() == interval;
+        writer.write(&encoded(&Record::End(went_on)))?;
+        let bytes = writer.end()?;
+        fs::rename(&aside, &self.path)?;
+        File::open(folder)?.sync_all()?;
+        Ok(bytes)
+    }
+}
+
+/// Encodes cells of a table from a place on; returns where to go on.
+type Show<'s> = &'s dyn Fn(&Table, usize, &mut Vec<u8>) -> Option<usize>;
+
+fn write_all(shared: &Shared, writer: &mut Writer) -> io::Result<()> {
+    let mut out = Vec::new();
+    let mut from = Some(0);
+    while let Some(at) = from {
+        from = shared.gauges.lock().names.show(at, NAMES_AT_ONCE, |name, idle, value| {
+            out.extend(encoded(&Record::Gauge(Cow::Borrowed(name), idle, *value)));
+        });
+        writer.write(&out)?;
+        out.clear();
+    }
+    for table in &shared.tables {
+        let mut each = |show: Show<'_>| {
+            let mut from = Some(0);
+            while let Some(at) = from {
+                from = show(&table.lock(), at, &mut out);
+                writer.write(&out)?;
+                out.clear();
+            }
+            io::Result::Ok(())
+        };
+        each(&|table, at, out| {
+            shown(&table.counters, at, out, |name, idle, sum| Record::Counter(name, idle, *sum))
+        })?;
+        each(&|table, at, out| {
+            let timer = |name, idle, samples: &_| Record::Timer(name, idle, Values::of(samples));
+            shown(&table.timers, at, out, timer)
+        })?;
+        each(&|table, at, out| {
+            let set = |name, idle, members: &_| Record::Set(name, idle, SetMembers::of(members));
+            shown(&table.sets, at, out, set)
+        })?;
+        each(&|table, _, out| {
+            for notice in &table.notices {
+                out.extend(encoded(&Record::Notice(Cow::Borrowed(notice))));
+            }
+            None
+        })?;
+    }
+    Ok(())
+}
+
+fn shown<'t, C>(
+    names: &'t Names<C>,
+    from: usize,
+    out: &mut Vec<u8>,
+    record: impl Fn(Cow<'t, str>, u32, &'t C) -> Record<'t>,
+) -> Option<usize> {
+    names.show(from, NAMES_AT_ONCE, |name: &'t Name, idle, cell| {
+        out.extend(encoded(&record(Cow::Borrowed(name), idle, cell)));
+    })
+}
+
+struct Restored {
+    head: Head,
+    names: u64,
+    interval: bool,
+}
+
+/// Reads a snapshot twice: whether its sums are of use stands at its end.
+fn restore(
+    path: &Path,
+    flushed: Option<u64>,
+    table: &mut Table,
+    gauges: &mut Gauges,
+) -> Result<Restored, Refused> {
+    let (head, went_on) = format::read(path, |record| match record {
+        // Whatever is wrong is found before anything is taken over.
+        Record::Timer(_, _, values) => values.samples().map(drop),
+        Record::Set(_, _, members) => members.parts().map(drop),
+        Record::Gauge(_, _, value) | Record::Counter(_, _, value) if !value.is_finite() => {
+            Err("a value that is no number".to_owned())
+        }
+        _ => Ok(()),
+    })?;
+    if head.interval >= NUMBER_MAX {
+        return Err(Refused::Record("the number of its interval".to_owned()));
+    }
+    let interval = went_on && flushed.is_none_or(|flushed| flushed < head.interval);
+    let mut names = 0;
+    format::read(path, |record| {
+        names += 1;
+        match record {
+            Record::Gauge(name, idle, value) => gauges.restore(&name, idle, value),
+            Record::Counter(name, idle, sum) => {
+                table.restore_counter(&name, idle, if interval { sum } else { 0.0 });
+            }
+            Record::Timer(name, idle, values) => {
+                let values = if interval { values } else { Values::default() };
+                table.restore_timer(&name, idle, values.samples()?);
+            }
+            Record::Set(name, idle, members) => {
+                let members = if interval { members } else { SetMembers::default() };
+                let (exact, sketch) = members.parts()?;
+                table.restore_set(
+                    &name,
+                    idle,
+                    exact.iter().map(|member| member.as_slice()),
+                    sketch,
+                );
+            }
+            Record::Notice(notice) if interval => table.notices.push(notice.into_owned()),
+            Record::Notice(_) | Record::End(_) => names -= 1,
+        }
+        Ok(())
+    })?;
+    Ok(Restored { head, names, interval })
+}
+
+/// Renames a file that is of no use; returns what is to be said of it.
+fn set_aside(path: &Path, why: &Refused) -> String {
+    let refused = refused(path);
+    let renamed = fs::rename(path, &refused);
+    let (path, refused) = (path.display(), refused.display());
+    match renamed {
+        Ok(()) => {
+            tracing::error!(%path, %why, kept = %refused, "the snapshot is set aside");
+            format!(
+                "statsd: the snapshot `{path}` was not taken over ({why}); it is kept as \
+                 `{refused}`: remove that to end this alarm"
+            )
+        }
+        Err(error) => {
+            tracing::error!(%path, %why, %error, "the snapshot is refused, and stays");
+            format!("statsd: the snapshot `{path}` was not taken over ({why})")
+        }
+    }
+}
+
+/// The number of the last interval that was flushed; the highest there is when the file is of no
+/// use, so that nothing is counted twice; none when there is no file.
+fn flushed(path: &Path) -> Option<u64> {
+    match fs::read_to_string(path) {
+        Ok(text) => Some(text.trim_end().parse().unwrap_or(NUMBER_MAX).min(NUMBER_MAX)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(_) => Some(NUMBER_MAX),
+    }
+}
+
+fn mark(path: &Path, interval: u64) -> io::Result<()> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    let text = format!("{interval:0width$}\n", width = MARK_BYTES - 1);
+    file.write_all_at(text.as_bytes(), 0)?;
+    file.sync_data()
+}
+
+fn aside(path: &Path) -> PathBuf {
+    with(path, ".new")
+}
+
+fn refused(path: &Path) -> PathBuf {
+    with(path, ".refused")
+}
+
+fn mark_path(path: &Path) -> PathBuf {
+    with(path, ".flushed")
+}
+
+fn with(path: &Path, more: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(more);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! That a start takes over what was held, once, and that no file keeps it from starting.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{Head, Keeper, Record, Writer, aside, encoded, mark, mark_path, refused};
+use crate::config::{self, Config};
+use crate::flavour::Flavour;
+use crate::line::Reader;
+use crate::server::Server;
+use crate::table::{Bounds, Filling, Gauges, Table};
+
+/// A server that flushes once an hour, with its snapshot in this folder.
+fn start(folder: &Path) -> Server {
+    let config: Config = serde_json::from_value(json!({
+        "listen": ["udp:127.0.0.1:0"], "management": "off", "flush": "1h", "receivers": 2,
+        "idle": "never",
+    }))
+    .expect("the shape fits");
+    let plan = config::plan(&config, folder, &mut |key, why| panic!("{key}: {why}"));
+    Server::start(plan, None).expect("it starts")
+}
+
+fn receive(server: &Server, receiver: usize, lines: &str) {
+    let shared = server.shared();
+    let mut table = shared.tables[receiver].lock();
+    table.totals.packets += 1;
+    let mut filling = Filling::new(&mut table, &shared.gauges);
+    Reader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
+}
+
+fn path(folder: &TempDir) -> PathBuf {
+    folder.path().join("data/statsd-snapshot")
+}
+
+/// What a start takes over, with each name's idleness.
+fn taken_over(path: &Path) -> (Vec<String>, Keeper) {
+    let bounds = Arc::new(Bounds::of(&plan(), None));
+    let (mut table, mut gauges) = (Table::new(Arc::clone(&bounds)), Gauges::new(bounds));
+    let (keeper, _) = Keeper::open(path, &mut table, &mut gauges);
+    let mut all = Vec::new();
+    gauges.names.show(0, 99, |name, idle, value| all.push(format!("g {name} {idle} {value}")));
+    table.counters.show(0, 99, |name, idle, sum| all.push(format!("c {name} {idle} {sum}")));
+    table.timers.show(0, 99, |name, idle, samples| {
+        let sum = samples.summary().map(|summary| (summary.received, summary.sum));
+        all.push(format!("t {name} {idle} {:?} {:?}", samples.plain(), sum));
+    });
+    table.sets.show(0, 99, |name, idle, members| {
+        all.push(format!("s {name} {idle} {}", members.len()));
+    });
+    all.extend(table.notices.iter().map(|notice| format!("{notice:?}")));
+    all.retain(|line| !line.contains(" statsd."));
+    all.sort();
+    (all, keeper)
+}
+
+fn plan() -> crate::plan::Plan {
+    config::plan(&Config::default(), Path::new("/nowhere"), &mut |key, why| panic!("{key}: {why}"))
+}
+
+fn write(server: &Server) {
+    let keeper = server.shared().snapshot.as_ref().expect("it has one");
+    keeper.write(server.shared());
+    assert_eq!(keeper.alarms(), [""; 0]);
+}
+
+#[test]
+fn everything_that_is_held_is_taken_over() {
+    let folder = TempDir::new().expect("a folder");
+    let server = start(folder.path());
+    receive(&server, 0, "c:1|c\nt:5|ms|@0.5\ng:7|g\ng:+1|g\ns:a|s\ns:b|s\nc:2|c|#k:v");
+    receive(&server, 1, "c:2|c\nt:6|ms\ns:b|s\ns:c|s\n_sc|check|1");
+    let many: String = (0..2000).map(|value| format!("many:{value}|ms\n")).collect();
+    receive(&server, 1, &many);
+    write(&server);
+    let (all, _) = taken_over(&path(&folder));
+    let notice = all.iter().position(|line| line.starts_with("Check(")).expect("the check");
+    let mut lines = all.clone();
+    lines.remove(notice);
+    let wanted = [
+        "c c 0 3",
+        "c c;k=v 0 2",
+        "g g 0 8",
+        "s s 0 3",
+        "t many 0 ([], []) Some((2000, 1999000.0))",
+        "t t 0 ([5.0, 6.0], [2.0, 1.0]) None",
+    ];
+    assert_eq!(lines, wanted);
+    server.end();
+}
+
+#[test]
+fn an_interval_that_was_flushed_is_not_taken_over_again_but_its_names_and_gauges_are() {
+    let folder = TempDir::new().expect("a folder");
+    let server = start(folder.path());
+    receive(&server, 0, "c:1|c\ng:7|g");
+    write(&server);
+    let before = path(&folder).with_extension("before");
+    fs::copy(path(&folder), &before).expect("it is there");
+    let flushed = server.shared().interval.number();
+    let keeper = server.shared().snapshot.as_ref().expect("it has one");
+    keeper.flushed(flushed);
+    // A crash here: the flush is out, and the snapshot is from before it.
+    fs::copy(mark_path(&path(&folder)), mark_path(&before)).expect("it is there");
+    assert_eq!(taken_over(&before).0, ["c c 0 0", "g g 0 7"]);
+    mark(&mark_path(&before), flushed - 1).expect("it can be written");
+    assert_eq!(taken_over(&before).0, ["c c 0 1", "g g 0 7"]);
+    fs::write(mark_path(&before), "nonsense").expect("it can be written");
+    assert_eq!(taken_over(&before).0, ["c c 0 0", "g g 0 7"]);
+    server.end();
+}
+
+#[test]
+fn a_server_that_ends_leaves_gauges_and_no_sums() {
+    let folder = TempDir::new().expect("a folder");
+    let server = start(folder.path());
+    receive(&server, 0, "c:1|c\ng:7|g\ns:x|s");
+    server.end();
+    assert_eq!(taken_over(&path(&folder)).0, ["c c 1 0", "g g 1 7", "s s 1 0"]);
+    let again = start(folder.path());
+    receive(&again, 0, "g:+1|g");
+    again.end();
+    assert_eq!(taken_over(&path(&folder)).0, ["c c 2 0", "g g 1 8", "s s 2 0"]);
+}
+
+#[test]
+fn numbers_of_intervals_grow_over_restarts() {
+    let folder = TempDir::new().expect("a folder");
+    let mut last = 0;
+    for _ in 0..3 {
+        let server = start(folder.path());
+        let number = server.shared().interval.number();
+        assert!(number > last, "{number} after {last}");
+        last = number;
+        server.end();
+    }
+    fs::remove_file(path(&folder)).expect("it is there");
+    let server = start(folder.path());
+    assert!(server.shared().interval.number() > last);
+    server.end();
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_set_aside_and_said() {
+    let folder = TempDir::new().expect("a folder");
+    let server = start(folder.path());
+    receive(&server, 0, "c:1|c\ng:7|g");
+    write(&server);
+    let good = fs::read(path(&folder)).expect("it is there");
+    server.end();
+    let mut flipped = good.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 1;
+    let newer = [b"tidegate statsd snapshot 2\n", &good[27..]].concat();
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("cut short", good[..good.len() - 1].to_vec()),
+        ("cut short", good[..good.len() / 2].to_vec()),
+        ("cut short", good[..30].to_vec()),
+        ("cut short", [&good[..], b"x"].concat()),
+        ("cut short", flipped),
+        ("of version 2", newer),
+        ("no snapshot", b"{}".to_vec()),
+        ("no snapshot", Vec::new()),
+        ("no snapshot", vec![0xff; 5000]),
+    ];
+    for (why, bytes) in cases {
+        fs::write(path(&folder), &bytes).expect("it can be written");
+        let (all, keeper) = taken_over(&path(&folder));
+        assert_eq!(all, [""; 0], "{why}");
+        let alarms = keeper.alarms();
+        assert!(alarms.len() == 1 && alarms[0].contains(why), "{why}: {alarms:?}");
+        assert!(!path(&folder).exists());
+        assert_eq!(fs::read(refused(&path(&folder))).expect("it is kept"), bytes);
+        fs::remove_file(refused(&path(&folder))).expect("it is there");
+        assert_eq!(keeper.alarms(), [""; 0], "the alarm ends with its cause");
+    }
+}
+
+#[test]
+fn records_that_cannot_be_are_refused_before_anything_is_taken_over() {
+    let folder = TempDir::new().expect("a folder");
+    let path = folder.path().join("snapshot");
+    let head = Head { interval: 7, elapsed_us: 0, unix_us: 0 };
+    for wrong in [
+        encoded(&Record::Counter("a".into(), 0, f64::NAN)),
+        encoded(&Record::Gauge("a".into(), 0, f64::INFINITY)),
+        encoded(&("t", ("a", 0, ([1.0], [1.0, 2.0], None::<u8>)))),
+        encoded(&"nonsense"),
+        vec![0xc1],
+    ] {
+        let mut writer = Writer::begin(&path, &head).expect("it can be written");
+        writer.write(&encoded(&Record::Gauge("good".into(), 0, 1.0))).expect("written");
+        writer.write(&wrong).expect("written");
+        writer.write(&encoded(&Record::End(true))).expect("written");
+        writer.end().expect("written");
+        let (all, keeper) = taken_over(&path);
+        assert_eq!(all, [""; 0]);
+        assert!(keeper.alarms()[0].contains("what cannot be"), "{:?}", keeper.alarms());
+    }
+}
+
+#[test]
+fn a_disk_that_takes_nothing_is_an_alarm_until_it_takes_something() {
+    let folder = TempDir::new().expect("a folder");
+    let server = start(folder.path());
+    let keeper = server.shared().snapshot.as_ref().expect("it has one");
+    // Every write to it finds the disk full.
+    symlink("/dev/full", aside(&path(&folder))).expect("a link");
+    receive(&server, 0, "g:7|g");
+    keeper.write(server.shared());
+    let alarms = keeper.alarms();
+    assert!(alarms.len() == 1 && alarms[0].contains("No space left"), "{alarms:?}");
+    assert_eq!(server.shared().alarms(), alarms);
+    // What could not be written was removed, the link with it.
+    keeper.write(server.shared());
+    assert_eq!(keeper.alarms(), [""; 0]);
+    assert_eq!(taken_over(&path(&folder)).0, ["g g 0 7"]);
+    server.end();
+}
+
+#[test]
+fn a_flush_that_cannot_be_noted_costs_the_snapshot_and_doubles_nothing() {
+    let folder = TempDir::new().expect("a folder");
+    let server = start(folder.path());
+    receive(&server, 0, "c:1|c\ng:7|g");
+    write(&server);
+    let keeper = server.shared().snapshot.as_ref().expect("it has one");
+    symlink("/dev/full", mark_path(&path(&folder))).expect("a link");
+    keeper.flushed(server.shared().interval.next().0);
+    assert!(!path(&folder).exists(), "it would be taken over again");
+    assert!(keeper.alarms()[0].contains("cannot be noted"), "{:?}", keeper.alarms());
+    fs::remove_file(mark_path(&path(&folder))).expect("it is there");
+    server.end();
+}
+
+#[test]
+fn a_folder_in_its_place_keeps_no_server_from_starting() {
+    let folder = TempDir::new().expect("a folder");
+    fs::create_dir_all(path(&folder).join("something")).expect("a folder");
+    let server = start(folder.path());
+    let alarms = server.shared().alarms();
+    assert!(alarms.len() == 1 && alarms[0].contains("statsd-snapshot"), "{alarms:?}");
+    server.end();
+    assert!(path(&folder).join("something").exists());
+}
