@@ -92,6 +92,28 @@ impl<'t> Document<'t> {
         numbered.map(|(index, item)| self.read(&format!("{name}[{index}]"), item)).collect()
     }
 
+    /// Reads those sections `[[name]]` that have a `key`, or those that have none, each with its
+    /// place among all of them.
+    pub fn sections_by<T: DeserializeOwned + Default>(
+        &mut self,
+        name: &str,
+        key: &str,
+        has_key: bool,
+    ) -> Vec<(usize, T)> {
+        let Some(DeValue::Array(items)) = self.root.get(name).cloned().map(Spanned::into_inner)
+        else {
+            // What is no list is reported with those that have none.
+            let none: Vec<T> = if has_key { Vec::new() } else { self.sections(name) };
+            return none.into_iter().enumerate().collect();
+        };
+        let has = |item: &Spanned<DeValue<'_>>| {
+            item.get_ref().as_table().is_some_and(|table| table.contains_key(key))
+        };
+        let numbered = items.into_iter().enumerate();
+        let wanted = numbered.filter(|(_, item)| has(item) == has_key);
+        wanted.map(|(at, item)| (at, self.read(&format!("{name}[{at}]"), item))).collect()
+    }
+
     /// Reports an error at a dotted key such as `route[2].cache.ttl`.
     pub fn wrong(&mut self, key: &str, message: impl Into<String>) {
         let line = self.line_of(key);

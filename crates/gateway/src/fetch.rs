@@ -89,6 +89,7 @@ struct Fetched {
     tags: Tags,
 }
 
+#[expect(clippy::large_enum_variant, reason = "it is moved once, and a box would be allocated")]
 enum Body {
     Whole(Bytes),
     Incoming(UpstreamBody),

@@ -49,8 +49,11 @@ mod user;
 pub use disk::{DiskPlan, DiskStatus};
 pub use gateway::{Edge, Gateway};
 pub use metrics::{EXCHANGES, SECONDS};
-pub use plan::{Plan, Sections};
-pub use ports::{Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
+pub use plan::{Plan, PoolUpstream, Sections};
+pub use ports::{
+    Compute, Computed, Durable, Loan, NoWorker, Profile, Profiles, Question, Record, Shown, Taking,
+    Workers,
+};
 pub use purge::Wanted;
 pub use request::Role;
 pub use rollout::{Rollout, Shares, place};

@@ -19,6 +19,7 @@ use crate::disk::DiskPlan;
 use crate::freshness::Policy;
 use crate::key::Rules;
 use crate::pattern::Pattern;
+use crate::ports::Workers;
 use crate::rollout::Rollout;
 use crate::upgrade::Upgrade;
 use crate::upstream::Upstream;
@@ -216,8 +217,10 @@ pub enum ServerTiming {
 /// The gateway's sections as written.
 #[derive(Debug, Default)]
 pub struct Sections {
-    /// `[[upstream]]`
-    pub upstreams: Vec<UpstreamConfig>,
+    /// `[[upstream]]` with servers, with their places among all upstreams.
+    pub upstreams: Vec<(usize, UpstreamConfig)>,
+    /// `[[upstream]]` with workers.
+    pub pools: Vec<PoolUpstream>,
     /// `[[route]]`
     pub routes: Vec<RouteConfig>,
     /// `[cache]`
@@ -226,15 +229,32 @@ pub struct Sections {
     pub limits: LimitsConfig,
 }
 
+/// An upstream whose answers workers give.
+#[derive(Debug)]
+pub struct PoolUpstream {
+    /// Its place among all upstreams.
+    pub place: usize,
+    /// Its name.
+    pub name: String,
+    /// Time for an answer, both to wait for a worker and for its head.
+    pub answer_timeout: Duration,
+}
+
 impl Plan {
     /// Checks the sections; `models` are the names that routes may lead to.
     pub fn check(sections: Sections, models: &[&str], document: &mut Document<'_>) -> Self {
         let mut check =
             Check { document, at: String::new(), has_disk: sections.cache.disk.is_some() };
+        let servers = sections.upstreams.into_iter().map(|(place, config)| {
+            check.at = format!("upstream[{place}]");
+            (place, check.upstream(config))
+        });
+        let mut all: Vec<(usize, Upstream)> = servers.collect();
+        all.extend(sections.pools.into_iter().map(|pool| (pool.place, Upstream::of_workers(pool))));
+        all.sort_by_key(|(place, _)| *place);
         let mut upstreams: Vec<Arc<Upstream>> = Vec::new();
-        for (index, config) in sections.upstreams.into_iter().enumerate() {
-            check.at = format!("upstream[{index}]");
-            let upstream = check.upstream(config);
+        for (place, upstream) in all {
+            check.at = format!("upstream[{place}]");
             if upstreams.iter().any(|other| other.name == upstream.name) {
                 check.wrong("name", format!("two upstreams are called `{}`", upstream.name));
             }
@@ -260,6 +280,18 @@ impl Plan {
             waiters_max: limits.waiters_max.unwrap_or(50_000),
             connections_max: limits.connections_max.unwrap_or(50_000),
             user_bytes_max: limits.user_bytes_max.unwrap_or(100),
+        }
+    }
+
+    /// Has these workers answer for the upstream `name`, which was planned with some.
+    ///
+    /// # Panics
+    /// When the plan is shared already.
+    pub fn staff(&mut self, name: &str, workers: Arc<dyn Workers>) {
+        let upstream = self.upstreams.iter_mut().find(|upstream| *upstream.name == *name);
+        if let Some(upstream) = upstream {
+            let upstream = Arc::get_mut(upstream).expect("a plan is staffed before it is shared");
+            upstream.workers = Some(workers);
         }
     }
 }

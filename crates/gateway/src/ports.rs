@@ -1,13 +1,16 @@
 //! What the gateway needs of others, as traits that the binary fills in.
 //!
-//! A role never depends on another role: models, profiles and the journal come in through here.
+//! A role never depends on another role: models, profiles, workers and the journal come in through
+//! here.
 
 use std::future::Future;
 use std::ops::Range;
+use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
 
 use exchange::{Decision, ExchangeRef};
+use tokio::time::Instant;
 
 /// Whether a user has a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +89,48 @@ pub trait Compute: Send + Sync {
         question: &Question<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Computed, (u16, String)>;
+}
+
+/// Why no worker takes a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoWorker {
+    /// As many requests wait as may.
+    Full,
+    /// None became free in time.
+    Late,
+    /// None is in service, and none will be soon.
+    Away,
+}
+
+/// Ends with a worker that is free, or with the reason why there is none.
+pub type Taking = Pin<Box<dyn Future<Output = Result<Box<dyn Loan>, NoWorker>>>>;
+
+/// A pool of workers, processes on this machine that each take a few requests at a time.
+pub trait Workers: Send + Sync + std::fmt::Debug {
+    /// Whether requests have a chance.
+    fn is_ready(&self) -> bool;
+
+    /// Waits for a worker that is free, at most until `end`. Who no longer waits drops the future.
+    fn take(&self, end: Instant) -> Taking;
+}
+
+/// A worker that is lent to one request. Dropped without a word it is left with a request that
+/// nobody waits for.
+pub trait Loan: std::fmt::Debug {
+    /// Its number, which no other worker of the pool ever has.
+    fn worker(&self) -> u64;
+
+    /// The socket on which it speaks HTTP/1.1.
+    fn socket(&self) -> &Path;
+
+    /// Its answer was read to the end.
+    fn done(self: Box<Self>);
+
+    /// It did not answer in time.
+    fn timed_out(self: Box<Self>);
+
+    /// It cannot be reached, or closed the connection.
+    fn lost(self: Box<Self>);
 }
 
 /// Ends when a record is safe, true, or known to be lost, false.

@@ -26,6 +26,7 @@ mod smuggling;
 mod strict;
 mod upgrades;
 mod upstreams;
+mod workers;
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -42,7 +43,7 @@ use testkit::{Client, Origin, PATIENCE, Reply};
 use tokio::task::LocalSet;
 
 use crate::gateway::{Edge, Gateway};
-use crate::plan::{Plan, Sections};
+use crate::plan::{Plan, PoolUpstream, Sections};
 use crate::ports::{Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
 use crate::request::Role;
 use crate::upstream::probe;
@@ -60,9 +61,15 @@ struct Served {
 
 /// Reads a configuration; returns what is meant and what is wrong.
 fn check(text: &str) -> (Plan, Vec<Problem>) {
+    check_with(text, Vec::new())
+}
+
+/// The same with workers for some upstreams.
+fn check_with(text: &str, pools: Vec<PoolUpstream>) -> (Plan, Vec<Problem>) {
     let mut document = Document::parse(text);
     let sections = Sections {
-        upstreams: document.sections("upstream"),
+        upstreams: document.sections_by("upstream", "python", false),
+        pools,
         routes: document.sections("route"),
         cache: document.section("cache"),
         limits: document.section("limits"),
@@ -74,6 +81,10 @@ fn check(text: &str) -> (Plan, Vec<Problem>) {
 fn serve(text: &str) -> Served {
     let (plan, problems) = check(text);
     assert!(problems.is_empty(), "{problems:?}");
+    serve_plan(plan)
+}
+
+fn serve_plan(plan: Plan) -> Served {
     let users = Arc::<Users>::default();
     let work = WorkPool::start(1, 16).unwrap();
     let profiles = Some(Arc::clone(&users) as Arc<dyn Profiles>);

@@ -1,4 +1,4 @@
-//! Upstreams over HTTP/1.1: servers, who is asked, and the connections kept to them.
+//! Upstreams over HTTP/1.1: servers or workers, who is asked, and the connections kept to them.
 //!
 //! `Upstream` is what all cores share: addresses, health, the retry budget. `Pool` is one core's
 //! connections to it; a connection never leaves its core. `Connection` sends a request and hears
@@ -17,6 +17,8 @@ pub mod fuzzing;
 mod health;
 mod pool;
 mod render;
+mod staff;
+mod stream;
 mod switch;
 
 use std::net::SocketAddr;
@@ -32,6 +34,8 @@ pub use switch::Switched;
 
 use crate::error::FetchError;
 use crate::fields::FieldLines;
+use crate::plan::PoolUpstream;
+use crate::ports::Workers;
 
 /// An answer whose body has not been read.
 #[derive(Debug)]
@@ -59,8 +63,10 @@ pub enum Balance {
 pub struct Upstream {
     /// Its name.
     pub name: Arc<str>,
-    /// Its servers.
+    /// Its servers; none when workers answer.
     pub servers: Vec<Server>,
+    /// Its workers.
+    pub workers: Option<Arc<dyn Workers>>,
     /// How a server is chosen.
     pub balance: Balance,
     /// `Host` to send instead of the client's.
@@ -91,8 +97,28 @@ pub struct Server {
 }
 
 impl Upstream {
-    /// Whether any server is healthy.
+    /// An upstream that workers will answer for.
+    pub fn of_workers(pool: PoolUpstream) -> Self {
+        Self {
+            name: pool.name.into(),
+            servers: Vec::new(),
+            workers: None,
+            balance: Balance::default(),
+            host: None,
+            connect_timeout: Duration::from_secs(2),
+            answer_timeout: pool.answer_timeout,
+            piece_timeout: pool.answer_timeout,
+            // Nothing between here and a worker forgets connections.
+            idle_timeout: Duration::from_secs(600),
+            connections_max: usize::MAX,
+            health: None,
+            retry: None,
+        }
+    }
+
+    /// Whether any server is healthy, or the workers are ready.
     pub fn is_healthy(&self) -> bool {
         self.servers.iter().any(|server| server.health.is_healthy())
+            || self.workers.as_ref().is_some_and(|workers| workers.is_ready())
     }
 }

@@ -207,7 +207,8 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         profiles::config::plan(&config, root, &mut |key, why| document.wrong(key, why))
     });
     let sections = gateway::Sections {
-        upstreams: document.sections("upstream"),
+        upstreams: document.sections_by("upstream", "python", false),
+        pools: Vec::new(),
         routes: document.sections("route"),
         cache: document.section("cache"),
         limits: document.section("limits"),

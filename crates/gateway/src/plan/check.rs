@@ -71,6 +71,7 @@ impl Check<'_, '_> {
         Upstream {
             name: name.into(),
             servers,
+            workers: None,
             balance: self.choice("balance", config.balance, &balances),
             host: config.host.map(Into::into),
             connect_timeout: self.span("connect_timeout", config.connect_timeout, 2_000),

@@ -14,10 +14,10 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until};
 
 use super::answer::{self, Head};
+use super::stream::Stream;
 use super::{FetchError, Request};
 use crate::interim::News;
 
@@ -34,7 +34,7 @@ thread_local! {
 /// One connection to a server.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     /// What is received and not read yet.
     inbox: BytesMut,
     /// Bytes to read at once.
@@ -67,7 +67,7 @@ impl Patience {
 
 impl Connection {
     /// A connection that was just made.
-    pub fn new(stream: TcpStream) -> Self {
+    pub fn new(stream: Stream) -> Self {
         let (inbox, room) = (BytesMut::new(), READ_BYTES);
         Self { stream, inbox, room, sent: 0, mute: false, heard: false, scanned: 0 }
     }
@@ -213,22 +213,18 @@ impl Connection {
     }
 
     /// The socket, and what came behind the answer.
-    pub fn into_parts(mut self) -> (TcpStream, Bytes) {
+    pub fn into_parts(mut self) -> (Stream, Bytes) {
         (self.stream, self.inbox.split().freeze())
     }
 }
 
 fn poll_write(
-    stream: &TcpStream,
+    stream: &Stream,
     cx: &mut Context<'_>,
     slices: [io::IoSlice<'_>; 2],
 ) -> Poll<io::Result<usize>> {
     loop {
-        let written = match slices[1].is_empty() {
-            true => stream.try_write(&slices[0]),
-            false => stream.try_write_vectored(&slices),
-        };
-        match written {
+        match stream.try_write_vectored(&slices) {
             Ok(0) => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 ready!(stream.poll_write_ready(cx))?;

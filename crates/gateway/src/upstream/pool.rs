@@ -23,8 +23,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::answer::Head;
 use super::connection::{Connection, Patience};
+use super::staff::Staff;
+use super::stream::Stream;
 use super::{Balance, FetchError, Request, Response, RetryBudget, Server, Upstream, UpstreamBody};
 use crate::interim::News;
+use crate::ports::Loan;
 
 /// One core's connections to an upstream.
 #[derive(Debug)]
@@ -32,11 +35,12 @@ pub struct Pool {
     upstream: Arc<Upstream>,
     lines: Vec<Rc<Line>>,
     turn: Cell<usize>,
+    pub(super) staff: Option<Staff>,
 }
 
-/// One core's connections to one server.
+/// One core's connections to one server, or one worker.
 #[derive(Debug)]
-struct Line {
+pub(super) struct Line {
     /// Kept connections, each since when; the last used last.
     kept: RefCell<VecDeque<(Instant, Connection)>>,
     /// Requests under way.
@@ -47,9 +51,12 @@ struct Line {
     connections_max: usize,
 }
 
-/// One of a server's places.
+/// One of a server's places, or a worker's with what lends it.
 #[derive(Debug)]
-pub struct Place(Rc<Line>);
+pub struct Place {
+    pub(super) line: Rc<Line>,
+    pub(super) loan: Option<Box<dyn Loan>>,
+}
 
 /// A connection in use, with its place.
 #[derive(Debug)]
@@ -67,7 +74,8 @@ impl Pool {
     pub fn new(upstream: Arc<Upstream>) -> Self {
         let line = |_: &Server| Rc::new(Line::new(upstream.idle_timeout, upstream.connections_max));
         let lines = upstream.servers.iter().map(line).collect();
-        Self { upstream, lines, turn: Cell::new(0) }
+        let staff = upstream.workers.clone().map(Staff::new);
+        Self { upstream, lines, turn: Cell::new(0), staff }
     }
 
     /// The upstream.
@@ -87,6 +95,9 @@ impl Pool {
         news: &News,
         end: Option<Instant>,
     ) -> Result<Response, FetchError> {
+        if let Some(staff) = &self.staff {
+            return self.send_to_worker(staff, request, news, end).await;
+        }
         if let Some(budget) = &self.upstream.retry {
             budget.note_request();
         }
@@ -162,7 +173,7 @@ impl Pool {
     ) -> Result<Response, FetchError> {
         let place = self.take_place(server)?;
         let now = Instant::now();
-        if let Some(mut connection) = place.0.take_kept(now) {
+        if let Some(mut connection) = place.line.take_kept(now) {
             let answer = connection.ask(request, news, (now, self.patience(end))).await;
             // The server may have closed it while the request was under way.
             let may_repeat = request.is_idempotent() || connection.sent() == 0;
@@ -176,7 +187,7 @@ impl Pool {
         self.answered(request, head, connection, place)
     }
 
-    fn answered(
+    pub(super) fn answered(
         &self,
         request: &Request,
         head: Head,
@@ -193,7 +204,7 @@ impl Pool {
         Ok(self.response(head, Lent { connection, place, reusable }, unsent))
     }
 
-    fn patience(&self, end: Option<Instant>) -> Patience {
+    pub(super) fn patience(&self, end: Option<Instant>) -> Patience {
         Patience { answer: self.upstream.answer_timeout, end }
     }
 
@@ -202,8 +213,7 @@ impl Pool {
         if line.busy.get() >= self.upstream.connections_max {
             return Err(FetchError::Busy);
         }
-        line.busy.set(line.busy.get() + 1);
-        Ok(Place(Rc::clone(line)))
+        Ok(Place::at(line, None))
     }
 
     async fn connect(&self, server: usize) -> Result<Connection, FetchError> {
@@ -215,18 +225,25 @@ impl Pool {
         };
         // Requests are whole writes; waiting for more (Nagle) would only delay them.
         let _ = stream.set_nodelay(true);
-        Ok(Connection::new(stream))
+        Ok(Connection::new(Stream::Tcp(stream)))
+    }
+}
+
+impl Place {
+    pub(super) fn at(line: &Rc<Line>, loan: Option<Box<dyn Loan>>) -> Self {
+        line.busy.set(line.busy.get() + 1);
+        Self { line: Rc::clone(line), loan }
     }
 }
 
 impl Line {
-    fn new(idle_timeout: Duration, connections_max: usize) -> Self {
+    pub(super) fn new(idle_timeout: Duration, connections_max: usize) -> Self {
         let (kept, watcher) = (RefCell::default(), RefCell::default());
         Self { kept, busy: Cell::new(0), watcher, idle_timeout, connections_max }
     }
 
     /// The kept connection that was used last and is still good.
-    fn take_kept(&self, now: Instant) -> Option<Connection> {
+    pub(super) fn take_kept(&self, now: Instant) -> Option<Connection> {
         let mut kept = self.kept.borrow_mut();
         loop {
             let (since, connection) = kept.pop_back()?;
@@ -234,6 +251,11 @@ impl Line {
                 return Some(connection);
             }
         }
+    }
+
+    /// Whether nobody uses it and nothing is kept.
+    pub(super) fn is_idle(&self) -> bool {
+        self.busy.get() == 0 && self.kept.borrow().is_empty()
     }
 
     /// Keeps a connection, and has it watched.
@@ -285,8 +307,11 @@ async fn watch(line: Weak<Line>) {
 impl Lent {
     /// Gives a connection back whose last answer is read to its end.
     pub fn give_back(self) {
-        let Self { mut connection, place, reusable } = self;
-        let line = Rc::clone(&place.0);
+        let Self { mut connection, mut place, reusable } = self;
+        let line = Rc::clone(&place.line);
+        if let Some(loan) = place.loan.take() {
+            loan.done();
+        }
         drop(place);
         // Bytes that nobody asked for may pass for an answer.
         if reusable && connection.inbox().is_empty() {
@@ -297,7 +322,7 @@ impl Lent {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.busy.set(self.0.busy.get() - 1);
+        self.line.busy.set(self.line.busy.get() - 1);
     }
 }
 

@@ -11,9 +11,9 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use metrics::Gauge;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
 use super::pool::{Lent, Place};
+use super::stream::Stream;
 use super::{FetchError, Pool, Request, Response};
 use crate::fields::{FieldLines, text};
 use crate::interim::News;
@@ -30,7 +30,7 @@ pub enum Switched {
 /// A server that speaks another protocol.
 #[derive(Debug)]
 pub struct Far {
-    stream: TcpStream,
+    stream: Stream,
     /// What it said behind its 101.
     early: Bytes,
     _place: Place,

@@ -1,0 +1,219 @@
+//! Claims about workers as upstreams: who is asked when, and what their pool is told afterwards.
+
+use std::collections::VecDeque;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use testkit::{Client, Gate, Origin, OriginReply, TempDir};
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use super::{Served, check_with, eventually, serve_plan};
+use crate::plan::PoolUpstream;
+use crate::ports::{Loan, NoWorker, Taking, Workers};
+
+/// Workers that are origins behind Unix sockets.
+#[derive(Debug)]
+struct Crew {
+    free: Mutex<VecDeque<(u64, PathBuf)>>,
+    freed: Notify,
+    /// What became of each loan.
+    told: Mutex<Vec<(u64, &'static str)>>,
+    _folder: TempDir,
+}
+
+#[derive(Debug)]
+struct Lent {
+    worker: u64,
+    socket: PathBuf,
+    crew: Arc<Crew>,
+    word: &'static str,
+}
+
+/// The trait's methods have no other way to an `Arc` of their own.
+#[derive(Debug)]
+struct Shared(Arc<Crew>);
+
+impl Crew {
+    /// One worker before each origin.
+    fn of(origins: &[&Origin]) -> Arc<Self> {
+        let folder = TempDir::new().unwrap();
+        let mut free = VecDeque::new();
+        for (worker, origin) in origins.iter().enumerate() {
+            let socket = folder.path().join(format!("w{worker}.sock"));
+            let listener = UnixListener::bind(&socket).unwrap();
+            let address = origin.address();
+            std::thread::spawn(move || listener.incoming().for_each(|from| join(from, address)));
+            free.push_back((worker as u64, socket));
+        }
+        let (freed, told) = (Notify::new(), Mutex::default());
+        Arc::new(Self { free: Mutex::new(free), freed, told, _folder: folder })
+    }
+
+    fn told(&self) -> Vec<(u64, &'static str)> {
+        self.told.lock().unwrap().clone()
+    }
+}
+
+fn join(from: std::io::Result<UnixStream>, to: SocketAddr) {
+    let (mut from, mut to) = (from.unwrap(), TcpStream::connect(to).unwrap());
+    let (mut back, mut forth) = (to.try_clone().unwrap(), from.try_clone().unwrap());
+    let copy = |from: &mut dyn Read, to: &mut dyn Write| {
+        let mut bytes = [0; 4096];
+        while let Ok(read @ 1..) = from.read(&mut bytes) {
+            if to.write_all(&bytes[..read]).is_err() {
+                break;
+            }
+        }
+    };
+    std::thread::spawn(move || {
+        copy(&mut back, &mut forth);
+        let _ = forth.shutdown(Shutdown::Both);
+    });
+    std::thread::spawn(move || {
+        copy(&mut from, &mut to);
+        let _ = to.shutdown(Shutdown::Both);
+    });
+}
+
+impl Workers for Shared {
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    fn take(&self, end: Instant) -> Taking {
+        let crew = Arc::clone(&self.0);
+        Box::pin(async move {
+            loop {
+                let freed = crew.freed.notified();
+                if let Some((worker, socket)) = crew.free.lock().unwrap().pop_front() {
+                    let crew = Arc::clone(&crew);
+                    return Ok(Box::new(Lent { worker, socket, crew, word: "" }) as Box<dyn Loan>);
+                }
+                timeout_at(end, freed).await.map_err(|_| NoWorker::Late)?;
+            }
+        })
+    }
+}
+
+impl Loan for Lent {
+    fn worker(&self) -> u64 {
+        self.worker
+    }
+
+    fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    fn done(mut self: Box<Self>) {
+        self.word = "done";
+        self.crew.free.lock().unwrap().push_back((self.worker, self.socket.clone()));
+        self.crew.freed.notify_one();
+    }
+
+    fn timed_out(mut self: Box<Self>) {
+        self.word = "timed out";
+    }
+
+    fn lost(mut self: Box<Self>) {
+        self.word = "lost";
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.crew.told.lock().unwrap().push((self.worker, self.word));
+    }
+}
+
+fn named(name: &'static str) -> Origin {
+    Origin::start(move |_| OriginReply::ok(name))
+}
+
+fn gated(gate: &Gate) -> Origin {
+    let gate = gate.clone();
+    Origin::start(move |_| OriginReply::ok("x").after(&gate))
+}
+
+/// A gateway before workers, who have so long to answer.
+fn before(crew: &Arc<Crew>, answer_timeout_ms: u64, route: &str) -> Served {
+    let pool = PoolUpstream {
+        place: 0,
+        name: "app".to_owned(),
+        answer_timeout: std::time::Duration::from_millis(answer_timeout_ms),
+    };
+    let text = format!("[[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:app\"\n{route}");
+    let (mut plan, problems) = check_with(&text, vec![pool]);
+    assert!(problems.is_empty(), "{problems:?}");
+    plan.staff("app", Arc::new(Shared(Arc::clone(crew))));
+    serve_plan(plan)
+}
+
+#[test]
+fn requests_go_to_free_workers_on_connections_that_are_kept() {
+    let (one, other) = (named("one"), named("other"));
+    let crew = Crew::of(&[&one, &other]);
+    let served = before(&crew, 5_000, "");
+    let answers: Vec<String> = (0..6).map(|_| served.get("/").text().to_owned()).collect();
+    assert_eq!(answers, ["one", "other", "one", "other", "one", "other"]);
+    assert_eq!(Client::call(served.address, "HEAD", "/").send().status, 200);
+    assert_eq!((one.connections(), other.connections()), (1, 1));
+    assert_eq!(crew.told().len(), 7);
+    assert!(crew.told().iter().all(|(_, word)| *word == "done"), "{:?}", crew.told());
+}
+
+#[test]
+fn a_worker_has_one_request_at_a_time_and_the_others_wait() {
+    let gate = Gate::new();
+    let origin = gated(&gate);
+    let crew = Crew::of(&[&origin]);
+    let served = before(&crew, 20_000, "");
+    let asking: Vec<_> = (0..5).map(|n| served.ask(&format!("/{n}"), &[])).collect();
+    gate.wait_for(1);
+    assert!(crew.free.lock().unwrap().is_empty());
+    gate.open();
+    assert!(asking.into_iter().all(|asked| asked.join().unwrap().status == 200));
+    assert_eq!((origin.requests().len(), origin.connections()), (5, 1));
+}
+
+#[test]
+fn a_request_that_a_worker_dropped_is_asked_once_more_unless_it_may_have_changed_something() {
+    let dying = || Origin::start(|_| OriginReply::ok("").close_before_head());
+    let good = named("good");
+    let (first, second) = (dying(), dying());
+    let crew = Crew::of(&[&first, &good]);
+    let served = before(&crew, 5_000, "");
+    assert_eq!(served.get("/").text(), "good");
+    assert_eq!(crew.told(), [(0, "lost"), (1, "done")]);
+    let crew = Crew::of(&[&second, &good]);
+    let served = before(&crew, 5_000, "");
+    assert_eq!(Client::post(served.address, "/", "x").send().status, 502);
+    assert_eq!(crew.told(), [(0, "lost")]);
+}
+
+#[test]
+fn a_worker_that_does_not_answer_in_time_is_told_of_and_the_client_gets_504() {
+    let gate = Gate::new();
+    let origin = gated(&gate);
+    let crew = Crew::of(&[&origin]);
+    let served = before(&crew, 100, "");
+    assert_eq!(served.get("/").status, 504);
+    assert_eq!(crew.told(), [(0, "timed out")]);
+    assert_eq!(served.get("/").status, 504, "nobody is free, and nobody becomes free in time");
+    gate.open();
+}
+
+#[test]
+fn an_answer_that_is_not_read_to_its_end_leaves_the_worker_without_a_word() {
+    let origin = Origin::start(|_| OriginReply::ok("x".repeat(50_000_000)));
+    let crew = Crew::of(&[&origin]);
+    let served = before(&crew, 5_000, "");
+    let mut client = TcpStream::connect(served.address).unwrap();
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    client.read_exact(&mut [0; 1000]).unwrap();
+    drop(client);
+    eventually("the loan's end", || crew.told() == [(0, "")]);
+}

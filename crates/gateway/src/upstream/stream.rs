@@ -1,0 +1,102 @@
+//! The socket of a connection to a server (TCP) or to a worker on this machine (Unix).
+
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+/// A stream to whoever answers.
+#[derive(Debug)]
+pub enum Stream {
+    /// To a server.
+    Tcp(TcpStream),
+    /// To a worker.
+    Unix(UnixStream),
+}
+
+impl Stream {
+    /// Connects to a worker's socket.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub async fn to_worker(socket: &Path) -> io::Result<Self> {
+        UnixStream::connect(socket).await.map(Self::Unix)
+    }
+
+    /// Reads what is there, without being woken for more.
+    pub fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.try_read(space),
+            Self::Unix(stream) => stream.try_read(space),
+        }
+    }
+
+    /// Writes what there is room for.
+    pub fn try_write_vectored(&self, slices: &[io::IoSlice<'_>; 2]) -> io::Result<usize> {
+        match (self, slices[1].is_empty()) {
+            (Self::Tcp(stream), true) => stream.try_write(&slices[0]),
+            (Self::Tcp(stream), false) => stream.try_write_vectored(slices),
+            (Self::Unix(stream), true) => stream.try_write(&slices[0]),
+            (Self::Unix(stream), false) => stream.try_write_vectored(slices),
+        }
+    }
+
+    /// Waits until there may be something to read.
+    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) => stream.poll_read_ready(cx),
+            Self::Unix(stream) => stream.poll_read_ready(cx),
+        }
+    }
+
+    /// Waits until there may be room to write.
+    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) => stream.poll_write_ready(cx),
+            Self::Unix(stream) => stream.poll_write_ready(cx),
+        }
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        space: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, space),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, space),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
