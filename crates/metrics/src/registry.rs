@@ -97,6 +97,16 @@ pub enum Reading {
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     families: Arc<Mutex<BTreeMap<String, (String, Family)>>>,
+    refreshes: Arc<Mutex<Vec<Refresh>>>,
+}
+
+/// Sets what is not kept up to date where it changes.
+struct Refresh(Arc<dyn Fn(&Registry) + Send + Sync>);
+
+impl std::fmt::Debug for Refresh {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Refresh")
+    }
 }
 
 impl Registry {
@@ -160,8 +170,15 @@ impl Registry {
         merged
     }
 
+    /// Has `refresh` set gauges before anybody reads: what is known elsewhere already, and not
+    /// worth being kept here all the time.
+    pub fn before_reading(&self, refresh: impl Fn(&Self) + Send + Sync + 'static) {
+        self.refreshes.lock().push(Refresh(Arc::new(refresh)));
+    }
+
     /// Every metric there is, as it stands.
     pub fn read(&self) -> Vec<Metric> {
+        self.refresh();
         let mut all = Vec::new();
         for (name, (_, family)) in self.families.lock().iter() {
             let mut note = |series: &Series, reading| {
@@ -184,6 +201,7 @@ impl Registry {
 
     /// Writes every metric in Prometheus' text format.
     pub fn prometheus(&self) -> String {
+        self.refresh();
         let mut text = String::new();
         for (name, (help, family)) in self.families.lock().iter() {
             let kind = match family {
@@ -207,6 +225,11 @@ impl Registry {
             }
         }
         text
+    }
+
+    fn refresh(&self) {
+        let all: Vec<_> = self.refreshes.lock().iter().map(|one| Arc::clone(&one.0)).collect();
+        all.iter().for_each(|refresh| refresh(self));
     }
 }
 

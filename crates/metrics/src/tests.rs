@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Registry, Timer};
+use crate::{Reading, Registry, Timer};
 
 #[test]
 fn quantiles_are_within_a_sixteenth_of_the_truth() {
@@ -46,4 +46,12 @@ fn exposition_escapes_label_values_and_ends_histograms_with_infinity() {
     assert!(text.contains("t_seconds_bucket{le=\"+Inf\"} 1"), "{text}");
     assert!(text.contains("t_seconds_bucket{le=\"0.0025\"} 0"), "{text}");
     assert!(text.contains("t_seconds_bucket{le=\"0.005\"} 1"), "{text}");
+}
+
+#[test]
+fn gauges_are_refreshed_before_anybody_reads() {
+    let registry = Registry::default();
+    registry.before_reading(|registry| registry.gauge("size", "Size.", &[]).add(1));
+    assert!(registry.prometheus().contains("size 1"));
+    assert_eq!(registry.read()[0].reading, Reading::Gauge(2));
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use chassis::admin::{Admin, Page, Visit};
+use metrics::Registry;
 use serde_json::{Value, json};
 
 use crate::live::{self, Change};
@@ -41,10 +42,11 @@ pub fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     admin
 }
 
-fn metrics(parts: &Parts, _: &Visit<'_>) -> Page {
+/// Sets the gauges of what is known elsewhere.
+pub fn refresh(parts: &Parts, registry: &Registry) {
     let gauge = |name: &str, help: &str, value: u64| {
         let value = i64::try_from(value).unwrap_or(i64::MAX);
-        parts.registry.gauge(name, help, &[]).set(value);
+        registry.gauge(name, help, &[]).set(value);
     };
     let gateway = &parts.gateway;
     gauge("tidegate_cache_entries", "Stored answers.", gateway.cache.entries() as u64);
@@ -56,6 +58,9 @@ fn metrics(parts: &Parts, _: &Visit<'_>) -> Page {
         gauge("tidegate_journal_bytes", "Bytes of the journal's end.", stats.offset);
         gauge("tidegate_journal_unrecorded_lines", "Lines lost.", stats.unrecorded);
     }
+}
+
+fn metrics(parts: &Parts, _: &Visit<'_>) -> Page {
     Page::ok(METRICS, parts.registry.prometheus())
 }
 

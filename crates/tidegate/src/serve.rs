@@ -2,6 +2,7 @@
 //! stop: what is looked up is opened before what looks it up, and stopped after it.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use crate::learn::{Learned, Learner};
 use crate::live::Live;
 use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, user_key};
 use crate::record::{RecordProcess, Watch};
+use crate::statsd::Running;
 
 /// Jobs that may wait for a work thread.
 const WORK_QUEUE_MAX: usize = 1024;
@@ -47,7 +49,7 @@ pub struct Server {
     watcher: Watcher,
     learner: Option<Learner>,
     record: Option<RecordProcess>,
-    statsd: Option<crate::statsd::Running>,
+    statsd: Option<Running>,
 }
 
 /// What the roles share.
@@ -104,13 +106,8 @@ pub fn start(plan: Plan) -> Result<Server> {
         (None, Some(record)) => Arc::new(Learned::There(record.watch())),
         (None, None) => Arc::default(),
     };
-    let statsd = plan.statsd.map(|statsd| {
-        let file = plan.file.clone();
-        let read = move || crate::statsd::of_own_file(&file);
-        let file = (plan.file.clone(), Box::new(read) as crate::statsd::Read);
-        crate::statsd::Running::start(statsd, Some(&registry), file)
-    });
-    let statsd = statsd.transpose()?;
+    let statsd =
+        plan.statsd.map(|statsd| start_statsd(statsd, &plan.file, &registry)).transpose()?;
     let parts = Arc::new(Parts {
         drain_grace,
         registry,
@@ -123,22 +120,20 @@ pub fn start(plan: Plan) -> Result<Server> {
         record: record.as_ref().map(RecordProcess::watch),
         statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.shared())),
     });
+    let counted = Arc::downgrade(&parts);
+    parts.registry.before_reading(move |registry| {
+        counted.upgrade().iter().for_each(|parts| admin::refresh(parts, registry));
+    });
     let drain = Drain::default();
     let mut admin: Vec<Option<Listener>> = admin.into_iter().map(Some).collect();
     admin.resize_with(plan.edge_cores, || None);
-    let mut cores = Vec::new();
-    for (public, admin) in listeners.into_iter().zip(admin) {
+    let core = |(public, admin): (Listener, Option<Listener>)| {
         let recorder = plan.journal.as_ref().zip(parts.journal.as_ref());
         let recorder = recorder.map(|(plan, journal)| JournalRecorder::new(journal.lane(), plan));
-        cores.push(Core {
-            public,
-            admin,
-            recorder,
-            parts: Arc::clone(&parts),
-            token: plan.admin_token.clone(),
-            draining: drain.draining(),
-        });
-    }
+        let (parts, token) = (Arc::clone(&parts), plan.admin_token.clone());
+        Core { public, admin, recorder, parts, token, draining: drain.draining() }
+    };
+    let cores: Vec<Core> = listeners.into_iter().zip(admin).map(core).collect();
     let cores = Cores::start("edge", cores, |number, core| core.run(number))?;
     Ok(Server {
         public,
@@ -229,6 +224,12 @@ fn bind(address: SocketAddr, cores: usize) -> Result<Vec<Listener>> {
         .and_then(|()| chassis::bind(address, cores))
         .with_context(|| format!("listen on `{address}`"))
         .context(TAKEN)
+}
+
+fn start_statsd(plan: statsd::plan::Plan, file: &Path, registry: &Registry) -> Result<Running> {
+    let own_file = file.to_owned();
+    let read = move || crate::statsd::of_own_file(&own_file);
+    Running::start(plan, Some(registry), (file.to_owned(), Box::new(read)))
 }
 
 fn open_journal(plan: &crate::config::JournalPlan) -> Result<Journal> {
