@@ -5,9 +5,9 @@
 //! written to disk and sent later, oldest first, with the times they had. Whatever is given up is
 //! counted and said. Never here: what a flush holds (`flush`).
 
-mod console;
+pub mod console;
 mod file;
-mod graphite;
+pub mod graphite;
 mod influx;
 mod otlp;
 mod prometheus;

@@ -81,6 +81,24 @@ pub struct HistogramConfig {
     pub bins: Vec<Value>,
 }
 
+impl HistogramConfig {
+    /// How bins are written.
+    pub(crate) const HINT: &str = "write rising numbers, and \"inf\" at the end for the rest";
+
+    /// The bins as they are used; none when they do not rise.
+    pub(crate) fn read(&self) -> Option<Histogram> {
+        let bound = |bin: &Value| match bin.as_str() {
+            Some("inf") => Some(None),
+            _ => bin.as_f64().map(Some),
+        };
+        let bins: Vec<Option<f64>> = self.bins.iter().map(bound).collect::<Option<_>>()?;
+        let is_rising = bins
+            .windows(2)
+            .all(|pair| pair[0].is_some_and(|one| pair[1].is_none_or(|next| one < next)));
+        is_rising.then(|| Histogram { part: self.part.clone(), bins })
+    }
+}
+
 /// Where flushes go, such as `{ kind = "graphite", to = "127.0.0.1:2003" }`.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -294,22 +312,13 @@ impl Reader<'_> {
     }
 
     fn histograms(&mut self, configs: &[HistogramConfig]) -> Vec<Histogram> {
-        let bound = |bin: &Value| match bin.as_str() {
-            Some("inf") => Some(None),
-            _ => bin.as_f64().map(Some),
-        };
         let mut histograms = Vec::new();
         for (at, config) in configs.iter().enumerate() {
-            let bins: Option<Vec<_>> = config.bins.iter().map(bound).collect();
-            let is_rising = |bins: &Vec<Option<f64>>| {
-                bins.windows(2)
-                    .all(|pair| pair[0].is_some_and(|one| pair[1].is_none_or(|next| one < next)))
-            };
-            match bins.filter(is_rising) {
-                Some(bins) => histograms.push(Histogram { part: config.part.clone(), bins }),
+            match config.read() {
+                Some(histogram) => histograms.push(histogram),
                 None => {
-                    let why = "write rising numbers, and \"inf\" at the end for the rest";
-                    self.wrong(&format!("histogram[{at}].bins"), why.to_owned());
+                    let key = format!("histogram[{at}].bins");
+                    self.wrong(&key, HistogramConfig::HINT.to_owned());
                 }
             }
         }

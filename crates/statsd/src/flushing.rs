@@ -50,9 +50,7 @@ fn make(shared: &Shared, plan: &Plan, unix_s: u64) -> Arc<Flush> {
         // They reckon with the interval as it is meant.
         Flavour::Statsd | Flavour::Perl => plan.interval,
     };
-    let wanted = Wanted::new(plan.flavour, interval.as_secs_f64(), &plan.percentiles)
-        .showing(plan.statistics.clone())
-        .with_histograms(plan.histograms.clone());
+    let wanted = Wanted::by(plan, interval);
     let keep = (&plan.keep, plan.timer_values_max);
     let mut flush = flush::collect(&shared.tables, &shared.gauges, keep, &wanted);
     flush.unix_s = unix_s;

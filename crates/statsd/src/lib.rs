@@ -12,6 +12,7 @@ mod clock;
 pub mod config;
 mod distribution;
 mod error;
+pub mod eval;
 mod figures;
 mod flavour;
 mod flush;

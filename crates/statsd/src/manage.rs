@@ -15,6 +15,7 @@ use crate::error::StatsdError;
 use crate::flavour::Flavour;
 use crate::plan::Plan;
 use crate::server::Shared;
+pub use commands::{deleted, matching};
 
 const CONNECTIONS_MAX: usize = 64;
 const LINE_BYTES_MAX: usize = 65_536;

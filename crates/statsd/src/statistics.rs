@@ -7,8 +7,10 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::flavour::Flavour;
+use crate::plan::Plan;
 use crate::samples::{Samples, Summary};
 
 /// A statistic's name behind that of its timer, and its number.
@@ -52,6 +54,13 @@ impl Wanted {
             shown: Vec::new(),
             histograms: Vec::new(),
         }
+    }
+
+    /// What a plan wants, of an interval that took so long.
+    pub fn by(plan: &Plan, interval: Duration) -> Self {
+        Self::new(plan.flavour, interval.as_secs_f64(), &plan.percentiles)
+            .showing(plan.statistics.clone())
+            .with_histograms(plan.histograms.clone())
     }
 
     /// Only these names; `count_percent` stands for `count_90` and the like.

@@ -47,7 +47,21 @@ const STATSD_EXAMPLE: &str = "\
 Examples: tidegate statsd                                   as tidegate.toml says
           tidegate statsd --compat statsd -c /etc/statsd/localConfig.js
           echo 'jobs.done:1|c' | nc -u -w0 127.0.0.1 8125; echo counters | nc 127.0.0.1 8126
+          echo 'a:320|ms|@0.1' | tidegate statsd eval --compat statsd
 docs/STATSD.md has every option, and how to move from statsd and Net::Statsd::Server.";
+
+const STATSD_EVAL_EXAMPLE: &str = r#"
+Examples: echo 'a:320|ms|@0.1' | tidegate statsd eval --compat statsd
+          tidegate statsd eval -c /etc/statsd/localConfig.js < lines.txt
+          echo '{"flush": {"counters": {"a": 5}}}' | tidegate statsd eval --json
+It answers with `lines` (what each is read as, and why it is bad), `flush` (the tables with rates
+and statistics) and `graphite` (names and numbers as they would be sent).
+With --json it takes requests, and writes a line for each:
+  {"lines": "a:1|c\nb:2|ms"}
+  {"flush": {"counters": {"c": 2}, "timers": {"t": {"values": [1, 2], "count": 20}},
+             "interval_s": 10, "percentiles": [90], "statistics": ["mean"],
+             "histograms": [{"part": "t", "bins": [1, "inf"]}]}}
+  {"delete": {"names": ["a.b", "a.c"], "patterns": ["a.*"]}}"#;
 
 /// A personalised, model-ranked API in front of millions of users, from a handful of machines.
 #[derive(Debug, Parser)]
@@ -78,7 +92,7 @@ pub enum Command {
     #[command(subcommand)]
     Model(ModelCommand),
     /// Run a statsd server: UDP and TCP samples in, flushes to Graphite and others out.
-    #[command(after_help = STATSD_EXAMPLE)]
+    #[command(after_help = STATSD_EXAMPLE, args_conflicts_with_subcommands = true)]
     Statsd(StatsdArgs),
     /// Show or change who gets a personalised answer, in a running server.
     #[command(subcommand)]
@@ -88,6 +102,9 @@ pub enum Command {
 /// Which statsd to be.
 #[derive(Debug, Args)]
 pub struct StatsdArgs {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub command: Option<StatsdCommand>,
     /// The configuration: a TOML file with a section `[statsd]`, or the file of the server that is
     /// replaced, as it is [default: tidegate.toml; with `--compat` localConfig.js].
     #[arg(short, long, value_name = "FILE")]
@@ -99,6 +116,28 @@ pub struct StatsdArgs {
     /// The configuration, where both servers expect it; what follows is passed over, as they do.
     #[arg(value_name = "FILE", hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub files: Vec<String>,
+}
+
+/// What to do with statsd's protocol but serve it.
+#[derive(Debug, Subcommand)]
+pub enum StatsdCommand {
+    /// Say what lines on standard input mean, and what a flush of them would be.
+    #[command(after_help = STATSD_EVAL_EXAMPLE.trim_start())]
+    Eval(StatsdEvalArgs),
+}
+
+/// How to read, and what.
+#[derive(Debug, Args)]
+pub struct StatsdEvalArgs {
+    /// The configuration, as for the server [default: none, everything as it is by default].
+    #[arg(short, long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Read as statsd on Node, or as Net::Statsd::Server.
+    #[arg(long, value_name = "statsd|perl", value_parser = ["statsd", "perl"])]
+    pub compat: Option<String>,
+    /// Take requests in JSON, and answer each on a line.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Which configuration.

@@ -1,5 +1,6 @@
 //! `tidegate statsd`: a statsd server alone, until it is told to end.
 
+mod eval;
 mod reload;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use generation::Watcher;
 use metrics::Registry;
 use statsd::{Flavour, Server, Shared, StatsdError, plan::Plan};
 
-use crate::cli::StatsdArgs;
+use crate::cli::{StatsdArgs, StatsdCommand};
 use crate::commands::WrongConfig;
 use crate::config;
 use crate::serve::TAKEN;
@@ -26,6 +27,9 @@ pub struct Running {
 
 /// `tidegate statsd`
 pub fn run(args: StatsdArgs) -> Result<()> {
+    if let Some(StatsdCommand::Eval(args)) = args.command {
+        return eval::run(args);
+    }
     let flavour = args.compat.as_deref().and_then(Flavour::named);
     let file = args.config.or_else(|| args.files.first().map(PathBuf::from));
     let file = file.unwrap_or_else(|| {

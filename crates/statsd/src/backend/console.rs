@@ -12,6 +12,8 @@ use super::{Carry, Each, Render, Status};
 use crate::figures;
 use crate::flavour::Flavour;
 use crate::flush::Flush;
+use crate::line::Notice;
+use crate::statistics::Statistic;
 
 /// Prints flushes.
 #[derive(Debug, Clone)]
@@ -66,24 +68,65 @@ pub fn shown(flush: &Flush) -> Value {
             timer.samples.values().iter().map(|value| figures::json(*value)).collect(),
         )
     });
-    let statistics = flush.timers.iter().map(|timer| {
-        let pairs = timer.statistics.iter();
-        let pairs: Map<String, Value> =
-            pairs.map(|(name, number)| (name.to_string(), figures::json(*number))).collect();
-        (timer.name.to_string(), Value::Object(pairs))
-    });
+    let statistics =
+        flush.timers.iter().map(|timer| (timer.name.to_string(), told(&timer.statistics).into()));
     let sets = flush.sets.iter().map(|(name, members)| {
         let mut members: Vec<_> = members.iter().map(|m| String::from_utf8_lossy(m)).collect();
         members.sort_unstable();
         (name.to_string(), json!(members))
     });
-    json!({
+    let mut shown = json!({
         "counters": numbers(&flush.counters),
         "timers": timers.collect::<Map<_, _>>(),
         "gauges": numbers(&flush.gauges),
         "timer_data": statistics.collect::<Map<_, _>>(),
         "counter_rates": rates.collect::<Map<_, _>>(),
         "sets": sets.collect::<Map<_, _>>(),
-        "pctThreshold": flush.percentiles,
-    })
+        "pctThreshold": flush.percentiles.iter().map(|p| figures::json(*p)).collect::<Value>(),
+    });
+    if !flush.notices.is_empty() {
+        // Only natively are there any.
+        shown["notices"] = flush.notices.iter().map(notice).collect();
+    }
+    shown
+}
+
+/// An event or a service check.
+pub fn notice(notice: &Notice<'_>) -> Value {
+    match notice {
+        Notice::Event(event) => json!({
+            "type": "event",
+            "title": event.title,
+            "text": event.text,
+            "unix_s": event.time,
+            "host": event.host,
+            "aggregation_key": event.aggregation_key,
+            "priority": event.priority,
+            "source": event.source,
+            "alert": event.alert,
+            "tags": event.tags,
+        }),
+        Notice::Check(check) => json!({
+            "type": "check",
+            "name": check.name,
+            "status": check.status,
+            "unix_s": check.time,
+            "host": check.host,
+            "tags": check.tags,
+            "message": check.message,
+        }),
+    }
+}
+
+/// Statistics by name; those of a histogram in an object of their own.
+fn told(statistics: &[Statistic]) -> Map<String, Value> {
+    let mut told = Map::new();
+    for (name, number) in statistics {
+        let number = figures::json(*number);
+        match name.split_once('.') {
+            Some((group, name)) => told.entry(group).or_insert_with(|| json!({}))[name] = number,
+            None => drop(told.insert(name.to_string(), number)),
+        }
+    }
+    told
 }

@@ -126,8 +126,34 @@ impl Names {
         }
     }
 
+    /// Names with their numbers of what came in, as they are sent.
+    pub fn series(&self, flush: &Flush) -> Vec<(String, f64)> {
+        let mut text = Vec::new();
+        let mut each = |part: &[u8]| {
+            text.extend_from_slice(part);
+            Ok(())
+        };
+        let mut lines = Lines::new(&mut each, false, self.flavour);
+        let written = self.samples(flush, &mut lines).and_then(|_| lines.end());
+        written.expect("a vector takes everything");
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let pair = |line: &str| {
+            let mut words = line.rsplitn(3, ' ').skip(1);
+            let number = words.next()?.parse().ok()?;
+            Some((words.next()?.to_owned(), number))
+        };
+        text.lines().filter_map(pair).collect()
+    }
+
     fn write(&self, flush: &Flush, status: &Status, out: &mut Lines<'_>) -> io::Result<()> {
         let begun = Instant::now();
+        let shown = self.samples(flush, out)?;
+        let begins = (shown, begun.elapsed().as_secs_f64() * 1e3);
+        self.own(flush, status, begins, out)
+    }
+
+    /// What came in; returns how many names that is.
+    fn samples(&self, flush: &Flush, out: &mut Lines<'_>) -> io::Result<usize> {
         out.unix_s = flush.unix_s;
         let mut shown = 0;
         for (name, sum) in &flush.counters {
@@ -157,8 +183,7 @@ impl Names {
             out.line(&[&self.sets], name, &[".count", &self.suffix], count)?;
             shown += 1;
         }
-        let begins = (shown, begun.elapsed().as_secs_f64() * 1e3);
-        self.own(flush, status, begins, out)
+        Ok(shown)
     }
 
     /// The server's own figures.

@@ -2,6 +2,8 @@
 //!
 //! `_e{5,4}:title|text|d:1|h:host|k:key|p:low|s:source|t:info|#tag` gives both lengths in bytes;
 //! `_sc|name|0|d:1|h:host|#tag|m:message` ends with its message. `\n` in texts is a line feed.
+//! Two clients differ, and are read as they mean it: npm hot-shots gives lengths in UTF-16 units,
+//! and PyPI datadog puts the fields of the sender (`c:`, `e:`, `card:`) behind a message.
 
 use std::borrow::Cow;
 
@@ -97,13 +99,10 @@ pub(super) fn notice(line: &[u8]) -> Option<Notice<'_>> {
 fn event(text: &[u8]) -> Option<Event<'_>> {
     let end = memchr::memchr(b'}', text)?;
     let comma = memchr::memchr(b',', &text[..end])?;
-    let (title, length) = (size(&text[..comma])?, size(&text[comma + 1..end])?);
+    let lengths = (size(&text[..comma])?, size(&text[comma + 1..end])?);
     let rest = text[end + 1..].strip_prefix(b":")?;
-    let (title, rest) = rest.split_at_checked(title)?;
-    let (body, rest) = rest.strip_prefix(b"|")?.split_at_checked(length)?;
-    if title.is_empty() || !(rest.is_empty() || rest.starts_with(b"|")) {
-        return None;
-    }
+    let cut = texts(rest, lengths, |length, _| Some(length));
+    let (title, body, rest) = cut.or_else(|| texts(rest, lengths, utf16_length))?;
     let mut event = Event { title: words(title), text: words(body), ..Event::default() };
     for field in rest.split(|byte| *byte == b'|').skip(1) {
         match field {
@@ -118,6 +117,33 @@ fn event(text: &[u8]) -> Option<Event<'_>> {
         }
     }
     Some(event)
+}
+
+/// Title, text and fields, where both lengths fit by this way to make bytes of them.
+fn texts(
+    rest: &[u8],
+    lengths: (usize, usize),
+    bytes: impl Fn(usize, &[u8]) -> Option<usize>,
+) -> Option<(&[u8], &[u8], &[u8])> {
+    let (title, rest) = rest.split_at_checked(bytes(lengths.0, rest)?)?;
+    let rest = rest.strip_prefix(b"|")?;
+    let (body, rest) = rest.split_at_checked(bytes(lengths.1, rest)?)?;
+    let fits = !title.is_empty() && (rest.is_empty() || rest.starts_with(b"|"));
+    fits.then_some((title, body, rest))
+}
+
+/// The bytes of so many UTF-16 units at the start of a text.
+fn utf16_length(units: usize, text: &[u8]) -> Option<usize> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (mut left, mut bytes) = (units, 0);
+    for letter in text.chars() {
+        if left == 0 {
+            break;
+        }
+        left = left.checked_sub(letter.len_utf16())?;
+        bytes += letter.len_utf8();
+    }
+    (left == 0).then_some(bytes)
 }
 
 fn check(text: &[u8]) -> Option<Check<'_>> {
@@ -136,7 +162,7 @@ fn check(text: &[u8]) -> Option<Check<'_>> {
     let mut check = Check { name: words(name), status: digit - b'0', ..Check::default() };
     while !rest.is_empty() {
         if let Some(message) = rest.strip_prefix(b"m:") {
-            check.message = words(message);
+            check.message = words(without_sender(message));
             break;
         }
         let end = memchr::memchr(b'|', rest).unwrap_or(rest.len());
@@ -149,6 +175,18 @@ fn check(text: &[u8]) -> Option<Check<'_>> {
         rest = rest.get(end + 1..).unwrap_or_default();
     }
     Some(check)
+}
+
+/// A message without what says who sent it.
+fn without_sender(mut message: &[u8]) -> &[u8] {
+    while let Some(at) = memchr::memrchr(b'|', message) {
+        let field = &message[at + 1..];
+        if ![&b"c:"[..], b"e:", b"card:"].iter().any(|start| field.starts_with(start)) {
+            break;
+        }
+        message = &message[..at];
+    }
+    message
 }
 
 fn size(text: &[u8]) -> Option<usize> {

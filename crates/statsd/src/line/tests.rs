@@ -156,6 +156,9 @@ fn native_takes_fields_in_any_order_and_unknown_ones() {
         "k:1|c|@0.5|#b:2,a:1",
         "k:1|c|#a:1,b:2|@0.5|T1656581400",
         "k:1|c|c:in-123|e:it-x|card:low|#b:2,a:1,a:1|new:field|@0.5",
+        // Fields of nothing, fields that look like others inside, and `#` on every tag.
+        "k:1|c||:|x:#z:9|c::,#@|@0.5|#,,a:1,#b:2,,",
+        "k:1|c|card:@0.1|@0.5|T1|#b:2,#a:1|#c:3",
     ] {
         assert_eq!(read(Flavour::Native, line), ["c k;a=1;b=2 2"], "`{line}`");
     }
@@ -193,6 +196,12 @@ fn native_says_what_is_wrong() {
             ("k:1|c|@0", &["bad rate"]),
             ("k:1|c|@1.1", &["bad rate"]),
             ("k:1|c|@nan", &["bad rate"]),
+            ("k:1|c|@", &["bad rate"]),
+            ("k:1.2.3|g", &["bad value"]),
+            ("k:1|C", &["bad type"]),
+            ("a|b:c", &["bad no_type"]),
+            ("_x{1,1}:a|b", &["bad type"]),
+            ("_e{99999999999999999999,1}:a|b", &["bad notice"]),
             ("_e{1,9}:a|b", &["bad notice"]),
             ("_sc|x|4", &["bad notice"]),
         ],
@@ -211,6 +220,31 @@ fn events_and_checks_are_read_whole() {
     let check = told.remove(0);
     for part in ["name: \"db.up\"", "status: 2", "host: \"web1\"", "message: \"gone|away\""] {
         assert!(check.contains(part), "{part} in {check}");
+    }
+}
+
+#[test]
+fn what_real_clients_send_as_events_and_checks_is_read_as_they_mean_it() {
+    let told = |line: &str| read(Flavour::Native, line).remove(0);
+    for (line, title, text) in [
+        // Bytes, UTF-16 units (`ö` is one, `🌊` are two), fields of the sender.
+        ("_e{8,8}:Köln ü|Flut🌊|#a:b", "Köln ü", "Flut🌊"),
+        ("_e{6,6}:Köln ü|Flut🌊|#a:b", "Köln ü", "Flut🌊"),
+        ("_e{1,3}:a|b|c|c:in-1|e:x|card:low|#a:b", "a", "b|c"),
+    ] {
+        let event = told(line);
+        let has = |name: &str, value: &str| event.contains(&format!("{name}: \"{value}\""));
+        assert!(has("title", title) && has("text", text) && has("tags", "a:b"), "{line}: {event}");
+    }
+    let check = told("_sc|db|1|card:low|#x:y|m:gone|away|c:in-1|card:low");
+    assert!(check.contains("message: \"gone|away\"") && check.contains("tags: \"x:y\""), "{check}");
+    for line in
+        ["_e{0,1}:|b", "_e{1,1}:ab|c", "_e{1,2}:a|b", "_e{1}:a|b", "_e{1,1:a|b", "_e{x,1}:a|b"]
+    {
+        assert_eq!(told(line), "bad notice", "{line}");
+    }
+    for line in ["_sc|a", "_sc||1", "_sc|a|", "_sc|a|12", "_sc|a|-1", "_sc|a|1|d:soon"] {
+        assert_eq!(told(line), "bad notice", "{line}");
     }
 }
 

@@ -200,7 +200,7 @@ fn delete<C: Cell>(shared: &Shared, words: &[&str], of: fn(&mut Table) -> &mut N
     let find = |pattern: &str| {
         let mut found: Vec<String> = Vec::new();
         for table in &shared.tables {
-            found.extend(matching(of(&mut table.lock()), pattern));
+            found.extend(matching(names_of(of(&mut table.lock())), pattern));
         }
         found.sort();
         found.dedup();
@@ -215,14 +215,15 @@ fn delete<C: Cell>(shared: &Shared, words: &[&str], of: fn(&mut Table) -> &mut N
 }
 
 fn delete_gauges(shared: &Shared, words: &[&str]) -> String {
-    let find = |pattern: &str| matching(&shared.gauges.lock().names, pattern);
+    let find = |pattern: &str| matching(names_of(&shared.gauges.lock().names), pattern);
     let remove = |name: &str| {
         shared.gauges.lock().remove(name);
     };
     deleted(shared.plan().flavour, words, find, remove)
 }
 
-fn deleted(
+/// Deletes what each word names; `find` says which names it means.
+pub fn deleted(
     flavour: Flavour,
     words: &[&str],
     find: impl Fn(&str) -> Vec<String>,
@@ -248,11 +249,15 @@ fn deleted(
 }
 
 /// The name itself, or with `.*` at the end all names of that folder.
-fn matching<C>(names: &Names<C>, pattern: &str) -> Vec<String> {
+pub fn matching<'n>(names: impl Iterator<Item = &'n str>, pattern: &str) -> Vec<String> {
     let folder = pattern.strip_suffix('*').filter(|folder| folder.ends_with('.'));
     let fits =
         |name: &str| name == pattern || folder.is_some_and(|folder| name.starts_with(folder));
-    names.iter().map(|(name, _)| name.to_string()).filter(|name| fits(name)).collect()
+    names.filter(|name| fits(name)).map(str::to_owned).collect()
+}
+
+fn names_of<C>(names: &Names<C>) -> impl Iterator<Item = &str> {
+    names.iter().map(|(name, _)| &**name)
 }
 
 fn health(shared: &Shared, wanted: Option<&str>) -> String {

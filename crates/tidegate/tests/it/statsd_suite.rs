@@ -2,7 +2,9 @@
 //!
 //! The suite starts `node stats.js CONFIG`; a script of that name, first on the path, starts
 //! `tidegate statsd --compat statsd` instead, and hands everything else on to Node. Its unit tests
-//! are of JavaScript that is not ours, and count for nothing here.
+//! of lines, timers, deletions and sets run in a folder where modules of ours, which ask `tidegate
+//! statsd eval`, stand for those they test (`statsd_suite/shims`). The unit tests of its sockets,
+//! proxy and processes are of JavaScript that is not ours, and count for nothing here.
 
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::PermissionsExt;
@@ -25,6 +27,14 @@ const BLACK_BOX: [&str; 8] = [
     "graphite_tests_statssuffix",
 ];
 
+/// The files that test functions, with their tests; `helpers_tests` has 21, but two of one name.
+const UNITS: [(&str, usize); 4] = [
+    ("helpers_tests", 20),
+    ("process_metrics_tests", 27),
+    ("mgmt_console_tests", 2),
+    ("set_tests", 5),
+];
+
 /// The suite sends a datagram and wants it in a flush within 400 ms, which a busy machine may miss:
 /// so often each file may be run.
 const ATTEMPTS: usize = 5;
@@ -33,7 +43,7 @@ const UDP: u16 = 8125;
 const TCP: [u16; 2] = [8126, 31337];
 
 #[test]
-fn statsds_own_tests_pass_against_tidegate() {
+fn statsds_black_box_tests_pass_against_tidegate() {
     let Some(node) = require("node", Absent::Skip) else { return };
     let Some(modules) = modules() else { return };
     let is_free = |port: &u16| TcpListener::bind(("0.0.0.0", *port)).is_ok();
@@ -41,25 +51,63 @@ fn statsds_own_tests_pass_against_tidegate() {
         return skip("statsd's own tests need the ports 8125, 8126 and 31337, and one is taken");
     }
     let suite = Suite::new(node, modules);
-    let (mut assertions, mut repeated) = (0, 0);
+    let (mut all, mut repeated) = (Passed::default(), Vec::new());
     for file in BLACK_BOX {
         let mut attempts = 0;
-        assertions += loop {
+        let passed = loop {
             attempts += 1;
-            match suite.run(file) {
-                Ok(count) => break count,
+            match suite.run_black_box(file) {
+                Ok(passed) => break passed,
                 Err(text) => assert!(attempts < ATTEMPTS, "{file}, {ATTEMPTS} times: {text}"),
             }
         };
-        repeated += attempts - 1;
+        all.add(passed);
+        if attempts > 1 {
+            repeated.push(format!("{file} {attempts} times"));
+        }
     }
     let servers = suite.started().len();
-    assert!(servers >= assertions / 10, "Tidegate was started {servers} times only");
+    assert!(servers >= all.tests, "Tidegate was started {servers} times only for {all:?}");
+    let Passed { tests, assertions } = all;
+    let repeated = if repeated.is_empty() { "none".to_owned() } else { repeated.join(", ") };
     notice(&format!(
-        "statsd 0.9.0's black-box tests: {} files, {assertions} assertions, {servers} servers, \
-         {repeated} files repeated",
+        "statsd 0.9.0's black-box tests: {} files, {tests} tests, {assertions} assertions, \
+         {servers} servers; run again because a flush came late: {repeated}",
         BLACK_BOX.len()
     ));
+}
+
+#[test]
+fn statsds_unit_tests_pass_with_what_eval_answers() {
+    let Some(node) = require("node", Absent::Skip) else { return };
+    let Some(modules) = modules() else { return };
+    let suite = Suite::new(node, modules);
+    let folder = suite.units();
+    let mut all = Passed::default();
+    for (file, tests) in UNITS {
+        let passed = suite.run(file, &folder).unwrap_or_else(|text| panic!("{file}: {text}"));
+        assert_eq!(passed.tests, tests, "{file}");
+        all.add(passed);
+    }
+    let Passed { tests, assertions } = all;
+    let files = UNITS.len();
+    notice(&format!(
+        "statsd 0.9.0's unit tests: {files} files, {tests} tests, {assertions} assertions"
+    ));
+}
+
+/// What a run has shown.
+#[derive(Debug, Default, Clone, Copy)]
+struct Passed {
+    tests: usize,
+    assertions: usize,
+}
+
+impl Passed {
+    fn add(&mut self, other: Self) {
+        self.tests += other.tests;
+        self.assertions += other.assertions;
+    }
 }
 
 /// The suite with Tidegate in it.
@@ -76,21 +124,43 @@ impl Suite {
         Self { node, modules, folder }
     }
 
-    /// Runs a file; returns how many assertions held, or what the suite says.
-    fn run(&self, file: &str) -> Result<usize, String> {
-        let reporter = "require(process.argv[1]).reporters.minimal.run(process.argv.slice(2))";
+    /// Runs a file that starts servers, with Tidegate in their place.
+    fn run_black_box(&self, file: &str) -> Result<Passed, String> {
+        let outcome = self.run(file, &self.modules.join("statsd"));
+        self.kill_left_over();
+        outcome
+    }
+
+    /// Runs a file of a folder; returns what passed, or what the suite says.
+    fn run(&self, file: &str, folder: &Path) -> Result<Passed, String> {
         let mut run = Command::new("sh");
         run.args(["-c", "PATH=\"$0:$PATH\" exec \"$@\""]).arg(self.folder.path()).arg(&self.node);
-        run.args(["--no-warnings", "-e", reporter]).arg(self.modules.join("nodeunit"));
-        run.arg(format!("test/{file}.js")).current_dir(self.modules.join("statsd"));
+        run.arg("--no-warnings").arg(ours("report.js")).arg(self.modules.join("nodeunit"));
+        run.arg(format!("test/{file}.js")).current_dir(folder).env("TIDEGATE", BINARY);
         let output = run.output().unwrap();
-        self.kill_left_over();
-        let text = plain(&String::from_utf8_lossy(&output.stdout));
-        let count = text.lines().find_map(|line| line.strip_prefix("OK: ")?.split(' ').next());
-        match count.and_then(|count| count.parse().ok()) {
-            Some(count) if output.status.success() => Ok(count),
-            _ => Err(text + &String::from_utf8_lossy(&output.stderr)),
+        let text = String::from_utf8_lossy(&output.stdout);
+        match passed(&text) {
+            Some(passed) => Ok(passed),
+            None => Err(format!("{text}{}", String::from_utf8_lossy(&output.stderr))),
         }
+    }
+
+    /// A folder with the unit tests, and nothing of statsd beside them: what they test is ours.
+    fn units(&self) -> PathBuf {
+        let folder = self.folder.path().join("units");
+        for inner in ["lib", "test"] {
+            std::fs::create_dir_all(folder.join(inner)).unwrap();
+        }
+        std::os::unix::fs::symlink(&self.modules, folder.join("node_modules")).unwrap();
+        for (file, _) in UNITS {
+            let test = Path::new("test").join(file).with_extension("js");
+            std::fs::copy(self.modules.join("statsd").join(&test), folder.join(&test)).unwrap();
+        }
+        for shim in std::fs::read_dir(ours("shims")).unwrap() {
+            let shim = shim.unwrap();
+            std::fs::copy(shim.path(), folder.join("lib").join(shim.file_name())).unwrap();
+        }
+        folder
     }
 
     /// Processes that were started.
@@ -134,14 +204,14 @@ fn make_shim(folder: &Path, node: &Path) {
     std::fs::set_permissions(&shim, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Without the escape sequences for colour.
-fn plain(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some(start) = rest.find('\u{1b}') {
-        plain.push_str(&rest[..start]);
-        let end = rest[start..].find('m').map_or(rest.len(), |end| start + end + 1);
-        rest = &rest[end..];
-    }
-    (plain + rest).trim().to_owned()
+/// What stands beside this test.
+fn ours(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/statsd_suite").join(name)
+}
+
+/// What `report.js` says when all of a file's tests have passed.
+fn passed(text: &str) -> Option<Passed> {
+    let line = text.lines().find_map(|line| line.strip_prefix("passed: "))?;
+    let (tests, assertions) = line.split_once(' ')?;
+    Some(Passed { tests: tests.parse().ok()?, assertions: assertions.parse().ok()? })
 }

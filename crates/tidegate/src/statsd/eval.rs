@@ -1,0 +1,40 @@
+//! `tidegate statsd eval`: what lines on standard input mean, without a server.
+
+use std::io::{self, Read, Write};
+
+use anyhow::{Context, Result, anyhow};
+use statsd::Flavour;
+use statsd::eval::{self, Request};
+use statsd::plan::Plan;
+
+use crate::cli::StatsdEvalArgs;
+
+/// `tidegate statsd eval`
+pub fn run(args: StatsdEvalArgs) -> Result<()> {
+    let flavour = args.compat.as_deref().and_then(Flavour::named);
+    let plan = match args.config {
+        Some(file) => super::plan(&file, flavour)?,
+        None => by_default(flavour),
+    };
+    let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+    if !args.json {
+        let mut text = Vec::new();
+        input.read_to_end(&mut text).context("read lines from standard input")?;
+        serde_json::to_writer_pretty(&mut output, &eval::lines(&plan, &text))?;
+        return Ok(output.write_all(b"\n")?);
+    }
+    for request in serde_json::Deserializer::from_reader(input).into_iter::<Request>() {
+        let request = request.context("read a request from standard input")?;
+        let answer = eval::answer(&plan, request).map_err(|why| anyhow!("answer: {why}"))?;
+        writeln!(output, "{answer}")?;
+    }
+    Ok(())
+}
+
+/// What is done when no file says anything.
+fn by_default(flavour: Option<Flavour>) -> Plan {
+    match flavour {
+        Some(flavour) => statsd::read_legacy("{}", flavour).expect("defaults fit"),
+        None => super::without_file(),
+    }
+}
