@@ -2,8 +2,8 @@
 //!
 //! As root on Debian or Ubuntu it installs what is missing; elsewhere it names each piece in one
 //! line with the command that installs it, and fails. Cargo's own pieces, the Python environment
-//! in `target/venv` and the suites of others in `target/cache-tests` and `target/statsd-suite` need
-//! no root, so they are always put in place.
+//! in `target/venv` and what npm brings (`target/cache-tests`, `target/statsd-suite` and
+//! `target/statsd-clients`) need no root, so they are always put in place.
 
 use std::fs;
 use std::path::Path;
@@ -16,11 +16,12 @@ use crate::tree::root;
 const CARGO_DENY: &str = "0.20.2";
 const REQUIREMENTS: &str = "python/requirements-test.txt";
 
-/// Suites of others from npm: what they are, where `package.json` and `package-lock.json` pin them,
-/// and where they are installed.
-const NPM_SUITES: [(&str, &str, &str); 2] = [
+/// Suites and clients of others from npm: what they are, where `package.json` and
+/// `package-lock.json` pin them, and where they are installed.
+const NPM_SUITES: [(&str, &str, &str); 3] = [
     ("the HTTP cache tests", "crates/tidegate/tests/it/cache_tests", "target/cache-tests"),
     ("statsd and its tests", "crates/tidegate/tests/it/statsd_suite", "target/statsd-suite"),
+    ("a client of statsd", "crates/tidegate/tests/it/statsd_clients", "target/statsd-clients"),
 ];
 
 /// Where Debian puts daemons, which an ordinary user's search path leaves out.
@@ -42,7 +43,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 14] = [
+const NEEDS: [Need; 15] = [
     need("C compiler", "command -v cc", "gcc", Stage::Run),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
     // librdkafka's own build asks for both.
@@ -57,6 +58,7 @@ const NEEDS: [Need; 14] = [
     need("npm", "command -v npm", "npm", Stage::Test),
     need("PostgreSQL", POSTGRES, "postgresql", Stage::Test),
     need("MariaDB", "command -v mariadbd && command -v mariadb", "mariadb-server", Stage::Test),
+    need("Net::Statsd for Perl", "perl -MNet::Statsd -e 1", "libnet-statsd-perl", Stage::Test),
     need("Graphite's carbon", CARBON, "graphite-carbon", Stage::Test),
 ];
 

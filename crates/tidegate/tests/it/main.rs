@@ -23,6 +23,7 @@ mod recording;
 mod running;
 mod shield;
 mod statsd;
+mod statsd_clients;
 mod statsd_prometheus;
 mod statsd_suite;
 mod varnishtest;
