@@ -18,4 +18,4 @@ pub use disk::{Disk, DiskFile, FaultyDisk, FileIdentity, Lasting, Metadata, Real
 pub use random::{Random, mixed};
 pub use size::ByteSize;
 pub use span::{Span, SpanError};
-pub use system::run_when_idle;
+pub use system::{cut_trains, run_when_idle};

@@ -1,9 +1,12 @@
-//! Two requests to Linux that no safe wrapper offers; elsewhere they do nothing.
+//! Requests to Linux that no safe wrapper offers.
 //!
-//! Both are hints: whether they are granted changes when things happen, never what.
+//! Two are hints, and do nothing elsewhere: whether they are granted changes when things happen,
+//! never what. The third is refused elsewhere.
 #![expect(unsafe_code, reason = "system calls without a safe wrapper")]
 
 use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Lets the calling thread run only when nothing else wants its core (`SCHED_IDLE`, sched(7)).
 ///
@@ -28,7 +31,7 @@ pub fn run_when_idle() {
 pub(crate) fn start_writing(file: &File, offset: u64, length: u64) {
     #[cfg(target_os = "linux")]
     if let (Ok(offset), Ok(length)) = (offset.try_into(), length.try_into()) {
-        let descriptor = std::os::fd::AsRawFd::as_raw_fd(file);
+        let descriptor = file.as_raw_fd();
         // SAFETY: no memory is passed, and the descriptor is open while `file` is borrowed. The
         // flag for writing alone leaves errors for the next sync to report.
         unsafe {
@@ -37,6 +40,30 @@ pub(crate) fn start_writing(file: &File, offset: u64, length: u64) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (file, offset, length);
+}
+
+/// Has the kernel cut what is sent through a UDP socket into datagrams of so many bytes, the last
+/// one shorter (`UDP_SEGMENT`, udp(7)).
+///
+/// # Errors
+/// When the kernel does not know it, or the socket is none of UDP.
+pub fn cut_trains(socket: BorrowedFd<'_>, bytes: u16) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        let (value, length) = (i32::from(bytes), size_of::<i32>() as libc::socklen_t);
+        let descriptor = socket.as_raw_fd();
+        // SAFETY: the kernel reads as many bytes as the value has, during the call only.
+        let outcome = unsafe {
+            let value = (&raw const value).cast();
+            libc::setsockopt(descriptor, libc::SOL_UDP, libc::UDP_SEGMENT, value, length)
+        };
+        if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (socket, bytes);
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 #[cfg(test)]
