@@ -35,6 +35,10 @@ pub struct Config {
     /// Buffer of each UDP socket; beyond the system's `net.core.rmem_max` only where the process
     /// may (`CAP_NET_ADMIN`), and what was granted is shown; default `8MB`.
     pub receive_buffer: Option<String>,
+    /// Takes datagrams of one sender together (`UDP_GRO`), where that sends them together
+    /// (`UDP_SEGMENT`) or the network card merges them: many times as many a second. A group that
+    /// the kernel drops then counts as one datagram; default `false`.
+    pub trains: bool,
     /// The management port; default `127.0.0.1:8126`, `off` for none.
     pub management: Option<String>,
     /// Who may use it, such as `["127.0.0.1", "10.0.0.0/8"]`; default: whoever reaches it.
@@ -151,6 +155,7 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         flavour: Flavour::Native,
         inputs: reader.inputs(&listen),
         receivers: config.receivers.unwrap_or(cores).max(1),
+        takes_trains: config.trains,
         receive_buffer_bytes: reader.size(
             "receive_buffer",
             config.receive_buffer.as_deref(),

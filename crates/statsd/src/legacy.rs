@@ -87,6 +87,7 @@ impl Reader {
             inputs: self.inputs()?,
             receivers: 1,
             receive_buffer_bytes: crate::plan::RECEIVE_BUFFER_BYTES,
+            takes_trains: false,
             management: Some(Management {
                 address: self.address("mgmt_address", "mgmt_port", 8126, &self.settings.0)?,
                 allow: Vec::new(),

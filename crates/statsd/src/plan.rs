@@ -29,6 +29,8 @@ pub struct Plan {
     pub receivers: usize,
     /// Bytes of a UDP socket's buffer that are asked for.
     pub receive_buffer_bytes: usize,
+    /// Whether UDP sockets take trains of datagrams.
+    pub takes_trains: bool,
     /// The management port.
     pub management: Option<Management>,
     /// Time between flushes.

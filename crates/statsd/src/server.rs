@@ -355,18 +355,19 @@ impl Bound {
     }
 
     fn input(&mut self, input: &Input, plan: &Plan) -> Result<(), StatsdError> {
-        let bytes = plan.receive_buffer_bytes;
+        let (bytes, trains) = (plan.receive_buffer_bytes, plan.takes_trains);
         let wrong = |source| StatsdError::Bind { what: input.to_string(), source };
         match input {
             Input::Udp(address) => {
                 let mut address = *address;
-                if plan.receivers > 1 && address.port() != 0 {
+                let is_shared = plan.receivers > 1;
+                if is_shared && address.port() != 0 {
                     // Sockets that share a port share it with another server, too, and then each
                     // would get some of the samples: so it must be free before.
                     drop(UdpSocket::bind(address).map_err(wrong)?);
                 }
                 for _ in 0..plan.receivers {
-                    let socket = Socket::udp(address, plan.receivers > 1, bytes).map_err(wrong)?;
+                    let socket = Socket::udp(address, is_shared, trains, bytes).map_err(wrong)?;
                     // Port 0 is one port for all of them.
                     address.set_port(socket.port());
                     self.sockets.push(Arc::new(socket));

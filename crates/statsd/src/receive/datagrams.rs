@@ -8,16 +8,21 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use socket2::{Domain, Protocol, SockAddr, Socket as RawSocket, Type};
 
-use super::batch::{self, Batch};
+use super::batch::{self, Batch, SLOTS};
 use super::{Intake, LAST, SocketFile};
 
 /// How soon a receiver notices that it is to end.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a receiver leaves datagrams alone that come one by one: being woken for each costs it
+/// and the sender several times what reading costs. The smallest usual buffer takes what a core
+/// sends meanwhile six times over.
+const NAP: Duration = Duration::from_micros(100);
 
 /// A bound socket.
 #[derive(Debug)]
@@ -28,6 +33,8 @@ pub struct Socket {
     file: Mutex<Option<SocketFile>>,
     buffer_bytes: usize,
     dropped: Mutex<Dropped>,
+    /// For how long it is left alone when little comes; senders to a Unix socket wait for us.
+    nap: Option<Duration>,
 }
 
 /// Drops that were counted, and the last number that the kernel gave, which wraps.
@@ -38,18 +45,27 @@ struct Dropped {
 }
 
 impl Socket {
-    /// Binds to a UDP address; several sockets may, when all of them say so.
+    /// Binds to a UDP address; several sockets may, when all of them say so. One that takes trains
+    /// gets datagrams of one sender together, and cannot tell how many are in one that is dropped.
     ///
     /// # Errors
     /// When the address is taken or not ours.
-    pub fn udp(address: SocketAddr, is_shared: bool, buffer_bytes: usize) -> io::Result<Self> {
+    pub fn udp(
+        address: SocketAddr,
+        is_shared: bool,
+        takes_trains: bool,
+        buffer_bytes: usize,
+    ) -> io::Result<Self> {
         let raw = RawSocket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
         raw.set_reuse_port(is_shared)?;
         raw.bind(&address.into())?;
         let bound = raw.local_addr()?.as_socket().unwrap_or(address);
-        // Trains of datagrams, where the kernel can; only some can.
-        let _ = batch::set_option(raw.as_fd(), libc::SOL_UDP, libc::UDP_GRO, 1);
-        Self::ready(raw, (format!("udp:{bound}"), bound.port()), buffer_bytes)
+        if takes_trains {
+            // Where the kernel can; only some can.
+            let _ = batch::set_option(raw.as_fd(), libc::SOL_UDP, libc::UDP_GRO, 1);
+        }
+        let socket = Self::ready(raw, (format!("udp:{bound}"), bound.port()), buffer_bytes)?;
+        Ok(Self { nap: Some(NAP), ..socket })
     }
 
     /// Binds to a path, which must be free.
@@ -87,6 +103,7 @@ impl Socket {
             file: Mutex::default(),
             buffer_bytes,
             dropped: Mutex::default(),
+            nap: None,
         })
     }
 
@@ -152,11 +169,14 @@ impl Datagrams {
                 return;
             }
             match self.batch.receive(self.socket.raw.as_fd()) {
-                Ok(_) => {
+                Ok(filled) => {
                     let batch = &mut self.batch;
                     self.intake.take(|take| batch.each(take));
                     if let Some(said) = batch.dropped() {
                         self.socket.note(said);
+                    }
+                    if let Some(nap) = self.socket.nap.filter(|_| filled < SLOTS / 2) {
+                        thread::sleep(nap);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && has_ended => return,
