@@ -24,6 +24,7 @@ mod running;
 mod shield;
 mod statsd;
 mod statsd_clients;
+mod statsd_eval;
 mod statsd_prometheus;
 mod statsd_suite;
 mod varnishtest;

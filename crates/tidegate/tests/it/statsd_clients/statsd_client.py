@@ -1,4 +1,4 @@
-"""Sends every type that PyPI statsd has, on every way it has: statsd_client.py PORT SOCKET"""
+"""Sends every type that PyPI statsd has: statsd_client.py PORT SOCKET WAY..."""
 
 import datetime
 import itertools
@@ -35,20 +35,20 @@ def send(client):
     client.incr("done")
 
 
+def connect(way):
+    if way == "stream":
+        return statsd.client.stream.UnixSocketStatsClient(socket, prefix=way)
+    kind = statsd.TCPStatsClient if way.startswith("tcp") else statsd.StatsClient
+    ipv6 = way.endswith("6")
+    return kind("::1" if ipv6 else "127.0.0.1", port, prefix=way, ipv6=ipv6)
+
+
 port, socket = int(sys.argv[1]), sys.argv[2]
-for client in [
-    statsd.StatsClient("127.0.0.1", port, prefix="udp"),
-    statsd.StatsClient("::1", port, prefix="udp6", ipv6=True),
-    statsd.TCPStatsClient("127.0.0.1", port, prefix="tcp"),
-    statsd.TCPStatsClient("::1", port, prefix="tcp6", ipv6=True),
-    statsd.client.stream.UnixSocketStatsClient(socket, prefix="stream"),
-]:
-    send(client)
-    client.close()
-for client in [
-    statsd.StatsClient("127.0.0.1", port, prefix="udp_packed"),
-    statsd.TCPStatsClient("127.0.0.1", port, prefix="tcp_packed"),
-]:
-    with client.pipeline() as pipeline:
-        send(pipeline)
+for way in sys.argv[3:]:
+    client = connect(way)
+    if way.endswith("_packed"):
+        with client.pipeline() as pipeline:
+            send(pipeline)
+    else:
+        send(client)
     client.close()
