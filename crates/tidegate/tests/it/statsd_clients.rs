@@ -227,10 +227,11 @@ impl Statsd {
         assert!(stats.contains("messages.bad_lines_seen: 0\n"), "{name}: {stats}");
         self.server.signal("TERM").unwrap();
         assert!(self.server.wait().unwrap().success());
-        let shown = self.server.stdout();
-        let flush = shown.strip_prefix("Flushing stats at").expect("a flush, and only one");
-        let (_, flush) = flush.split_once('\n').unwrap();
-        let flush: Value = serde_json::from_str(flush).unwrap();
+        let mut flush = Value::Null;
+        until("the flush that the server shows at its end", || {
+            flush = shown(&self.server.stdout()).unwrap_or_default();
+            flush.is_object()
+        });
         wanted.notices.sort_by_key(Value::to_string);
         assert_eq!(Flushed::of(&flush), wanted, "{name}");
         let lines = &flush["counters"]["statsd.metrics_received"];
@@ -261,6 +262,12 @@ fn ways(all: &[&'static str]) -> Vec<&'static str> {
 
 fn has_ipv6() -> bool {
     UdpSocket::bind("[::1]:0").is_ok()
+}
+
+/// The one flush on a console; none until it is there as a whole.
+fn shown(console: &str) -> Option<Value> {
+    let (_, flush) = console.strip_prefix("Flushing stats at")?.split_once('\n')?;
+    serde_json::from_str(flush).ok()
 }
 
 /// The Python of the set-up, where it has this package.
