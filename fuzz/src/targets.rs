@@ -16,6 +16,8 @@ mod path;
 mod query;
 mod range;
 mod rank;
+mod statsd_config;
+mod statsd_line;
 mod structured;
 mod user;
 mod vary;
@@ -63,7 +65,7 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 19] = [
+pub const TARGETS: [Target; 21] = [
     target!(accept),
     target!(answer),
     target!(chunked),
@@ -80,6 +82,8 @@ pub const TARGETS: [Target; 19] = [
     target!(query),
     target!(range),
     target!(rank),
+    target!(statsd_config),
+    target!(statsd_line),
     target!(structured),
     target!(user),
     target!(vary),

@@ -74,6 +74,16 @@ fn a_log_line_survives_being_written_again() {
 }
 
 #[test]
+fn a_statsd_works_by_what_it_takes_from_a_file() {
+    hold("statsd_config");
+}
+
+#[test]
+fn a_sample_counts_the_same_however_its_lines_arrive() {
+    hold("statsd_line");
+}
+
+#[test]
 fn a_captured_part_stands_in_the_path() {
     hold("path");
 }

@@ -13,7 +13,7 @@ use stdx::{ByteSize, Span};
 use crate::flavour::Flavour;
 use crate::flush::{Idle, Keep};
 use crate::plan::{
-    self, BackendPlan, Graphite, Input, Management, NAMES_BYTES_MAX, Network, Plan,
+    self, BackendPlan, Graphite, INTERVAL_MAX, Input, Management, NAMES_BYTES_MAX, Network, Plan,
     RECEIVE_BUFFER_BYTES, Web,
 };
 use crate::statistics::Histogram;
@@ -43,7 +43,8 @@ pub struct Config {
     pub management: Option<String>,
     /// Who may use it, such as `["127.0.0.1", "10.0.0.0/8"]`; default: whoever reaches it.
     pub management_allow: Vec<String>,
-    /// Time between flushes, which come when the wall clock is a multiple of it; default `10s`.
+    /// Time between flushes, which come when the wall clock is a multiple of it, a day at most;
+    /// default `10s`.
     pub flush: Option<String>,
     /// Percentiles of timers; negative ones look from above; default `[90]`.
     pub percentiles: Option<Vec<f64>>,
@@ -144,7 +145,7 @@ pub enum OneOrMany {
 /// none.
 pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -> Plan {
     let mut reader = Reader { root, wrong };
-    let interval = reader.span("flush", config.flush.as_deref().unwrap_or("10s"));
+    let interval = reader.interval(config.flush.as_deref().unwrap_or("10s"));
     let own_prefix = config.prefix.clone().unwrap_or_else(|| "statsd".to_owned());
     let idle = reader.idle(config.idle.as_deref().unwrap_or("5m"), interval);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -246,6 +247,14 @@ impl Reader<'_> {
             Err(error) => self.wrong(key, error.to_string()),
         }
         Duration::from_secs(1)
+    }
+
+    fn interval(&mut self, text: &str) -> Duration {
+        let interval = self.span("flush", text);
+        if interval > INTERVAL_MAX {
+            self.wrong("flush", "is longer than a day".to_owned());
+        }
+        interval
     }
 
     fn size(&mut self, key: &str, text: Option<&str>, default: u64) -> usize {

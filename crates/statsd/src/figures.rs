@@ -19,6 +19,11 @@ pub fn whole(number: f64, out: &mut Vec<u8>) {
     let _ = write!(out, "{}", number as i64);
 }
 
+/// A sum that is a number: what grew beyond all numbers is the largest, what has no meaning is 0.
+pub fn finite(sum: f64) -> f64 {
+    if sum.is_nan() { 0.0 } else { sum.clamp(f64::MIN, f64::MAX) }
+}
+
 /// As JSON, whole numbers without a point, as both references print them.
 pub fn json(number: f64) -> serde_json::Value {
     if number.fract() == 0.0 && number.abs() < 9e15 {

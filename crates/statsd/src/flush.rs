@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use crate::figures;
 use crate::line::Notice;
 use crate::members::Members;
 use crate::names::{Name, Names, Seen};
@@ -137,7 +138,7 @@ pub fn collect(
         Timer { name, samples, statistics }
     });
     Flush {
-        counters: counters.into_pairs(),
+        counters: summed(counters),
         timers: timers.collect(),
         sets: sets.into_pairs(),
         gauges: take_gauges(gauges, keep),
@@ -145,6 +146,12 @@ pub fn collect(
         processing: begun.elapsed(),
         ..Flush::default()
     }
+}
+
+fn summed(counters: Merge<f64>) -> Vec<(Name, f64)> {
+    let mut pairs = counters.into_pairs();
+    pairs.iter_mut().for_each(|(_, sum)| *sum = figures::finite(*sum));
+    pairs
 }
 
 fn take_gauges(gauges: &Mutex<Gauges>, keep: &Keep) -> Vec<(Name, f64)> {

@@ -5,7 +5,7 @@
 //! an expression stands for a value, the error says in which line. Keys that nobody knows are
 //! passed over, as both do.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,8 +15,11 @@ use serde_json::Value;
 
 use crate::flavour::Flavour;
 use crate::flush::{Idle, Keep};
-use crate::plan::{BackendPlan, Graphite, Input, KeyFlush, Management, Plan};
+use crate::plan::{BackendPlan, Graphite, INTERVAL_MAX, Input, KeyFlush, Management, Plan};
 use crate::statistics::Histogram;
+
+/// How deep objects and lists may be nested: statsd's own are three deep.
+const DEPTH_MAX: usize = 32;
 
 /// A file that cannot be used: where, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,10 +36,24 @@ pub struct LegacyError {
 /// # Errors
 /// When the text is no object, or a value cannot be used.
 pub fn read(text: &str, flavour: Flavour) -> Result<Plan, LegacyError> {
-    let plain = without_hash_comments(text);
+    let look_up = |host: &str| (host, 0).to_socket_addrs().ok()?.next().map(|found| found.ip());
+    read_with(text, flavour, look_up)
+}
+
+/// As [`read`], with what finds the address of a host.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(
+    text: &str,
+    flavour: Flavour,
+    look_up: fn(&str) -> Option<IpAddr>,
+) -> Result<Plan, LegacyError> {
+    let plain = without_hash_comments(text)?;
     let plain = plain.trim_end().trim_end_matches(';');
     let settings: Settings = json5::from_str(plain).map_err(|error| not_read(plain, &error))?;
-    Reader { settings, flavour }.plan().map_err(|why| LegacyError { line: 0, why })
+    let reader = Reader { settings, flavour, look_up };
+    reader.plan().map_err(|why| LegacyError { line: 0, why })
 }
 
 /// Keys with their values, in the order in which they are written.
@@ -69,14 +86,16 @@ impl<'de> Deserialize<'de> for Settings {
 struct Reader {
     settings: Settings,
     flavour: Flavour,
+    look_up: fn(&str) -> Option<IpAddr>,
 }
 
 impl Reader {
     fn plan(&self) -> Result<Plan, String> {
         let is_perl = self.flavour == Flavour::Perl;
-        let interval = Duration::from_secs_f64(self.number("flushInterval", 10_000.0)? / 1e3);
-        if interval.is_zero() {
-            return Err("`flushInterval` is 0: write milliseconds, such as 10000".to_owned());
+        let interval = self.number("flushInterval", 10_000.0)? / 1e3;
+        let interval = Duration::try_from_secs_f64(interval).unwrap_or(Duration::MAX);
+        if interval.is_zero() || interval > INTERVAL_MAX {
+            return Err("`flushInterval`: write milliseconds from 1 to 86400000 (a day)".to_owned());
         }
         let own_prefix = self.text("prefixStats").unwrap_or("statsd".to_owned());
         if own_prefix.is_empty() && is_perl {
@@ -172,8 +191,7 @@ impl Reader {
             None => port,
         };
         let host = find(pairs, key).and_then(Value::as_str).unwrap_or("0.0.0.0");
-        let mut found = (host, port).to_socket_addrs();
-        let found = found.as_mut().ok().and_then(Iterator::next);
+        let found = (self.look_up)(host).map(|found| SocketAddr::new(found, port));
         found.ok_or_else(|| format!("`{key}`: nobody knows the address of `{host}`"))
     }
 
@@ -238,7 +256,9 @@ impl Reader {
             }
             _ => Ok(default),
         };
-        let interval = Duration::from_secs_f64(number("interval", 0.0)?.max(0.0) / 1e3);
+        let interval = number("interval", 0.0)?.max(0.0) / 1e3;
+        let interval = Duration::try_from_secs_f64(interval).unwrap_or(INTERVAL_MAX);
+        let interval = interval.min(INTERVAL_MAX);
         let log = settings.get("log").and_then(Value::as_str).filter(|log| !log.is_empty());
         let percent = number("percent", 100.0)?;
         let key_flush = KeyFlush { interval, percent, log: log.map(PathBuf::from) };
@@ -394,12 +414,24 @@ fn find<'p>(pairs: &'p [(String, Value)], key: &str) -> Option<&'p Value> {
 }
 
 /// The text with `#` comments, which JSON5 does not know, blanked out.
-fn without_hash_comments(text: &str) -> String {
+///
+/// # Errors
+/// When objects and lists are nested so deep that reading them takes more than the stack.
+fn without_hash_comments(text: &str) -> Result<String, LegacyError> {
     let mut bytes = text.as_bytes().to_vec();
-    let mut at = 0;
+    let (mut at, mut depth) = (0, 0usize);
     while at < bytes.len() {
         let rest = &bytes[at..];
         let line = || memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        match rest[0] {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH_MAX {
+            let line = 1 + memchr::memchr_iter(b'\n', &bytes[..at]).count();
+            return Err(LegacyError { line, why: "it is nested too deep".to_owned() });
+        }
         at += match rest {
             [quote @ (b'"' | b'\''), text @ ..] => 1 + string_length(text, *quote),
             [b'/', b'/', ..] => line(),
@@ -412,7 +444,7 @@ fn without_hash_comments(text: &str) -> String {
             _ => 1,
         };
     }
-    String::from_utf8(bytes).expect("only whole lines were blanked out")
+    Ok(String::from_utf8(bytes).expect("only whole lines were blanked out"))
 }
 
 /// Up to and with the quote that ends a string.
@@ -429,9 +461,9 @@ fn not_read(text: &str, error: &json5::Error) -> LegacyError {
     let Some(position) = error.position() else {
         return LegacyError { line: 0, why: error.to_string() };
     };
-    let line = text.lines().nth(position.line).unwrap_or_default();
-    let rest: String = line.chars().skip(position.column).collect();
-    let rest = rest.trim().trim_end_matches(',');
+    let (before, rest) = text.split_at(offset_of(text, position));
+    let line = 1 + memchr::memchr_iter(b'\n', before.as_bytes()).count();
+    let rest = rest.lines().next().unwrap_or_default().trim().trim_end_matches(',');
     let is_expression = rest.starts_with(|letter: char| letter.is_alphabetic() || letter == '`')
         || rest.starts_with(['(', '.', '+', '*']);
     let why = if is_expression {
@@ -439,7 +471,25 @@ fn not_read(text: &str, error: &json5::Error) -> LegacyError {
     } else {
         error.to_string()
     };
-    LegacyError { line: position.line + 1, why }
+    LegacyError { line, why }
+}
+
+/// Where a position is: JSON5 has more ends of lines than editors have (its section 8).
+fn offset_of(text: &str, position: json5::Position) -> usize {
+    let (mut line, mut column) = (0, 0);
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        if (line, column) == (position.line, position.column) {
+            return at;
+        }
+        if matches!(letter, '\n' | '\r' | '\u{2028}' | '\u{2029}') {
+            letters.next_if(|(_, next)| letter == '\r' && *next == '\n');
+            (line, column) = (line + 1, 0);
+        } else {
+            column += 1;
+        }
+    }
+    text.len()
 }
 
 #[cfg(test)]

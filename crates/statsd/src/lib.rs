@@ -17,6 +17,9 @@ mod figures;
 mod flavour;
 mod flush;
 mod flushing;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod keys;
 mod legacy;
 mod line;

@@ -290,6 +290,12 @@ fn clean(key: &[u8], kept: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// What a value stands for by its sample rate; too much to be counted is no rate.
+fn scaled(value: f64, rate: f64) -> Result<f64, Bad> {
+    let scaled = value / rate;
+    if scaled.is_finite() { Ok(scaled) } else { Err(Bad::Rate) }
+}
+
 /// A sample rate of digits and points after `@`, as both references cut it out.
 fn rate_prefix(field: &[u8]) -> Option<f64> {
     let text = field.strip_prefix(b"@")?;

@@ -23,6 +23,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::clock::Interval;
+use crate::figures;
 use crate::names::{Name, Names};
 use crate::server::Shared;
 use crate::table::{Gauges, Table};
@@ -157,6 +158,7 @@ impl Keeper {
             "restored_names": state.restored_names,
             "restored_interval": state.restored_interval,
             "last_error": state.last_error,
+            "set_aside": state.refused,
         })
     }
 
@@ -234,7 +236,9 @@ fn write_all(shared: &Shared, writer: &mut Writer) -> io::Result<()> {
             io::Result::Ok(())
         };
         each(&|table, at, out| {
-            shown(&table.counters, at, out, |name, idle, sum| Record::Counter(name, idle, *sum))
+            shown(&table.counters, at, out, |name, idle, sum| {
+                Record::Counter(name, idle, figures::finite(*sum))
+            })
         })?;
         each(&|table, at, out| {
             let timer = |name, idle, samples: &_| Record::Timer(name, idle, Values::of(samples));

@@ -91,6 +91,8 @@ impl Wanted {
                 None => values.len() as f64,
             });
         }
+        // Squares of large values are beyond all numbers.
+        out.retain(|(_, number)| number.is_finite());
         if !self.shown.is_empty() {
             out.retain(|(name, _)| self.shows(name));
         }

@@ -12,6 +12,7 @@ use metrics::Uniques;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::budget::Budget;
+use crate::figures;
 use crate::flavour::Flavour;
 use crate::line::{Bad, Change, Notice, Take};
 use crate::members::Members;
@@ -383,11 +384,12 @@ impl Take for Filling<'_> {
         let gauges = self.held.get_or_insert_with(|| self.gauges.lock());
         let Gauges { names, bounds } = &mut **gauges;
         let value = cell(names, &bounds.budget, key);
-        *value = match change {
+        // A gauge that is no number would be none for good.
+        *value = figures::finite(match change {
             Change::Add(more) => *value + more,
             Change::AddUnlessZero(more) if *value != 0.0 => *value + more,
             Change::Set(new) | Change::AddUnlessZero(new) => new,
-        };
+        });
     }
 
     fn set(&mut self, key: &[u8], member: &[u8]) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
 use gateway::{Compute, Edge, Gateway, Profiles, Record};
-use generation::Watcher;
+use generation::{Source, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
 use serving::Ranking;
@@ -81,6 +81,7 @@ pub struct Parts {
 /// # Errors
 /// When an address is taken, or a folder cannot be written.
 pub fn start(plan: Plan) -> Result<Server> {
+    let source = Source::at(&plan.file).ok();
     let registry = Registry::default();
     let journal = plan.journal.as_ref().map(open_journal).transpose()?;
     let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
@@ -106,8 +107,10 @@ pub fn start(plan: Plan) -> Result<Server> {
         (None, Some(record)) => Arc::new(Learned::There(record.watch())),
         (None, None) => Arc::default(),
     };
-    let statsd =
-        plan.statsd.map(|statsd| start_statsd(statsd, &plan.file, &registry)).transpose()?;
+    let statsd = plan
+        .statsd
+        .map(|statsd| start_statsd(statsd, (&plan.file, source), &registry))
+        .transpose()?;
     let parts = Arc::new(Parts {
         drain_grace,
         registry,
@@ -226,10 +229,14 @@ fn bind(address: SocketAddr, cores: usize) -> Result<Vec<Listener>> {
         .context(TAKEN)
 }
 
-fn start_statsd(plan: statsd::plan::Plan, file: &Path, registry: &Registry) -> Result<Running> {
+fn start_statsd(
+    plan: statsd::plan::Plan,
+    (file, source): (&Path, Option<Source>),
+    registry: &Registry,
+) -> Result<Running> {
     let own_file = file.to_owned();
     let read = move || crate::statsd::of_own_file(&own_file);
-    Running::start(plan, Some(registry), (file.to_owned(), Box::new(read)))
+    Running::start(plan, Some(registry), (file.to_owned(), source, Box::new(read)))
 }
 
 fn open_journal(plan: &crate::config::JournalPlan) -> Result<Journal> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use chassis::config::Problem;
-use generation::Watcher;
+use generation::{Source, Watcher};
 use metrics::Registry;
 use statsd::{Flavour, Server, Shared, StatsdError, plan::Plan};
 
@@ -35,12 +35,14 @@ pub fn run(args: StatsdArgs) -> Result<()> {
     let file = file.unwrap_or_else(|| {
         PathBuf::from(if flavour.is_some() { "localConfig.js" } else { "tidegate.toml" })
     });
+    // Before it is read, so that no change is missed.
+    let source = Source::at(&file).ok();
     let plan = plan(&file, flavour)?;
     let mut signals = EndSignals::install()?;
     let flavour_read = plan.flavour;
     let again = file.clone();
     let read = move || self::plan(&again, flavour);
-    let running = Running::start(plan, None, (file, Box::new(read)))?;
+    let running = Running::start(plan, None, (file, source, Box::new(read)))?;
     for socket in &running.shared().sockets {
         let (address, buffer_bytes) = (socket.address(), socket.buffer_bytes());
         tracing::info!(address, buffer_bytes, "receiving");
@@ -63,13 +65,14 @@ impl Running {
     pub fn start(
         plan: Plan,
         registry: Option<&Registry>,
-        (file, read): (PathBuf, Read),
+        (file, source, read): (PathBuf, Option<Source>, Read),
     ) -> Result<Self> {
         let server = Server::start(plan, registry).map_err(|error| match error {
             StatsdError::Bind { .. } => anyhow::Error::new(error).context(TAKEN),
             _ => error.into(),
         })?;
-        let reload = file.exists().then(|| reload::watch(server.shared(), file, read));
+        let is_there = source.is_some();
+        let reload = is_there.then(|| reload::watch(server.shared(), (file, source), read));
         Ok(Self { reload: reload.transpose()?, server })
     }
 

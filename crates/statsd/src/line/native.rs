@@ -8,7 +8,7 @@
 //! (its documentation, "Carbon"); a tag without value is `true`.
 
 use super::dogstatsd;
-use super::{Bad, Change, Counted, Reader, Take, clean};
+use super::{Bad, Change, Counted, Reader, Take, clean, scaled};
 use crate::number;
 
 /// Values, and what is said of them.
@@ -89,8 +89,8 @@ fn take_value(key: &[u8], text: &[u8], piece: &Piece<'_>, take: &mut impl Take) 
     let number = number::decimal(text).ok_or(Bad::Value)?;
     match piece.kind {
         b"ms" if number < 0.0 => return Err(Bad::Value),
-        _ if is_timer => take.timer(key, number, 1.0 / piece.rate),
-        b"c" => take.counter(key, number / piece.rate),
+        _ if is_timer => take.timer(key, number, scaled(1.0, piece.rate)?),
+        b"c" => take.counter(key, scaled(number, piece.rate)?),
         _ if matches!(text[0], b'+' | b'-') => take.gauge(key, Change::Add(number)),
         _ => take.gauge(key, Change::Set(number)),
     }

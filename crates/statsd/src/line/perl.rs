@@ -4,7 +4,7 @@
 //! there; a counter of 0 counts 1; gauges know no deltas; timers know no rates.
 //! Not kept: a rate of 0, at which it dies, is bad here.
 
-use super::{Bad, Change, Counted, IN_KEY, Reader, Take, rate_prefix};
+use super::{Bad, Change, Counted, IN_KEY, Reader, Take, rate_prefix, scaled};
 use crate::number;
 
 impl Reader {
@@ -29,7 +29,7 @@ fn sample(key: &[u8], piece: &[u8], take: &mut impl Take) -> Result<(), Bad> {
         _ => {
             let rate = fields.next().map_or(Ok(1.0), |f| rate_prefix(f).ok_or(Bad::Rate))?;
             let value = number::perl(if text == b"0" { b"1" } else { text });
-            take.counter(key, value.ok_or(Bad::Value)? / rate);
+            take.counter(key, scaled(value.ok_or(Bad::Value)?, rate)?);
         }
     }
     Ok(())

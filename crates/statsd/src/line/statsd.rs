@@ -4,7 +4,7 @@
 //! two samples; tags become a part of the key; a rate such as `@2e-1` passes and counts as 2.
 //! Not kept: rates that pass and crash it (`@ 1`), or make a sum infinite (`@0`), are bad here.
 
-use super::{Bad, Change, Counted, Reader, Take, clean, rate_prefix};
+use super::{Bad, Change, Counted, Reader, Take, clean, rate_prefix, scaled};
 use crate::number;
 
 impl Reader {
@@ -64,12 +64,13 @@ fn sample(key: &[u8], piece: &[u8], take: &mut impl Take) -> Result<(), Bad> {
         return Err(Bad::Value);
     }
     match kind.trim_ascii() {
-        b"ms" => take.timer(key, number, 1.0 / rate),
+        b"ms" => take.timer(key, number, scaled(1.0, rate)?),
         b"g" if matches!(text[0], b'+' | b'-') => take.gauge(key, Change::AddUnlessZero(number)),
         b"g" => take.gauge(key, Change::Set(number)),
         b"s" if text.is_empty() => take.set(key, b"0"),
         b"s" => take.set(key, text),
-        _ => take.counter(key, number * (1.0 / rate)),
+        // In this order, so that the last digit is theirs.
+        _ => take.counter(key, scaled(number * (1.0 / rate), 1.0)?),
     }
     Ok(())
 }

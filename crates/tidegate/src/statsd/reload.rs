@@ -25,14 +25,19 @@ struct Reload {
     seen: Mutex<Option<Source>>,
 }
 
-/// Looks at the file, and for SIGHUP, until the watcher is stopped.
+/// Looks whether the file is another one than the one that was read, and for SIGHUP, until the
+/// watcher is stopped.
 ///
 /// # Errors
 /// When the system has no thread left, or refuses the signal.
-pub fn watch(shared: &Arc<Shared>, file: PathBuf, read: Read) -> Result<Watcher> {
+pub fn watch(
+    shared: &Arc<Shared>,
+    (file, source): (PathBuf, Option<Source>),
+    read: Read,
+) -> Result<Watcher> {
     let was_told = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGHUP, Arc::clone(&was_told)).context("take SIGHUP over")?;
-    let seen = Mutex::new(Source::at(&file).ok());
+    let seen = Mutex::new(source);
     let reload = Reload { shared: Arc::clone(shared), file, read, was_told, seen };
     Watcher::start(vec![Arc::new(reload)]).context("watch the configuration")
 }

@@ -26,5 +26,6 @@ mod statsd;
 mod statsd_clients;
 mod statsd_eval;
 mod statsd_prometheus;
+mod statsd_state;
 mod statsd_suite;
 mod varnishtest;

@@ -1,0 +1,166 @@
+//! What fuzz targets read with: lines as text of what they mean, and all that is counted of them.
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::budget::Budget;
+use crate::config::{self, Config};
+use crate::flavour::Flavour;
+use crate::flush::{self, Idle, Keep};
+use crate::legacy::{self, LegacyError};
+use crate::line::{Bad, Change, Notice, Reader, Take};
+use crate::plan::Plan;
+use crate::statistics::Wanted;
+use crate::table::{Bounds, Filling, Gauges, Table};
+
+/// One thing that a line says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Said {
+    /// `c`, `ms`, `g`, `s`, `notice` or `bad`.
+    pub kind: &'static str,
+    /// The key as it is counted; for a bad line, the line.
+    pub key: Vec<u8>,
+    /// Its numbers: amount, value and weight, or value.
+    pub numbers: Vec<f64>,
+    /// A member, a notice, or why it is bad.
+    pub text: String,
+}
+
+/// What a datagram says.
+#[derive(Debug, Default, PartialEq)]
+pub struct Reading {
+    /// In order.
+    pub said: Vec<Said>,
+    /// Lines, as counted.
+    pub lines: u64,
+    /// Bad pieces, as counted.
+    pub bad: u64,
+}
+
+/// Reads a datagram by a reader that has read others before.
+#[derive(Debug)]
+pub struct Lines(Reader);
+
+impl Lines {
+    /// A reader of this flavour, which cleans keys or leaves them.
+    pub fn new(flavour: Flavour, cleans_keys: bool) -> Self {
+        let reader = Reader::new(flavour);
+        Self(if cleans_keys { reader } else { reader.leaving_keys() })
+    }
+
+    /// What it says.
+    pub fn read(&mut self, datagram: &[u8]) -> Reading {
+        let mut told = Told::default();
+        let seen = self.0.read(datagram, &mut told);
+        Reading { said: told.0, lines: seen.lines, bad: seen.bad }
+    }
+}
+
+#[derive(Default)]
+struct Told(Vec<Said>);
+
+impl Told {
+    fn say(&mut self, kind: &'static str, key: &[u8], numbers: Vec<f64>, text: String) {
+        self.0.push(Said { kind, key: key.to_vec(), numbers, text });
+    }
+}
+
+impl Take for Told {
+    fn counter(&mut self, key: &[u8], amount: f64) {
+        self.say("c", key, vec![amount], String::new());
+    }
+
+    fn timer(&mut self, key: &[u8], value: f64, weight: f64) {
+        self.say("ms", key, vec![value, weight], String::new());
+    }
+
+    fn gauge(&mut self, key: &[u8], change: Change) {
+        let (Change::Set(value) | Change::Add(value) | Change::AddUnlessZero(value)) = change;
+        self.say("g", key, vec![value], String::new());
+    }
+
+    fn set(&mut self, key: &[u8], member: &[u8]) {
+        self.say("s", key, Vec::new(), String::from_utf8_lossy(member).into_owned());
+    }
+
+    fn notice(&mut self, notice: Notice<'_>) {
+        self.say("notice", b"", Vec::new(), format!("{notice:?}"));
+    }
+
+    fn key(&mut self, _: &[u8]) {}
+
+    fn bad(&mut self, line: &[u8], why: Bad) {
+        self.say("bad", line, Vec::new(), why.name().to_owned());
+    }
+}
+
+/// What two receivers with little room have counted, and what is still charged once all is idle.
+#[derive(Debug, Default)]
+pub struct Counted {
+    /// The sum of all counters.
+    pub sum: f64,
+    /// Values of all timers, as received.
+    pub values: u64,
+    /// Whether every number that is shown is finite.
+    pub is_finite: bool,
+    /// Bytes that are charged when every name has gone.
+    pub charged: usize,
+}
+
+/// Counts datagrams by turns of two receivers with so much room, and flushes them.
+pub fn count<'d>(
+    flavour: Flavour,
+    bytes_max: usize,
+    datagrams: impl Iterator<Item = &'d [u8]>,
+) -> Counted {
+    let bounds = Arc::new(Bounds {
+        budget: Budget::new("statsd", bytes_max, &[("a".to_owned(), bytes_max / 2)]),
+        timer_values_max: 3,
+        values_max: 7,
+        sketches_sets: flavour == Flavour::Native,
+    });
+    let table = || Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
+    let tables = [table(), table()];
+    let gauges = Mutex::new(Gauges::new(Arc::clone(&bounds)));
+    let mut reader = Reader::new(flavour);
+    for (at, datagram) in datagrams.enumerate() {
+        reader.read(datagram, &mut Filling::new(&mut tables[at % 2].lock(), &gauges));
+    }
+    let idle = Idle::Flushes(1);
+    let keep = Keep { counters: idle, timers: idle, gauges: idle, sets: idle, own: Vec::new() };
+    let wanted = Wanted::new(flavour, 10.0, &[90.0, -10.0, 99.9]);
+    let flush = flush::collect(&tables, &gauges, (&keep, 3), &wanted);
+    let received = |samples: &crate::samples::Samples| {
+        samples.summary().map_or(samples.held() as u64, |summary| summary.received)
+    };
+    let statistics = flush.timers.iter().flat_map(|timer| &timer.statistics);
+    let mut shown = flush.counters.iter().chain(&flush.gauges).map(|(_, value)| *value);
+    let is_finite = shown.all(f64::is_finite) && statistics.map(|s| s.1).all(f64::is_finite);
+    Counted {
+        sum: flush.counters.iter().map(|(_, sum)| sum).sum(),
+        values: flush.timers.iter().map(|timer| received(&timer.samples)).sum(),
+        is_finite,
+        charged: bounds.budget.usage().iter().map(|usage| usage.used).sum(),
+    }
+}
+
+/// Reads a file of a server that is replaced; no name server is asked.
+///
+/// # Errors
+/// When it cannot be used.
+pub fn legacy(text: &str, flavour: Flavour) -> Result<Plan, LegacyError> {
+    let look_up = |host: &str| -> Option<IpAddr> { host.parse().ok() };
+    legacy::read_with(text, flavour, look_up)
+}
+
+/// Checks a section `[statsd]` that is written as JSON; none when it has not its shape.
+pub fn section(json: &str) -> Option<Result<Plan, Vec<String>>> {
+    let config: Config = serde_json::from_str(json).ok()?;
+    let mut problems = Vec::new();
+    let mut wrong = |key: &str, why: String| problems.push(format!("{key}: {why}"));
+    let plan = config::plan(&config, Path::new("/nowhere"), &mut wrong);
+    Some(if problems.is_empty() { Ok(plan) } else { Err(problems) })
+}
