@@ -123,6 +123,7 @@ fn plan(rules: usize) -> &'static Plan {
         let mut document = Document::parse(&text);
         let sections = Sections {
             upstreams: document.sections("upstream"),
+            pools: Vec::new(),
             routes: document.sections("route"),
             cache: document.section("cache"),
             limits: document.section("limits"),
