@@ -1,5 +1,7 @@
 //! What lines mean in each flavour, and that the short way means the same as the long one.
 
+mod malformed;
+
 use super::{Bad, Change, Notice, Reader, Take};
 use crate::flavour::Flavour;
 
@@ -44,8 +46,12 @@ impl Take for Told {
 }
 
 fn read(flavour: Flavour, datagram: &str) -> Vec<String> {
+    read_bytes(flavour, datagram.as_bytes())
+}
+
+fn read_bytes(flavour: Flavour, datagram: &[u8]) -> Vec<String> {
     let mut told = Told::default();
-    Reader::new(flavour).read(datagram.as_bytes(), &mut told);
+    Reader::new(flavour).read(datagram, &mut told);
     told.0
 }
 
