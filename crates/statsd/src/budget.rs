@@ -1,9 +1,9 @@
 //! Bounds for what names may take: bytes by prefix, with one visible key for what is beyond.
 //!
-//! Invariant: a name is charged when it is added anywhere and refunded when it is removed there, and
-//! so is what it holds beside its cell (a set's members, a timer's sketch): what is charged is what
-//! receivers hold. At the bound a sample goes to the overflow key of its prefix, of its own kind,
-//! and is counted; nothing is dropped.
+//! Invariant: a name is charged when it is added anywhere and refunded when it is removed there,
+//! and so is what it holds beside its cell (a set's members, a timer's sketch): what is charged is
+//! what receivers hold. At the bound a sample goes to the overflow key of its prefix, of its own
+//! kind, and is counted; nothing is dropped.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

@@ -1,8 +1,8 @@
 //! The members of a set within one interval.
 //!
 //! They are kept as they are while the budget has room, so that their number is exact; what comes
-//! beyond it turns them into a sketch whose number is within 1 % or so and that still merges
-//! (HyperLogLog, see [`metrics::Uniques`]).
+//! beyond it, or beyond [`MEMBERS_MAX`] where a sketch will do, turns them into one: its number is
+//! within 1 % or so, and it still merges (HyperLogLog, see [`metrics::Uniques`]).
 //! Invariant: what [`Members::held_bytes`] says is what was charged for them.
 
 use std::collections::HashSet;
@@ -14,6 +14,9 @@ use crate::budget::Budget;
 /// What a member takes beside its bytes: its place in the index, which is at least 7/16 full, and
 /// the head and rounding of an allocation.
 const MEMBER_BYTES: usize = 48;
+
+/// Members of a set that may become a sketch: 6 MB, and 5 ms for a snapshot to write.
+const MEMBERS_MAX: usize = 65_536;
 
 /// The members of a set.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +35,8 @@ impl Members {
                 return true;
             }
             let bytes = member.len() + MEMBER_BYTES;
-            if budget.charge_held(name, bytes) {
+            let is_few = !may_sketch || self.exact.len() < MEMBERS_MAX;
+            if is_few && budget.charge_held(name, bytes) {
                 self.exact.insert(member.into());
                 self.exact_bytes += bytes;
                 return true;

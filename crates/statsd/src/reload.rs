@@ -1,8 +1,9 @@
 //! A configuration that is read again while the server runs.
 //!
 //! What does not bind a server to its start changes with the next flush, so that no flush is made
-//! by two sets of settings; what does (addresses, sockets, the interval, backends, folders) stays as
-//! it is, and is named. Invariant: [`InForce::plan`] is what the server does, not what a file says.
+//! by two sets of settings; what does (addresses, sockets, the interval, backends, folders) stays
+//! as it is, and is named. Invariant: [`InForce::plan`] is what the server does, not what a file
+//! says.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

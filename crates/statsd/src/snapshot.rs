@@ -27,7 +27,7 @@ use crate::figures;
 use crate::names::{Name, Names};
 use crate::server::Shared;
 use crate::table::{Gauges, Table};
-use format::{Head, Record, Refused, SetMembers, Values, Writer, encoded};
+use format::{Head, Record, Refused, SetMembers, Values, Writer, encode};
 
 /// How often a snapshot is written: what a crash costs at most, and what a disk always has time
 /// for.
@@ -36,6 +36,8 @@ const EVERY: Duration = Duration::from_secs(1);
 const REST: u32 = 9;
 /// Names that are looked at under one lock, as by a flush.
 const NAMES_AT_ONCE: usize = 512;
+/// Timers and sets that are: each may hold a thousand values and more.
+const LARGE_AT_ONCE: usize = 16;
 /// Digits of an interval's number and a line feed: within one sector, so written whole.
 const MARK_BYTES: usize = 21;
 /// What no server counts up to: a number beyond it was made by something else.
@@ -204,7 +206,9 @@ impl Keeper {
         write_all(shared, &mut writer)?;
         // A flush that has begun meanwhile may have taken what is missing here.
         let went_on = shared.interval.number() == interval;
-        writer.write(&encoded(&Record::End(went_on)))?;
+        let mut end = Vec::new();
+        encode(&Record::End(went_on), &mut end);
+        writer.write(&end)?;
         let bytes = writer.end()?;
         fs::rename(&aside, &self.path)?;
         File::open(folder)?.sync_all()?;
@@ -220,7 +224,7 @@ fn write_all(shared: &Shared, writer: &mut Writer) -> io::Result<()> {
     let mut from = Some(0);
     while let Some(at) = from {
         from = shared.gauges.lock().names.show(at, NAMES_AT_ONCE, |name, idle, value| {
-            out.extend(encoded(&Record::Gauge(Cow::Borrowed(name), idle, *value)));
+            encode(&Record::Gauge(Cow::Borrowed(name), idle, *value), &mut out);
         });
         writer.write(&out)?;
         out.clear();
@@ -236,21 +240,21 @@ fn write_all(shared: &Shared, writer: &mut Writer) -> io::Result<()> {
             io::Result::Ok(())
         };
         each(&|table, at, out| {
-            shown(&table.counters, at, out, |name, idle, sum| {
+            shown(&table.counters, (at, NAMES_AT_ONCE), out, |name, idle, sum| {
                 Record::Counter(name, idle, figures::finite(*sum))
             })
         })?;
         each(&|table, at, out| {
             let timer = |name, idle, samples: &_| Record::Timer(name, idle, Values::of(samples));
-            shown(&table.timers, at, out, timer)
+            shown(&table.timers, (at, LARGE_AT_ONCE), out, timer)
         })?;
         each(&|table, at, out| {
             let set = |name, idle, members: &_| Record::Set(name, idle, SetMembers::of(members));
-            shown(&table.sets, at, out, set)
+            shown(&table.sets, (at, LARGE_AT_ONCE), out, set)
         })?;
         each(&|table, _, out| {
             for notice in &table.notices {
-                out.extend(encoded(&Record::Notice(Cow::Borrowed(notice))));
+                encode(&Record::Notice(Cow::Borrowed(notice)), out);
             }
             None
         })?;
@@ -260,12 +264,12 @@ fn write_all(shared: &Shared, writer: &mut Writer) -> io::Result<()> {
 
 fn shown<'t, C>(
     names: &'t Names<C>,
-    from: usize,
+    (from, count): (usize, usize),
     out: &mut Vec<u8>,
     record: impl Fn(Cow<'t, str>, u32, &'t C) -> Record<'t>,
 ) -> Option<usize> {
-    names.show(from, NAMES_AT_ONCE, |name: &'t Name, idle, cell| {
-        out.extend(encoded(&record(Cow::Borrowed(name), idle, cell)));
+    names.show(from, count, |name: &'t Name, idle, cell| {
+        encode(&record(Cow::Borrowed(name), idle, cell), out);
     })
 }
 

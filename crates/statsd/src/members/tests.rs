@@ -50,3 +50,16 @@ fn exact_and_sketched_members_merge_in_either_order() {
         assert_eq!(one.len(), 150);
     }
 }
+
+#[test]
+fn too_many_members_become_a_sketch_where_one_will_do() {
+    let budget = Budget::new("statsd", 1 << 30, &[]);
+    for may_sketch in [true, false] {
+        let mut members = Members::default();
+        for number in 0..70_000 {
+            members.add(&member(number), b"s", &budget, may_sketch);
+        }
+        assert_eq!(members.sketch().is_none(), !may_sketch);
+        assert!((members.len() as f64 / 7e4 - 1.0).abs() < 0.03, "{}", members.len());
+    }
+}

@@ -138,7 +138,9 @@ impl Writer {
         let hashing = Hashing { inner, hasher: XxHash3_64::new(), bytes: 0 };
         let mut out = BufWriter::with_capacity(1 << 16, hashing);
         writeln!(out, "{NAME}{VERSION}")?;
-        out.write_all(&encoded(head))?;
+        let mut bytes = Vec::new();
+        encode(head, &mut bytes);
+        out.write_all(&bytes)?;
         Ok(Self { out })
     }
 
@@ -164,9 +166,9 @@ impl Writer {
     }
 }
 
-/// A record, or a head, as it stands in a file.
-pub fn encoded(record: &impl Serialize) -> Vec<u8> {
-    rmp_serde::to_vec(record).expect("records are texts, numbers and bytes")
+/// Appends a record, or a head, as it stands in a file.
+pub fn encode(record: &impl Serialize, out: &mut Vec<u8>) {
+    rmp_serde::encode::write(out, record).expect("records are texts, numbers and bytes");
 }
 
 /// Reads a whole file, checked, and shows each record but the last.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Head, Keeper, Record, Writer, aside, encoded, mark, mark_path, refused};
+use super::{Head, Keeper, Record, Writer, aside, encode, mark, mark_path, refused};
 use crate::config::{self, Config};
 use crate::flavour::Flavour;
 use crate::line::Reader;
@@ -61,6 +61,12 @@ fn taken_over(path: &Path) -> (Vec<String>, Keeper) {
 
 fn plan() -> crate::plan::Plan {
     config::plan(&Config::default(), Path::new("/nowhere"), &mut |key, why| panic!("{key}: {why}"))
+}
+
+fn encoded(record: &impl serde::Serialize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode(record, &mut bytes);
+    bytes
 }
 
 fn write(server: &Server) {
