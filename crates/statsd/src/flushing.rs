@@ -34,10 +34,10 @@ pub fn run(shared: &Shared, mut clock: Clock) {
         last_unix_s = Some(unix_s);
         let flush = make(shared, &plan, unix_s);
         if has_ended {
-            shared.outlets.iter().for_each(|outlet| outlet.push_last(&flush));
+            shared.outlets.read().iter().for_each(|outlet| outlet.push_last(&flush));
             return;
         }
-        shared.outlets.iter().for_each(|outlet| outlet.push(&flush));
+        shared.outlets.read().iter().for_each(|outlet| outlet.push(&flush));
         reload::take_over(shared);
     }
 }

@@ -1,9 +1,10 @@
 //! A configuration that is read again while the server runs.
 //!
 //! What does not bind a server to its start changes with the next flush, so that no flush is made
-//! by two sets of settings; what does (addresses, sockets, the interval, backends, folders) stays
-//! as it is, and is named. Invariant: [`InForce::plan`] is what the server does, not what a file
-//! says.
+//! by two sets of settings; what does (addresses, sockets, the interval, folders, repeaters) stays
+//! as it is, and is named. Backends that are other ones by then are ended, with what waits for
+//! them, before those that take their place begin.
+//! Invariant: [`InForce::plan`] is what the server does, not what a file says.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,27 +12,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
+use crate::backend::Outlet;
 use crate::flavour::Flavour;
-use crate::plan::{Management, Plan};
+use crate::plan::{BackendPlan, Management, Plan};
 use crate::server::{Shared, show_own_names};
 use crate::table::Bounds;
 
 /// Keys that count at a start only, in our file and in those of the references.
-const AT_START: [&str; 31] = [
+const AT_START: [&str; 17] = [
     "address",
     "address_ipv6",
-    "backend",
-    "backends",
-    "console",
-    "file",
     "flush",
     "flushInterval",
-    "flush_counts",
-    "graphite",
-    "graphiteHost",
-    "graphitePicklePort",
-    "graphitePort",
-    "graphiteProtocol",
     "listen",
     "management",
     "mgmt_address",
@@ -40,15 +32,26 @@ const AT_START: [&str; 31] = [
     "process",
     "receive_buffer",
     "receivers",
-    "repeater",
-    "repeaterProtocol",
     "server",
     "servers",
     "snapshot",
     "socket",
     "socket_mod",
-    "spool",
-    "spool_bytes_max",
+];
+/// Keys that say where flushes go; [`may_change`] knows whether they can change.
+const OF_BACKENDS: [&str; 12] = [
+    "backend",
+    "backends",
+    "console",
+    "file",
+    "flush_counts",
+    "graphite",
+    "graphiteHost",
+    "graphitePicklePort",
+    "graphitePort",
+    "graphiteProtocol",
+    "repeater",
+    "repeaterProtocol",
 ];
 
 /// The plan by which a server works.
@@ -108,6 +111,12 @@ pub fn take_over(shared: &Shared) {
     if plan.own_prefix != before.own_prefix {
         show_own_names(&plan, &shared.tables[0]);
     }
+    // Names that backends make begin with the prefix, too.
+    if plan.backends != before.backends || plan.own_prefix != before.own_prefix {
+        let old = std::mem::take(&mut *shared.outlets.write());
+        old.iter().for_each(Outlet::end);
+        *shared.outlets.write() = Outlet::start_all(&plan, shared.board.as_ref());
+    }
     shared.in_force.set(plan);
     tracing::info!("the configuration that was read again is in force");
 }
@@ -119,6 +128,9 @@ fn merged(before: &Plan, next: Plan) -> Plan {
         address: management.address,
         allow: allow.unwrap_or_else(|| management.allow.clone()),
     });
+    let has_new_backends = may_change(&before.backends, &next.backends);
+    let settings = merged_settings(&before.settings, next.settings, has_new_backends);
+    let backends = if has_new_backends { next.backends } else { before.backends.clone() };
     Plan {
         flavour: before.flavour,
         inputs: before.inputs.clone(),
@@ -126,21 +138,35 @@ fn merged(before: &Plan, next: Plan) -> Plan {
         receive_buffer_bytes: before.receive_buffer_bytes,
         management,
         interval: before.interval,
-        backends: before.backends.clone(),
+        backends,
         spool: before.spool.clone(),
         snapshot: before.snapshot.clone(),
         process_prefix: before.process_prefix.clone(),
-        settings: merged_settings(&before.settings, next.settings),
+        settings,
         ..next
     }
 }
 
-fn merged_settings(before: &[(String, Value)], next: Vec<(String, Value)>) -> Vec<(String, Value)> {
-    let is_at_start = |key: &str| AT_START.contains(&key);
+fn merged_settings(
+    before: &[(String, Value)],
+    next: Vec<(String, Value)>,
+    has_new_backends: bool,
+) -> Vec<(String, Value)> {
+    let is_at_start =
+        |key: &str| AT_START.contains(&key) || !has_new_backends && OF_BACKENDS.contains(&key);
     let mut merged: Vec<(String, Value)> =
         before.iter().filter(|(key, _)| is_at_start(key)).cloned().collect();
     merged.extend(next.into_iter().filter(|(key, _)| !is_at_start(key)));
     merged
+}
+
+/// Whether a running server can change these backends: repeaters are known to every receiver, and
+/// a page is bound to its address.
+fn may_change(before: &[BackendPlan], next: &[BackendPlan]) -> bool {
+    let is_bound = |backend: &&BackendPlan| {
+        matches!(backend, BackendPlan::Repeater { .. } | BackendPlan::Prometheus { .. })
+    };
+    before.iter().filter(is_bound).eq(next.iter().filter(is_bound))
 }
 
 fn bounds_differ(one: &Plan, other: &Plan) -> bool {
@@ -162,7 +188,7 @@ fn stuck(before: &Plan, next: &Plan) -> Vec<&'static str> {
         (before.receive_buffer_bytes != next.receive_buffer_bytes, "receive_buffer"),
         (address(before) != address(next), named("management", "mgmt_address, mgmt_port")),
         (before.interval != next.interval, named("flush", "flushInterval")),
-        (before.backends != next.backends, named("backend", "backends and their settings")),
+        (!may_change(&before.backends, &next.backends), named("backend", "backends, repeater")),
         (before.spool != next.spool, "spool"),
         (before.snapshot != next.snapshot, "snapshot"),
         (before.process_prefix != next.process_prefix, "process"),

@@ -47,9 +47,9 @@ pub struct Shared {
     /// What `health` answers.
     pub is_healthy: AtomicBool,
     /// Backends with their threads.
-    pub outlets: Vec<Outlet>,
+    pub outlets: RwLock<Vec<Outlet>>,
     /// What Prometheus is shown, where it is.
-    board: Option<Arc<Board>>,
+    pub board: Option<Arc<Board>>,
     /// Repeaters with their threads.
     pub repeaters: Vec<Repeater>,
     /// When the last datagram came, in seconds since the Unix epoch.
@@ -112,7 +112,7 @@ impl Server {
             streams: bound.streams.counts(),
             started_unix_s: rounded_s(started_us),
             is_healthy: AtomicBool::new(plan.is_healthy),
-            outlets: Outlet::start_all(&plan, board.as_ref()),
+            outlets: RwLock::new(Outlet::start_all(&plan, board.as_ref())),
             board,
             repeaters: repeaters(&plan)?,
             last_seen_unix_s: Arc::new(AtomicU64::new(rounded_s(started_us))),
@@ -168,7 +168,7 @@ impl Server {
             keeper.write(&self.shared);
         }
         self.shared.repeaters.iter().for_each(Repeater::end);
-        self.shared.outlets.iter().for_each(Outlet::end);
+        self.shared.outlets.read().iter().for_each(Outlet::end);
         self.scrapes.into_iter().for_each(Scrapes::end);
     }
 }
@@ -247,7 +247,7 @@ impl Shared {
                 "dropped_by_kernel": socket.dropped(),
             })
         });
-        let backends = self.backends().map(|(name, status)| {
+        let backends = self.backends().into_iter().map(|(name, status)| {
             json!({
                 "name": name,
                 "last_flush_unix_s": status.last_flush,
@@ -298,7 +298,7 @@ impl Shared {
 
     /// What an operator has to see to, in words.
     pub fn alarms(&self) -> Vec<String> {
-        let failing = self.backends().filter_map(|(name, status)| {
+        let failing = self.backends().into_iter().filter_map(|(name, status)| {
             let error = status.last_error?;
             Some(format!("statsd: the backend {name} does not take flushes: {error}"))
         });
@@ -307,8 +307,9 @@ impl Shared {
     }
 
     /// How backends do, by name.
-    pub fn backends(&self) -> impl Iterator<Item = (&str, Status)> {
-        self.outlets.iter().map(|outlet| (outlet.name(), outlet.status()))
+    pub fn backends(&self) -> Vec<(String, Status)> {
+        let outlets = self.outlets.read();
+        outlets.iter().map(|outlet| (outlet.name().to_owned(), outlet.status())).collect()
     }
 }
 

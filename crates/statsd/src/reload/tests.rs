@@ -81,3 +81,29 @@ fn names_that_are_held_are_charged_to_the_budgets_of_the_new_plan() {
     drop(table);
     server.end();
 }
+
+#[test]
+fn backends_are_replaced_and_those_that_are_bound_to_a_start_are_named() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let file = |name: &str| {
+        let path = folder.path().join(name);
+        format!(r#"{{"kind": "file", "to": "{}"}}"#, path.display())
+    };
+    let text = |backends: &str| format!(r#"{{"backend": [{backends}]}}"#);
+    let server = Server::start(plan(&text(&file("one"))), None).expect("it starts");
+    let shared = server.shared();
+    let names = || -> Vec<String> { shared.backends().into_iter().map(|(name, _)| name).collect() };
+    let two = [file("two"), file("three")].join(",");
+    assert_eq!(shared.in_force.leave(plan(&text(&two))), [""; 0]);
+    take_over(shared);
+    assert_eq!(names(), ["file", "file-2"]);
+    let more = [r#"{"kind": "repeater", "to": "127.0.0.1:9"}"#.to_owned(), file("four")].join(",");
+    assert_eq!(shared.in_force.leave(plan(&text(&more))), ["backend"]);
+    take_over(shared);
+    assert_eq!(names(), ["file", "file-2"]);
+    assert_eq!(setting(&shared.plan(), "backend"), r#"["file","file"]"#);
+    receive(&server, "a:1|c");
+    server.end();
+    let exists = |name: &str| folder.path().join(name).exists();
+    assert_eq!(["one", "two", "three", "four"].map(exists), [false, true, true, false]);
+}

@@ -104,7 +104,7 @@ fn names(shared: &Shared, page: &mut Page) {
 }
 
 fn backends(shared: &Shared, page: &mut Page) {
-    let backends: Vec<_> = shared.backends().collect();
+    let backends = shared.backends();
     let name = own("flushes_delivered_total");
     page.counter(&name, "Flushes that were delivered at once, by backend.");
     for (backend, status) in &backends {
