@@ -43,7 +43,7 @@ pub struct Config {
     pub management: Option<String>,
     /// Who may use it, such as `["127.0.0.1", "10.0.0.0/8"]`; default: whoever reaches it.
     pub management_allow: Vec<String>,
-    /// Time between flushes, which come when the wall clock is a multiple of it, a day at most;
+    /// Time between flushes, which come when the wall clock is a multiple of it, a year at most;
     /// default `10s`.
     pub flush: Option<String>,
     /// Percentiles of timers; negative ones look from above; default `[90]`.
@@ -252,7 +252,7 @@ impl Reader<'_> {
     fn interval(&mut self, text: &str) -> Duration {
         let interval = self.span("flush", text);
         if interval > INTERVAL_MAX {
-            self.wrong("flush", "is longer than a day".to_owned());
+            self.wrong("flush", "is longer than a year".to_owned());
         }
         interval
     }

@@ -95,7 +95,7 @@ impl Reader {
         let interval = self.number("flushInterval", 10_000.0)? / 1e3;
         let interval = Duration::try_from_secs_f64(interval).unwrap_or(Duration::MAX);
         if interval.is_zero() || interval > INTERVAL_MAX {
-            return Err("`flushInterval`: write milliseconds from 1 to 86400000 (a day)".to_owned());
+            return Err("`flushInterval`: write milliseconds, from 1 to a year of them".to_owned());
         }
         let own_prefix = self.text("prefixStats").unwrap_or("statsd".to_owned());
         if own_prefix.is_empty() && is_perl {
