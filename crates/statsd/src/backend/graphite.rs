@@ -275,7 +275,13 @@ impl<'s> Lines<'s> {
             self.part.extend_from_slice(b"\0\0\0\0(l");
         }
         self.part.extend_from_slice(b"(S'");
-        self.part.extend(self.name.iter().filter(|byte| !matches!(byte, b'\'' | b'\\' | b'\n')));
+        for byte in &self.name {
+            match byte {
+                b'\'' | b'\\' => self.part.extend_from_slice(&[b'\\', *byte]),
+                b'\n' => {}
+                _ => self.part.push(*byte),
+            }
+        }
         // Writing to a vector cannot fail.
         let _ = write!(self.part, "'\n(L{}L\nS'", self.unix_s);
         self.part.extend_from_slice(number);
