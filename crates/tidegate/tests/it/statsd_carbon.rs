@@ -25,7 +25,7 @@ struct Carbon {
 }
 
 impl Carbon {
-    /// Starts with a value a second; `None`, with the reason printed, where carbon is not installed.
+    /// Starts with a value a second; `None`, with the reason printed, where it is not installed.
     fn start() -> Option<Self> {
         let carbon = require("carbon-cache", Absent::Skip)?;
         let has_whisper = Command::new(PYTHON).args(["-c", "import whisper"]).status();
@@ -78,8 +78,8 @@ fn carbon_stores_what_was_sent_by_text_and_by_pickle_alike() {
     let Some(carbon) = Carbon::start() else { return };
     let (udp, management) = (free_port(), SocketAddr::from(([127, 0, 0, 1], free_port())));
     let config = format!(
-        "[statsd]\nlisten = [\"udp:127.0.0.1:{udp}\"]\nmanagement = \"{management}\"\nflush = \"1s\"\n\
-         spool = \"{}/spool\"\n[[statsd.backend]]\nkind = \"graphite\"\nto = \"127.0.0.1:{}\"\n\
+        "[statsd]\nlisten = [\"udp:127.0.0.1:{udp}\"]\nmanagement = \"{management}\"\n\
+         flush = \"1s\"\nspool = \"{}/spool\"\n[[statsd.backend]]\nkind = \"graphite\"\nto = \"127.0.0.1:{}\"\n\
          global_prefix = \"text\"\n[[statsd.backend]]\nkind = \"graphite\"\nprotocol = \"pickle\"\n\
          to = \"127.0.0.1:{}\"\nglobal_prefix = \"pickle\"\nsuffix = \"\"\n",
         carbon.folder.path().display(),

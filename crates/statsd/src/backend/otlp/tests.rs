@@ -42,7 +42,9 @@ fn event(time: Option<u64>, text: &str, tags: &str) -> Notice<'static> {
 #[test]
 fn timers_are_told_by_their_values_whatever_statistics_are_shown() {
     let mut samples = Samples::default();
-    [3.0, 1.0, 2.0].into_iter().for_each(|value| drop(samples.add(value, 2.0, usize::MAX)));
+    for value in [3.0, 1.0, 2.0] {
+        samples.add(value, 2.0, usize::MAX);
+    }
     samples.sorted();
     let timers = vec![Timer { name: "t;k=v;k=w".into(), samples, statistics: Vec::new() }];
     let flush = Flush { timers, percentiles: vec![50.0, 99.9], ..Flush::default() };
