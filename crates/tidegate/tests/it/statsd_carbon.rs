@@ -79,7 +79,8 @@ fn carbon_stores_what_was_sent_by_text_and_by_pickle_alike() {
     let (udp, management) = (free_port(), SocketAddr::from(([127, 0, 0, 1], free_port())));
     let config = format!(
         "[statsd]\nlisten = [\"udp:127.0.0.1:{udp}\"]\nmanagement = \"{management}\"\n\
-         flush = \"1s\"\nspool = \"{}/spool\"\n[[statsd.backend]]\nkind = \"graphite\"\nto = \"127.0.0.1:{}\"\n\
+         flush = \"1s\"\nspool = \"{}/spool\"\n\
+         [[statsd.backend]]\nkind = \"graphite\"\nto = \"127.0.0.1:{}\"\n\
          global_prefix = \"text\"\n[[statsd.backend]]\nkind = \"graphite\"\nprotocol = \"pickle\"\n\
          to = \"127.0.0.1:{}\"\nglobal_prefix = \"pickle\"\nsuffix = \"\"\n",
         carbon.folder.path().display(),
