@@ -124,8 +124,8 @@ pub enum StatsdCommand {
     /// Say what lines on standard input mean, and what a flush of them would be.
     #[command(after_help = STATSD_EVAL_EXAMPLE.trim_start())]
     Eval(StatsdEvalArgs),
-    /// Print for Munin what the page of the backend `prometheus` has: what `plugins/munin/tidegate_`
-    /// calls.
+    /// Print for Munin what the page of the backend `prometheus` has; `plugins/munin/tidegate_`
+    /// calls it.
     Munin(StatsdMuninArgs),
 }
 
