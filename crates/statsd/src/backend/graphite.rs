@@ -154,7 +154,7 @@ impl Names {
 
     /// What came in; returns how many names that is.
     fn samples(&self, flush: &Flush, out: &mut Lines<'_>) -> io::Result<usize> {
-        out.unix_s = flush.unix_s;
+        out.unix_s = flush.slot_unix_s.unwrap_or(flush.unix_s);
         let mut shown = 0;
         for (name, sum) in &flush.counters {
             let rate = Figure::Real(flush.rate(*sum));

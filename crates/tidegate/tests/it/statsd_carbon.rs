@@ -130,8 +130,14 @@ fn carbon_stores_what_was_sent_by_text_and_by_pickle_alike() {
             text.len() == 3 && text == pickle
         })
     });
+    // What comes last does not take the place of what was flushed in the same second.
+    socket.send_to(b"a:4|c", ("127.0.0.1", udp)).unwrap();
     statsd.signal("TERM").unwrap();
     assert!(statsd.wait().unwrap().success());
+    until("the sum of everything", || {
+        let stored = carbon.stored(&[text[0].clone(), pickle[0].clone()]);
+        stored.values().map(total).collect::<Vec<_>>() == [10.0, 10.0]
+    });
     let has = |name: &str, value: f64| {
         let values = stored.get(name).unwrap_or_else(|| panic!("no `{name}`: {stored:?}"));
         assert!(values.values().any(|stored| *stored == value), "{name}: {values:?}");
