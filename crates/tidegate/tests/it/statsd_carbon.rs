@@ -46,6 +46,19 @@ impl Carbon {
         Some(Self { _server: server, text, pickle, folder })
     }
 
+    /// A statsd that flushes here each second, in both ways.
+    fn flushed_to(&self, udp: u16, management: SocketAddr) -> String {
+        let (folder, text, pickle) = (self.folder.path().display(), self.text, self.pickle);
+        format!(
+            "[statsd]\nlisten = [\"udp:127.0.0.1:{udp}\"]\nmanagement = \"{management}\"\n\
+             flush = \"1s\"\nspool = \"{folder}/spool\"\n\
+             [[statsd.backend]]\nkind = \"graphite\"\nto = \"127.0.0.1:{text}\"\n\
+             global_prefix = \"text\"\n\
+             [[statsd.backend]]\nkind = \"graphite\"\nto = \"127.0.0.1:{pickle}\"\n\
+             global_prefix = \"pickle\"\nprotocol = \"pickle\"\n"
+        )
+    }
+
     /// What is stored of the series that are.
     fn stored(&self, names: &[String]) -> Stored {
         let script =
@@ -77,16 +90,7 @@ fn configuration(folder: &Path, [text, pickle, query]: [u16; 3]) -> String {
 fn carbon_stores_what_was_sent_by_text_and_by_pickle_alike() {
     let Some(carbon) = Carbon::start() else { return };
     let (udp, management) = (free_port(), SocketAddr::from(([127, 0, 0, 1], free_port())));
-    let config = format!(
-        "[statsd]\nlisten = [\"udp:127.0.0.1:{udp}\"]\nmanagement = \"{management}\"\n\
-         flush = \"1s\"\nspool = \"{}/spool\"\n\
-         [[statsd.backend]]\nkind = \"graphite\"\nto = \"127.0.0.1:{}\"\n\
-         global_prefix = \"text\"\n[[statsd.backend]]\nkind = \"graphite\"\nprotocol = \"pickle\"\n\
-         to = \"127.0.0.1:{}\"\nglobal_prefix = \"pickle\"\nsuffix = \"\"\n",
-        carbon.folder.path().display(),
-        carbon.text,
-        carbon.pickle
-    );
+    let config = carbon.flushed_to(udp, management);
     let path = carbon.folder.path().join("t.toml");
     std::fs::write(&path, config).unwrap();
     let mut command = Command::new(BINARY);
