@@ -1,10 +1,13 @@
 //! What becomes of parts that are refused, or do not arrive.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde_json::Value;
-use testkit::{Origin, OriginReply, TempDir};
+use tempfile::TempDir;
 
 use super::Outlet;
 use crate::config;
@@ -18,8 +21,54 @@ fn plan(folder: &TempDir, backends: Vec<BackendPlan>) -> Plan {
     Plan { backends, ..plan }
 }
 
-fn web(origin: &Origin) -> Web {
-    Web { url: format!("http://{}", origin.address()), headers: Vec::new() }
+/// A server for what is posted.
+struct Taker {
+    port: u16,
+    bodies: Receiver<Vec<u8>>,
+}
+
+impl Taker {
+    /// Answers with these statuses and texts, one after the other, then with 200.
+    fn start(answers: &'static [(u16, &'static str)]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (sender, bodies) = channel();
+        std::thread::spawn(move || {
+            for (at, stream) in listener.incoming().enumerate() {
+                let mut stream = BufReader::new(stream.expect("a connection"));
+                let mut length = 0;
+                let mut line = String::new();
+                while stream.read_line(&mut line).is_ok_and(|bytes| bytes > 2) {
+                    let lower = line.to_ascii_lowercase();
+                    if let Some(said) = lower.strip_prefix("content-length:") {
+                        length = said.trim().parse().expect("a length");
+                    }
+                    line.clear();
+                }
+                let mut body = vec![0; length];
+                stream.read_exact(&mut body).expect("the whole body");
+                let (status, text) = answers.get(at).copied().unwrap_or((200, ""));
+                let length = text.len();
+                let answer = format!(
+                    "HTTP/1.1 {status} -\r\ncontent-length: {length}\r\n\
+                     connection: close\r\n\r\n{text}"
+                );
+                stream.get_mut().write_all(answer.as_bytes()).expect("a client that waits");
+                if sender.send(body).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { port, bodies }
+    }
+
+    fn web(&self) -> Web {
+        Web { url: format!("http://127.0.0.1:{}", self.port), headers: Vec::new() }
+    }
+
+    fn next(&self) -> Vec<u8> {
+        self.bodies.recv_timeout(Duration::from_secs(20)).expect("something is posted")
+    }
 }
 
 fn flush(counters: usize) -> Arc<Flush> {
@@ -27,73 +76,58 @@ fn flush(counters: usize) -> Arc<Flush> {
     Arc::new(Flush { counters, unix_s: 1_700_000_000, ..Flush::default() })
 }
 
-/// Answers with these statuses, one after the other, and then with 200.
-fn statuses(statuses: &[u16]) -> Origin {
-    let left = Mutex::new(statuses.to_vec());
-    Origin::start(move |_| {
-        let mut left = left.lock();
-        let status = if left.is_empty() { 200 } else { left.remove(0) };
-        OriginReply::status(status)
-    })
-}
-
 #[test]
 fn a_part_that_is_refused_costs_no_other() {
-    let (folder, origin) = (TempDir::new().expect("a folder"), statuses(&[400]));
-    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Influx(web(&origin))]), None);
+    let (folder, taker) = (TempDir::new().expect("a folder"), Taker::start(&[(400, "")]));
+    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Influx(taker.web())]), None);
     outlets[0].push_last(&flush(5_001));
     outlets[0].end();
     let status = outlets[0].status();
     assert_eq!((status.delivered, status.lost, status.spooled_bytes), (0, 1, 0), "{status:?}");
-    let lines = |at: usize| origin.requests()[at].body.split(|byte| *byte == b'\n').count() - 1;
-    assert_eq!((lines(0), lines(1)), (5_000, 1));
+    let lines = || taker.next().split(|byte| *byte == b'\n').count() - 1;
+    assert_eq!((lines(), lines()), (5_000, 1));
 }
 
 #[test]
 fn a_part_that_has_arrived_is_not_sent_again() {
-    let (folder, origin) = (TempDir::new().expect("a folder"), statuses(&[200, 503]));
-    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Otlp(web(&origin))]), None);
+    let (folder, taker) =
+        (TempDir::new().expect("a folder"), Taker::start(&[(200, ""), (503, "")]));
+    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
     outlets[0].push(&flush(2_001));
-    origin.wait_for("/v1/metrics", 3);
+    let counts = [(); 3].map(|()| {
+        let document: Value = serde_json::from_slice(&taker.next()).expect("JSON");
+        let metrics = &document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+        metrics.as_array().map_or(0, Vec::len)
+    });
     outlets[0].end();
-    let counts: Vec<usize> = origin
-        .requests()
-        .iter()
-        .map(|request| {
-            let document: Value = serde_json::from_slice(&request.body).expect("JSON");
-            let metrics = &document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
-            metrics.as_array().map_or(0, Vec::len)
-        })
-        .collect();
     assert_eq!(counts, [2_000, 1, 1]);
     assert_eq!((outlets[0].status().lost, outlets[0].status().spooled_bytes), (0, 0));
 }
 
 #[test]
 fn what_a_token_or_a_bucket_is_missing_for_waits() {
-    for status in [401, 404, 429, 500] {
-        let (folder, origin) = (TempDir::new().expect("a folder"), statuses(&[status]));
-        let plan = plan(&folder, vec![BackendPlan::Influx(web(&origin))]);
+    for answers in [&[(401, "")], &[(404, "")], &[(429, "")], &[(500, "")]] {
+        let (folder, taker) = (TempDir::new().expect("a folder"), Taker::start(answers));
+        let plan = plan(&folder, vec![BackendPlan::Influx(taker.web())]);
         let outlets = Outlet::start_all(&plan, None);
         outlets[0].push_last(&flush(1));
-        origin.wait_for("/", 1);
+        taker.next();
         outlets[0].end();
         let status = outlets[0].status();
-        assert!(status.lost == 0 && (status.spooled_bytes > 0), "{status:?}");
+        assert!(status.lost == 0 && status.spooled_bytes > 0, "{status:?}");
     }
 }
 
 #[test]
 fn what_a_collector_takes_in_part_is_lost_and_said() {
     let folder = TempDir::new().expect("a folder");
-    let origin = Origin::start(|_| {
-        OriginReply::ok(r#"{"partialSuccess":{"rejectedDataPoints":"2","errorMessage":"too old"}}"#)
-    });
-    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Otlp(web(&origin))]), None);
+    const SAID: &str = r#"{"partialSuccess":{"rejectedDataPoints":"2","errorMessage":"too old"}}"#;
+    let taker = Taker::start(&[(200, SAID)]);
+    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
     outlets[0].push_last(&flush(3));
     outlets[0].end();
     let status = outlets[0].status();
-    assert_eq!((status.lost, status.spooled_bytes, origin.requests().len()), (1, 0, 1));
+    assert_eq!((status.lost, status.spooled_bytes), (1, 0));
     let error = status.last_error.expect("it is said");
     assert_eq!(error, "the collector refused 2 of what was sent: too old");
 }
