@@ -1,10 +1,10 @@
 """ASGI 3 (spec 2.4) over HTTP/1.1: the event loop, its connections, one exchange at a time each.
 
-A connection is an `asyncio.Protocol`: a request is read in the callback that brings it, an answer
-leaves in as few writes as the app makes of it. What the app does not read is not read from the
-socket either, and what the gateway does not take stops the app in `send`. `send` raises
-`ConnectionError` when the gateway has gone, so that an app does not compute for nobody.
-WebSockets are refused with 501: upgrades need `server = "uvicorn"`.
+A connection is an asyncio protocol, not a pair of streams: a request is read in the callback that
+brings it, and an answer leaves in as few writes as the app makes of it. What the app does not read
+is not read from the socket either, and what the gateway does not take stops the app in `send`.
+`send` raises `ConnectionError` when the gateway has gone, so that an app does not compute for
+nobody. WebSockets are refused with 501: upgrades need `server = "uvicorn"`.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 VERSIONS = {"version": "3.0", "spec_version": "2.4"}
 # Unread bytes of a body that are held for the app before the socket is no longer read.
 UNREAD_BYTES_MAX = 64 * 1024
+READ_BYTES = 64 * 1024
 # What an app may well let out when the gateway has gone.
 GIVEN_UP = (ConnectionError, asyncio.CancelledError)
-EAGER: dict[str, Any] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
 
 
 class AsgiServer:
@@ -57,6 +57,8 @@ class AsgiServer:
         self.leaving = False
         self.left = asyncio.Event()
         self.pid = os.getpid()
+        # One for all connections: what has been read is taken out before the next is read.
+        self.buffer = memoryview(bytearray(READ_BYTES))
 
     def run(self, listener: socket.socket, ready: Callable[[], None]) -> None:
         """Serves until told to leave; see `worker.Server`."""
@@ -76,6 +78,17 @@ class AsgiServer:
         await self.left.wait()
         server.close()
         await self.lifespan.shutdown()
+
+    def begin(self, exchange: "Exchange") -> None:
+        """Runs the app up to where it first waits; most answer without, in no turn of the loop."""
+        self.running.add(exchange)
+        # The loop keeps only a weak reference to its tasks, hence the attribute.
+        if sys.version_info >= (3, 12):
+            exchange.task = asyncio.Task(exchange.run(), loop=self.loop, eager_start=True)
+            return
+        exchange.task = asyncio.Task(exchange.run(), loop=self.loop)
+        # Python 3.10 and 3.11 can only queue the first step. It stands last in the queue.
+        self.loop._ready.pop()._run()  # type: ignore[attr-defined]
 
     def begin_leaving(self) -> None:
         """Closes what is idle."""
@@ -102,7 +115,7 @@ class AsgiServer:
             self.see_whether_left()
 
 
-class Connection(asyncio.Protocol):
+class Connection(asyncio.BufferedProtocol):
     """One connection of the gateway: requests one after the other."""
 
     __slots__ = (
@@ -128,8 +141,13 @@ class Connection(asyncio.Protocol):
         self.transport = transport
         self.server.connections.add(self)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Says where to read to."""
+        return self.server.buffer
+
+    def buffer_updated(self, size: int) -> None:
         """Takes bytes of a body, or of the next head."""
+        data = bytes(self.server.buffer[:size])
         if self.body is not None:
             self.take_body(data)
             return
@@ -164,10 +182,7 @@ class Connection(asyncio.Protocol):
             self.take_body(data[end + 4 :])
         elif len(data) > end + 4:
             self.held = data[end + 4 :]
-        server = self.server
-        server.running.add(exchange)
-        # The loop keeps only a weak reference to its tasks.
-        exchange.task = asyncio.Task(exchange.run(server.app), loop=server.loop, **EAGER)
+        self.server.begin(exchange)
 
     def take_body(self, data: bytes) -> None:
         """Hands bytes of the body to the exchange; stops reading when it does not keep up."""
@@ -257,14 +272,14 @@ class Exchange:
         self.news: asyncio.Event | None = None
         self.task: asyncio.Task[None] | None = None
 
-    async def run(self, app: App) -> None:
+    async def run(self) -> None:
         """Calls the app and answers for it when it fails to."""
         server = self.connection.server
         try:
             if b"upgrade" in self.head.fields and is_websocket(self.head):
                 self.finish_with(501, 'WebSockets need `server = "uvicorn"` in the pool')
                 return
-            await app(scope_of(self.head, server.lifespan.state), self.receive, self.send)
+            await server.app(scope_of(self.head, server.lifespan.state), self.receive, self.send)
             if not self.answer.complete and not self.connection.gone:
                 server.reports.broken("the app returned without a complete answer")
         except BaseException as error:

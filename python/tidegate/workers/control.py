@@ -20,11 +20,15 @@ from tidegate.workers.failure import Failure
 
 Order = dict[str, Any]
 
+LEASH = "leash"
+
 
 class Control:
-    """One process's connection to the supervisor."""
+    """One process's connection to the supervisor, and its leash."""
 
     def __init__(self, path: str) -> None:
+        # Before the connection: a supervisor that still takes it is alive after the leash holds.
+        hold_leash(os.path.join(os.path.dirname(path), LEASH))
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             self.socket.connect(path)

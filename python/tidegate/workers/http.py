@@ -75,7 +75,7 @@ def read_head(data: bytes) -> Head:
         raise BadRequest(505 if version.startswith(b"HTTP/") else 400, "not HTTP/1.1")
     if not text.isprintable() or not METHOD.fullmatch(method):
         raise BadRequest(400, "malformed request line")
-    if text[0] != "/" and text != "*":
+    if text[:1] != "/" and text != "*":
         text = origin_form(text)
     known = KNOWN_LINES.get
     headers = [known(line) or learn(line) for line in lines]

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import NoReturn
 
-from tidegate.workers.control import Control, Order, hold_leash
+from tidegate.workers.control import Control, Order
 from tidegate.workers.failure import Failure
 from tidegate.workers.family import Family
 from tidegate.workers.loading import loaded_files, preload
@@ -31,7 +31,6 @@ def start_keeper() -> NoReturn:
     control.hello("keeper")
     try:
         pool = Pool.from_environment()
-        hold_leash(pool.leash)
         started = time.monotonic()
         pool.enter()
         if pool.preload is not None:

@@ -7,7 +7,7 @@ is refused by name, because a fork would leave their locks held for ever in each
 import time
 from typing import NoReturn
 
-from tidegate.workers.control import Control, Order, hold_leash
+from tidegate.workers.control import Control, Order
 from tidegate.workers.failure import Failure
 from tidegate.workers.family import Family
 from tidegate.workers.kinds import kind_of
@@ -21,7 +21,6 @@ def become_parent(pool: Pool, generation: int) -> NoReturn:
     """Runs a parent in a process that the keeper has just forked."""
     control = Control(control_path())
     control.hello("parent", generation)
-    hold_leash(pool.leash)
     started = time.monotonic()
     try:
         app = load_app(pool.app, pool.app_dir)

@@ -57,11 +57,6 @@ class Pool:
         """The socket that takes what workers print."""
         return str(Path(self.folder, "output.sock"))
 
-    @property
-    def leash(self) -> str:
-        """The pipe that the supervisor holds open while it lives."""
-        return str(Path(self.folder, "leash"))
-
 
 def control_path() -> str:
     """Returns the path of the control socket; without it nothing can be reported but to stderr."""

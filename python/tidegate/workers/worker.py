@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
-from tidegate.workers.control import Control, hold_leash
+from tidegate.workers.control import Control
 from tidegate.workers.failure import Failure, one_line, traceback_of
 from tidegate.workers.kinds import is_async, kind_of
 from tidegate.workers.loading import load_app, loaded_files, preload
@@ -107,7 +107,6 @@ def enter(pool: Pool, generation: int, number: int) -> Control:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     control = Control(control_path())
     control.hello("worker", generation, number)
-    hold_leash(pool.leash)
     redirect_output(pool.output, number)
     hide_from_forks(control.socket.fileno())
     return control
