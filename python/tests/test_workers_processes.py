@@ -340,9 +340,16 @@ def test_processes_that_the_app_forked_end_with_the_supervisor(supervisor) -> No
     os.close(descriptor)
 
 
-def test_child_that_the_app_forks_neither_serves_nor_speaks(supervisor) -> None:
+FORKING = {
+    "function": "import os\ndef app(request):\n    return os.fork()\n",
+    "asgi": "import os\n" + HELLO.replace('b"hello"', "b'%d' % os.fork()"),
+}
+
+
+@pytest.mark.parametrize("kind", FORKING)
+def test_child_that_the_app_forks_neither_serves_nor_speaks(supervisor, kind) -> None:
     # The child comes back from the app as if it were the worker.
-    text = "import os\ndef app(request):\n    return os.fork()\n"
+    text = FORKING[kind]
     worker = supervisor.worker(text)
     status, body = worker.get()
     assert status == 200 and int(body) > 0

@@ -29,6 +29,7 @@ from tidegate.workers.http import (
     refusal,
 )
 from tidegate.workers.lifespan import Lifespan
+from tidegate.workers.private import PRIVATE
 
 if TYPE_CHECKING:
     from tidegate.workers.worker import Reports
@@ -118,10 +119,6 @@ class AsgiServer:
 class Connection(asyncio.BufferedProtocol):
     """One connection of the gateway: requests one after the other."""
 
-    __slots__ = (
-        "body", "exchange", "gone", "held", "is_read", "may_write", "server", "transport",
-    )  # fmt: skip
-
     transport: asyncio.Transport
 
     def __init__(self, server: AsgiServer) -> None:
@@ -139,6 +136,8 @@ class Connection(asyncio.BufferedProtocol):
         """Keeps the transport."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
+        self.descriptor = transport.get_extra_info("socket").fileno()
+        PRIVATE.add(self.descriptor)
         self.server.connections.add(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
@@ -243,6 +242,7 @@ class Connection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Tells the app, and the supervisor when nothing runs."""
         self.gone = True
+        PRIVATE.discard(self.descriptor)
         self.server.connections.discard(self)
         self.resume_writing()
         if self.exchange is not None:
@@ -255,9 +255,17 @@ class Exchange:
     """One request of the app with its answer: what `receive` and `send` do."""
 
     __slots__ = (
-        "answer", "connection", "head", "is_whole", "news", "started", "task", "told", "unread",
+        "answer",
+        "connection",
+        "head",
+        "is_whole",
+        "news",
+        "started",
+        "task",
+        "told",
+        "unread",
         "unread_bytes",
-    )  # fmt: skip
+    )
 
     def __init__(self, connection: Connection, head: Head) -> None:
         self.connection = connection

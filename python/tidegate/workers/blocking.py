@@ -25,6 +25,7 @@ from tidegate.workers.http import (
     read_head,
     refusal,
 )
+from tidegate.workers.private import PRIVATE
 
 if TYPE_CHECKING:
     from tidegate.workers.worker import Reports
@@ -102,6 +103,7 @@ class BlockingServer:
             if self.once:
                 self.epoll.modify(listener, select.EPOLLIN | self.once)
         accepted.setblocking(True)
+        PRIVATE.add(accepted.fileno())
         self.connections[accepted.fileno()] = Connection(accepted)
         self.epoll.register(accepted, select.EPOLLIN | self.once)
 
@@ -115,7 +117,9 @@ class BlockingServer:
             if not connection.held:
                 break
         if not keep:
-            del self.connections[connection.socket.fileno()]
+            descriptor = connection.socket.fileno()
+            del self.connections[descriptor]
+            PRIVATE.discard(descriptor)
             connection.socket.close()
         elif self.once:
             self.epoll.modify(connection.socket, select.EPOLLIN | self.once)

@@ -60,7 +60,8 @@ class UvicornServer:
         server.startup = start
         # The supervisor's signals are the worker's business.
         server.capture_signals = no_signals
-        server.run(sockets=[listener])
+        with contextlib.suppress(SystemExit):
+            server.run(sockets=[listener])
         if not server.started:
             why = "startup: uvicorn could not start the app"
             raise Failure("lifespan", why, hint="its own words are in the worker's output")

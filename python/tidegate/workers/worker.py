@@ -25,6 +25,7 @@ from tidegate.workers.failure import Failure, one_line, traceback_of
 from tidegate.workers.kinds import is_async, kind_of
 from tidegate.workers.loading import load_app, loaded_files, preload
 from tidegate.workers.pool import Pool, control_path, own_generation, own_number
+from tidegate.workers.private import PRIVATE, hide_from_forks
 
 SOCKET_PATH_BYTES_MAX = 107
 BACKLOG = 1024
@@ -108,7 +109,8 @@ def enter(pool: Pool, generation: int, number: int) -> Control:
     control = Control(control_path())
     control.hello("worker", generation, number)
     redirect_output(pool.output, number)
-    hide_from_forks(control.socket.fileno())
+    PRIVATE.add(control.socket.fileno())
+    hide_from_forks()
     return control
 
 
@@ -119,7 +121,7 @@ def work(control: Control, duty: Duty, told: dict[str, object]) -> NoReturn:
     try:
         reseed()
         listener = listen(path)
-        hide_from_forks(listener.fileno())
+        PRIVATE.add(listener.fileno())
         server = server_for(duty, Reports(control))
         signal.signal(signal.SIGTERM, lambda *_: server.leave())
         obeying = threading.Thread(
@@ -134,6 +136,8 @@ def work(control: Control, duty: Duty, told: dict[str, object]) -> NoReturn:
         server.run(listener, ready)
     except Failure as failure:
         control.fail(failure)
+    except BaseException as error:
+        control.fail(Failure("serve", f"serve: {one_line(error)}", trace=traceback_of(error)))
     os.unlink(path)
     # An interpreter that is finalised writes into every page; `atexit` is what the app relies on.
     atexit._run_exitfuncs()
@@ -209,17 +213,6 @@ def redirect_output(path: str, number: int) -> None:
     os.dup2(output.fileno(), 1)
     os.dup2(output.fileno(), 2)
     output.close()
-
-
-def hide_from_forks(descriptor: int) -> None:
-    """Keeps what the app forks from holding a connection of ours open, or speaking on it."""
-
-    def hide() -> None:
-        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        os.dup2(nothing, descriptor, inheritable=False)
-        os.close(nothing)
-
-    os.register_at_fork(after_in_child=hide)
 
 
 def reseed() -> None:
