@@ -13,6 +13,7 @@ mod peers;
 mod process;
 mod publish;
 mod ranking;
+mod receive;
 mod results;
 mod rows;
 mod setup;
@@ -40,6 +41,12 @@ struct Arguments {
     /// Count the lines of a log by path and minute, as the bare scanner of row `events`.
     #[arg(long, hide = true)]
     scan: Option<std::path::PathBuf>,
+    /// Receive datagrams at an address and look at none, as the ceiling of the statsd rows.
+    #[arg(long, hide = true)]
+    receive: Option<std::net::SocketAddr>,
+    /// With `--receive`: takes datagrams of one sender together.
+    #[arg(long, hide = true)]
+    trains: bool,
     /// List the rows.
     #[arg(long)]
     list: bool,
@@ -51,6 +58,9 @@ fn main() -> Result<()> {
     if let Some(log) = &arguments.scan {
         println!("{}", lines::scan(log)?);
         return Ok(());
+    }
+    if let Some(address) = arguments.receive {
+        return receive::run(address, arguments.trains);
     }
     if arguments.list {
         for row in ROWS {

@@ -142,6 +142,9 @@ pub struct Measurement {
     /// The target, if there is one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target: Option<Aim>,
+    /// A bar of the row's chart.
+    #[serde(skip_serializing_if = "is_false", default)]
+    pub is_drawn: bool,
 }
 
 /// A target and whether the median reached it.
@@ -170,7 +173,14 @@ impl Measurement {
             min: min.unwrap_or(f64::NAN),
             max: max.unwrap_or(f64::NAN),
             target: None,
+            is_drawn: false,
         }
+    }
+
+    /// Makes it a bar of the row's chart, beside the row's other bars.
+    pub fn drawn(mut self) -> Self {
+        self.is_drawn = true;
+        self
     }
 
     /// Names the target that the median must not exceed.
@@ -184,6 +194,11 @@ impl Measurement {
         self.target = Some(Aim { text: text.to_owned(), met: self.value >= limit });
         self
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes by reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// The usual figures of a side.

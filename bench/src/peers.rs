@@ -7,6 +7,7 @@ pub mod haproxy;
 pub mod nginx;
 pub mod python;
 pub mod recorder;
+pub mod statsd;
 pub mod tidegate;
 pub mod varnish;
 
@@ -39,6 +40,21 @@ fn version(setup: &Setup, peer: &str) -> String {
         "postgresql" => {
             first_line("psql", &["--version"]).replace("psql (PostgreSQL)", "PostgreSQL")
         }
+        "collectd" => first_line("sh", &["-c", "collectd -h | tail -n 2"])
+            .split(", ")
+            .next()
+            .unwrap_or("collectd")
+            .to_owned(),
+        "node statsd" => {
+            let package = statsd::node_program(setup).with_file_name("package.json");
+            let version = "p => p.name + ' ' + p.version + ', Node ' + process.version";
+            let program = format!("console.log(({version})(require({package:?})))");
+            first_line("node", &["-e", &program])
+        }
+        "Net::Statsd" => first_line(
+            "perl",
+            &["-MNet::Statsd", "-e", "print 'Net::Statsd ', Net::Statsd->VERSION, ', Perl ', $^V"],
+        ),
         "mawk" => first_line("mawk", &["-W", "version"]),
         "goaccess" => first_line("goaccess", &["--version"]),
         "wrk" => first_line("wrk", &["-v"]).split(" [").next().unwrap_or("wrk").to_owned(),

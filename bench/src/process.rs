@@ -63,6 +63,27 @@ impl Server {
         address: SocketAddr,
         path: &str,
     ) -> Result<Self> {
+        let mut probe = Request::get(path).expect_status(200).template();
+        let plan = Plan {
+            timeout: Duration::from_secs(5),
+            ..Plan::closed(Target::Tcp(address), 1, Stop::Count(1))
+        };
+        Self::start_until(name, command, folder, address, &mut || {
+            load::run(&plan, &mut probe).is_ok_and(|report| report.is_clean())
+        })
+    }
+
+    /// Starts `command`, and waits until `is_ready` says so.
+    ///
+    /// # Errors
+    /// When that takes more than 30 s; the error ends with what it wrote.
+    pub fn start_until(
+        name: &str,
+        command: &[&str],
+        folder: &Path,
+        address: SocketAddr,
+        is_ready: &mut dyn FnMut() -> bool,
+    ) -> Result<Self> {
         let log = folder.join("output.log");
         let output = fs::File::create(&log)?;
         let core = SERVER_CORE.to_string();
@@ -76,7 +97,7 @@ impl Server {
             .spawn()
             .with_context(|| format!("start `{}`", command[0]))?;
         let mut server = Self { name: name.to_owned(), address, child, log };
-        server.wait_until_ready(path)?;
+        server.wait_until(is_ready)?;
         Ok(server)
     }
 
@@ -108,28 +129,28 @@ impl Server {
         bail!("server `{}` does not come to rest", self.name)
     }
 
-    /// Resident memory of the process tree in bytes, shared pages counted once per process.
-    pub fn rss_bytes(&self) -> u64 {
-        tree(self.child.id()).into_iter().map(rss_bytes).sum()
+    /// The highest that the resident memory of its first process was, in bytes.
+    pub fn peak_bytes(&self) -> u64 {
+        status_bytes(self.child.id(), "VmHWM:")
     }
 
-    fn wait_until_ready(&mut self, path: &str) -> Result<()> {
+    /// Resident memory of the process tree in bytes, shared pages counted once per process.
+    pub fn rss_bytes(&self) -> u64 {
+        tree(self.child.id()).into_iter().map(|pid| status_bytes(pid, "VmRSS:")).sum()
+    }
+
+    fn wait_until(&mut self, is_ready: &mut dyn FnMut() -> bool) -> Result<()> {
         let deadline = Instant::now() + Duration::from_secs(30);
-        let mut probe = Request::get(path).expect_status(200).template();
-        let plan = Plan {
-            timeout: Duration::from_secs(5),
-            ..Plan::closed(self.target(), 1, Stop::Count(1))
-        };
         while Instant::now() < deadline {
             if let Some(status) = self.child.try_wait()? {
                 bail!("server `{}` ended with {status}:\n{}", self.name, self.output());
             }
-            if load::run(&plan, &mut probe).is_ok_and(|report| report.is_clean()) {
+            if is_ready() {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(20));
         }
-        bail!("server `{}` does not answer `{path}` with 200:\n{}", self.name, self.output())
+        bail!("server `{}` does not become ready:\n{}", self.name, self.output())
     }
 
     fn output(&self) -> String {
@@ -198,9 +219,9 @@ fn threads_ns(pid: u32) -> u64 {
         .sum()
 }
 
-fn rss_bytes(pid: u32) -> u64 {
+fn status_bytes(pid: u32, field: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
 }

@@ -104,10 +104,26 @@ fn section(text: &mut String, row: &Row, result: &RowResult) {
         ),
     );
     push(text, format_args!("Measured: {}.\n\n", about.versions.join(", ")));
+    *text += &chart(&result.measurements);
     *text += "| case | figure | median | min – max | target |\n|---|---|---|---|---|\n";
     for m in &result.measurements {
         line(text, m);
     }
+}
+
+/// Bars for what is to be drawn, the longest for the greatest value; empty without.
+fn chart(measurements: &[Measurement]) -> String {
+    const WIDTH: f64 = 50.0;
+    let drawn = || measurements.iter().filter(|m| m.is_drawn);
+    let Some(figure) = drawn().map(|m| &m.figure).next() else { return String::new() };
+    let greatest = drawn().map(|m| m.value).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let label = drawn().map(|m| m.case.chars().count()).max().unwrap_or(0);
+    let mut text = format!("```\n{figure}\n");
+    for m in drawn() {
+        let bar = "█".repeat((WIDTH * m.value / greatest).round() as usize);
+        push(&mut text, format_args!("{:label$}  {bar} {}\n", m.case, short(m.value)));
+    }
+    text + "```\n\n"
 }
 
 fn line(text: &mut String, m: &Measurement) {

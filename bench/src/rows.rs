@@ -16,6 +16,7 @@ mod pass;
 mod personalised;
 mod rank;
 mod rollout;
+mod statsd;
 mod traces;
 
 use anyhow::Result;
@@ -55,4 +56,9 @@ pub const ROWS: &[Row] = &[
     events::ROW,
     beside::ROW,
     catch_up::ROW,
+    statsd::source::ROW,
+    statsd::blaster::ROW,
+    statsd::lines::ROW,
+    statsd::memory::ROW,
+    statsd::buffers::ROW,
 ];

@@ -1,6 +1,7 @@
-//! How numbers are written.
+//! How numbers are written and drawn.
 
-use super::short;
+use super::{chart, short};
+use crate::measure::Measurement;
 
 #[test]
 fn writes_three_significant_digits() {
@@ -17,4 +18,18 @@ fn writes_three_significant_digits() {
     ] {
         assert_eq!(short(value), text);
     }
+}
+
+#[test]
+fn what_is_to_be_drawn_becomes_bars_and_the_greatest_is_the_longest() {
+    let measurement = |case: &str, value| Measurement::new(case, "received %", [value]);
+    let all = [
+        measurement("1 MB", 50.0).drawn(),
+        measurement("aside", 400.0),
+        measurement("16 MB", 100.0).drawn(),
+    ];
+    let (half, whole) = ("█".repeat(25), "█".repeat(50));
+    let expected = format!("```\nreceived %\n1 MB   {half} 50\n16 MB  {whole} 100\n```\n\n");
+    assert_eq!(chart(&all), expected);
+    assert_eq!(chart(&all[1..2]), "");
 }

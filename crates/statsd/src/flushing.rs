@@ -32,9 +32,7 @@ pub fn run(shared: &Shared, mut clock: Clock) {
             shared.gauges.lock().set(name.as_bytes(), lag);
         }
         last_unix_s = Some(unix_s);
-        let is_native = plan.flavour == Flavour::Native;
-        let slot = (has_ended && is_native).then(|| clock::next_slot_s(plan.interval));
-        let flush = make(shared, &plan, (unix_s, slot));
+        let flush = make(shared, &plan, unix_s);
         if has_ended {
             shared.outlets.read().iter().for_each(|outlet| outlet.push_last(&flush));
             return;
@@ -44,7 +42,7 @@ pub fn run(shared: &Shared, mut clock: Clock) {
     }
 }
 
-fn make(shared: &Shared, plan: &Plan, (unix_s, slot): (u64, Option<u64>)) -> Arc<Flush> {
+fn make(shared: &Shared, plan: &Plan, unix_s: u64) -> Arc<Flush> {
     shared.take_own();
     let (number, took) = shared.interval.next();
     let interval = match plan.flavour {
@@ -56,7 +54,6 @@ fn make(shared: &Shared, plan: &Plan, (unix_s, slot): (u64, Option<u64>)) -> Arc
     let keep = (&plan.keep, plan.timer_values_max);
     let mut flush = flush::collect(&shared.tables, &shared.gauges, keep, &wanted);
     flush.unix_s = unix_s;
-    flush.slot_unix_s = slot;
     flush.interval = interval;
     flush.percentiles = plan.percentiles.clone();
     let flush = Arc::new(flush);

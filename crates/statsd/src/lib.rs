@@ -25,7 +25,6 @@ mod legacy;
 mod line;
 mod manage;
 mod members;
-pub mod munin;
 mod names;
 mod number;
 mod own;
