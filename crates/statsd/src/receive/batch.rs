@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 
 /// Buffers of one call.
-pub const SLOTS: usize = 64;
+pub const SLOTS: usize = 128;
 /// The longest datagram, and the longest train.
 const SLOT_BYTES: usize = 65_536;
 /// So that the beginnings of buffers do not share a cache set.

@@ -175,7 +175,7 @@ impl Datagrams {
                     if let Some(said) = batch.dropped() {
                         self.socket.note(said);
                     }
-                    if let Some(nap) = self.socket.nap.filter(|_| filled < SLOTS / 2) {
+                    if let Some(nap) = self.socket.nap.filter(|_| filled < SLOTS / 4) {
                         thread::sleep(nap);
                     }
                 }
