@@ -1,10 +1,46 @@
-"""Model files for Tidegate, written and read without leaving Python.
+"""The Python side of Tidegate: model files, and what an app in a worker pool may call.
 
 `export_linear` writes a fitted scikit-learn model as a `tidegate-linear-1` file; `LinearModel`
 evaluates such a file with nothing but the standard library, by the rules the server follows.
+`share` puts a model where all workers of a pool share it, and `Request` is what a plain function
+gets that asks for it. Each name is imported when it is first used, so that the processes of a
+worker pool carry nothing that their app does not use.
 """
 
-from tidegate.export import ExportError, export_linear
-from tidegate.linear import LinearModel, ModelFileError
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ExportError", "LinearModel", "ModelFileError", "export_linear"]
+if TYPE_CHECKING:
+    from tidegate.export import ExportError, export_linear
+    from tidegate.linear import LinearModel, ModelFileError
+    from tidegate.workers.function import Request
+    from tidegate.workers.share import ShareWarning, share
+
+__all__ = [
+    "ExportError",
+    "LinearModel",
+    "ModelFileError",
+    "Request",
+    "ShareWarning",
+    "export_linear",
+    "share",
+]
+
+HOMES = {
+    "ExportError": "tidegate.export",
+    "LinearModel": "tidegate.linear",
+    "ModelFileError": "tidegate.linear",
+    "Request": "tidegate.workers.function",
+    "ShareWarning": "tidegate.workers.share",
+    "export_linear": "tidegate.export",
+    "share": "tidegate.workers.share",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name from its home and keeps it."""
+    if name not in HOMES:
+        raise AttributeError(f"module `tidegate` has no attribute `{name}`")
+    value = getattr(import_module(HOMES[name]), name)
+    globals()[name] = value
+    return value

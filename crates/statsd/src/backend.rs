@@ -55,6 +55,11 @@ trait Carry: Send {
     fn end(&mut self) -> io::Result<()> {
         Ok(())
     }
+
+    /// Whether a part that was sent has arrived, whatever happens to those behind it.
+    fn confirms(&self) -> bool {
+        false
+    }
 }
 
 /// How a backend does, as it says itself.
@@ -183,12 +188,13 @@ fn made(plan: &BackendPlan, whole: &Plan, board: Option<&Arc<Board>>) -> Option<
             ("file", Box::new(appender.clone()), Box::new(appender))
         }
         BackendPlan::Influx(web) => {
-            let post = web::Post::new(web, "text/plain; charset=utf-8", patience);
+            let text = "text/plain; charset=utf-8";
+            let post = web::Post::new(web, text, patience, influx::may_try_again);
             ("influx", Box::new(influx::Lines), Box::new(post))
         }
         BackendPlan::Otlp(web) => {
             let post = otlp::Export::new(web, patience);
-            ("otlp", Box::new(otlp::Documents::new(whole)), Box::new(post))
+            ("otlp", Box::new(otlp::Documents), Box::new(post))
         }
         BackendPlan::Prometheus { .. } => {
             let hanging = prometheus::Hanging(Arc::clone(board?));
@@ -241,22 +247,37 @@ impl Worker {
     fn deliver(&mut self, flush: &Flush) {
         let begun = Instant::now();
         let before = self.status.lock().clone();
-        let mut bytes = 0;
+        let (mut bytes, mut sent, mut refused) = (0, 0, None);
         let outcome = if self.waits() {
             Err(io::Error::other("what is spooled goes first"))
         } else {
             let carry = &mut self.carry;
-            let sent = self.render.parts(flush, &before, &mut |part| {
+            let outcome = self.render.parts(flush, &before, &mut |part| {
                 bytes += part.len() as u64;
-                carry.send(part)
+                match carry.send(part) {
+                    // The others may be taken.
+                    Err(error) if is_final(&error) => refused = Some(error),
+                    outcome => outcome?,
+                }
+                sent += 1;
+                Ok(())
             });
             // Both, so that a connection is closed whatever happened on it.
             let ended = carry.end();
-            sent.and(ended)
+            outcome.and(ended)
         };
+        if let Some(error) = refused {
+            note(&self.name, &mut self.status.lock(), &error, true);
+            if outcome.is_ok() {
+                return;
+            }
+        }
         match outcome {
             Ok(()) => self.delivered(bytes, begun.elapsed()),
-            Err(error) => self.keep(flush, &before, &error),
+            Err(error) => {
+                let arrived = if self.carry.confirms() { sent } else { 0 };
+                self.keep(flush, (&before, arrived), &error);
+            }
         }
     }
 
@@ -271,13 +292,15 @@ impl Worker {
         }
     }
 
-    /// Spools a flush that could not be delivered, or gives it up.
-    fn keep(&mut self, flush: &Flush, before: &Status, error: &io::Error) {
+    /// Spools what has not arrived of a flush, or gives it up.
+    fn keep(&mut self, flush: &Flush, (before, arrived): (&Status, usize), error: &io::Error) {
         let mut kept = false;
-        // What is refused for good would be refused again.
-        let may_keep = error.kind() != io::ErrorKind::InvalidData;
-        if let Some(spool) = self.spool.as_mut().filter(|_| may_keep) {
-            let outcome = self.render.parts(flush, before, &mut |part| spool.push(part));
+        if let Some(spool) = &mut self.spool {
+            let mut parts = 0;
+            let outcome = self.render.parts(flush, before, &mut |part| {
+                parts += 1;
+                if parts > arrived { spool.push(part) } else { Ok(()) }
+            });
             kept = outcome.is_ok();
             if let Err(error) = outcome {
                 tracing::error!(backend = self.name, %error, "a flush cannot be spooled");
@@ -312,6 +335,11 @@ impl Worker {
     }
 }
 
+/// Whether what was refused will be refused again.
+fn is_final(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
+}
+
 fn note(name: &str, status: &mut Status, error: &io::Error, is_lost: bool) {
     if status.last_error.is_none() {
         tracing::warn!(backend = name, %error, is_lost, "a flush is not delivered");
@@ -324,3 +352,6 @@ fn note(name: &str, status: &mut Status, error: &io::Error, is_lost: bool) {
 fn now_s() -> u64 {
     stdx::unix_micros() / 1_000_000
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,6 +100,13 @@ pub fn elapsed(real: Duration, meant: Duration) -> Duration {
     real.max(meant.min(Duration::from_secs(1)))
 }
 
+/// The next multiple of the interval, in seconds since the Unix epoch.
+pub fn next_slot_s(interval: Duration) -> u64 {
+    let interval_us = u64::try_from(interval.as_micros()).unwrap_or(u64::MAX).max(1);
+    let slot = stdx::unix_micros() / interval_us + 1;
+    rounded_s(slot.saturating_mul(interval_us))
+}
+
 /// Seconds since the Unix epoch, rounded as JavaScript rounds.
 pub fn rounded_s(unix_us: u64) -> u64 {
     unix_us.saturating_add(500_000) / 1_000_000

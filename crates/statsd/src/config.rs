@@ -43,7 +43,7 @@ pub struct Config {
     pub management: Option<String>,
     /// Who may use it, such as `["127.0.0.1", "10.0.0.0/8"]`; default: whoever reaches it.
     pub management_allow: Vec<String>,
-    /// Time between flushes, which come when the wall clock is a multiple of it, a day at most;
+    /// Time between flushes, which come when the wall clock is a multiple of it, a year at most;
     /// default `10s`.
     pub flush: Option<String>,
     /// Percentiles of timers; negative ones look from above; default `[90]`.
@@ -252,7 +252,7 @@ impl Reader<'_> {
     fn interval(&mut self, text: &str) -> Duration {
         let interval = self.span("flush", text);
         if interval > INTERVAL_MAX {
-            self.wrong("flush", "is longer than a day".to_owned());
+            self.wrong("flush", "is longer than a year".to_owned());
         }
         interval
     }
@@ -383,7 +383,7 @@ impl Reader<'_> {
                 },
                 is_tcp: is("tcp", "udp")?,
             },
-            "influx" => BackendPlan::Influx(web(one()?, config)?),
+            "influx" => BackendPlan::Influx(influx(web(one()?, config)?)?),
             "otlp" => BackendPlan::Otlp(web(one()?, config)?),
             "prometheus" => BackendPlan::Prometheus {
                 listen: match config.listen.as_deref().unwrap_or("127.0.0.1:9102") {
@@ -408,6 +408,17 @@ fn web(url: String, config: &BackendConfig) -> Result<Web, (&'static str, String
         return Err(("to", format!("`{url}` is no URL; write http://… or https://…")));
     }
     Ok(Web { url, headers: config.headers.clone().into_iter().collect() })
+}
+
+/// Times are written in nanoseconds, which is what InfluxDB takes them for unless it is told
+/// otherwise.
+fn influx(web: Web) -> Result<Web, (&'static str, String)> {
+    let query = web.url.split_once('?').map_or("", |(_, query)| query);
+    let precision = query.split('&').find_map(|pair| pair.strip_prefix("precision="));
+    match precision {
+        None | Some("n" | "ns" | "nanosecond") => Ok(web),
+        Some(other) => Err(("to", format!("`precision={other}` is not ours; leave it out"))),
+    }
 }
 
 fn input(text: &str, root: &Path) -> Option<Input> {

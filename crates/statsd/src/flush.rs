@@ -24,6 +24,10 @@ const NAMES_AT_ONCE: usize = 512;
 pub struct Flush {
     /// When, in seconds since the Unix epoch.
     pub unix_s: u64,
+    /// The end of the interval that a last flush breaks off, in seconds since the Unix epoch: a
+    /// database that keeps one value for each interval would else put it in the place of the flush
+    /// before.
+    pub slot_unix_s: Option<u64>,
     /// How long the interval was meant to be.
     pub interval: Duration,
     /// Counters with their sums.

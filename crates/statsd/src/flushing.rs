@@ -32,7 +32,9 @@ pub fn run(shared: &Shared, mut clock: Clock) {
             shared.gauges.lock().set(name.as_bytes(), lag);
         }
         last_unix_s = Some(unix_s);
-        let flush = make(shared, &plan, unix_s);
+        let is_native = plan.flavour == Flavour::Native;
+        let slot = (has_ended && is_native).then(|| clock::next_slot_s(plan.interval));
+        let flush = make(shared, &plan, (unix_s, slot));
         if has_ended {
             shared.outlets.read().iter().for_each(|outlet| outlet.push_last(&flush));
             return;
@@ -42,7 +44,7 @@ pub fn run(shared: &Shared, mut clock: Clock) {
     }
 }
 
-fn make(shared: &Shared, plan: &Plan, unix_s: u64) -> Arc<Flush> {
+fn make(shared: &Shared, plan: &Plan, (unix_s, slot): (u64, Option<u64>)) -> Arc<Flush> {
     shared.take_own();
     let (number, took) = shared.interval.next();
     let interval = match plan.flavour {
@@ -54,6 +56,7 @@ fn make(shared: &Shared, plan: &Plan, unix_s: u64) -> Arc<Flush> {
     let keep = (&plan.keep, plan.timer_values_max);
     let mut flush = flush::collect(&shared.tables, &shared.gauges, keep, &wanted);
     flush.unix_s = unix_s;
+    flush.slot_unix_s = slot;
     flush.interval = interval;
     flush.percentiles = plan.percentiles.clone();
     let flush = Arc::new(flush);

@@ -95,7 +95,7 @@ impl Reader {
         let interval = self.number("flushInterval", 10_000.0)? / 1e3;
         let interval = Duration::try_from_secs_f64(interval).unwrap_or(Duration::MAX);
         if interval.is_zero() || interval > INTERVAL_MAX {
-            return Err("`flushInterval`: write milliseconds from 1 to 86400000 (a day)".to_owned());
+            return Err("`flushInterval`: write milliseconds, from 1 to a year of them".to_owned());
         }
         let own_prefix = self.text("prefixStats").unwrap_or("statsd".to_owned());
         if own_prefix.is_empty() && is_perl {
@@ -275,7 +275,13 @@ impl Reader {
             _ => vec![default],
         };
         let named = names.into_iter().map(|name| self.backend(name));
-        Ok(named.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        let backends: Vec<_> =
+            named.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let pages = backends.iter().filter(|b| matches!(b, BackendPlan::Prometheus { .. })).count();
+        if pages > 1 {
+            return Err("`backends`: `prometheus` is there twice".to_owned());
+        }
+        Ok(backends)
     }
 
     fn backend(&self, name: &str) -> Result<Option<BackendPlan>, String> {
@@ -294,13 +300,25 @@ impl Reader {
                 }
             }
             "repeater" => self.repeater()?,
+            // Ours: neither reference has it.
+            "prometheus" => BackendPlan::Prometheus { listen: Some(self.prometheus()?) },
             _ => {
                 return Err(format!(
-                    "`backends`: no backend `{name}`; there are graphite, console, file and \
-                     repeater here, and influx and otlp in a TOML file"
+                    "`backends`: no backend `{name}`; there are graphite, console, file, repeater \
+                     and prometheus here, and influx and otlp in a TOML file"
                 ));
             }
         }))
+    }
+
+    /// `prometheus: { address: '127.0.0.1', port: 9102 }`.
+    fn prometheus(&self) -> Result<SocketAddr, String> {
+        let settings = self.get("prometheus").and_then(Value::as_object);
+        let pairs = settings.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
+        let mut pairs: Vec<(String, Value)> = pairs.collect();
+        // Without an address only its own machine is answered.
+        pairs.push(("address".to_owned(), "127.0.0.1".into()));
+        self.address("address", "port", 9102, &pairs)
     }
 
     fn graphite(&self) -> Result<Graphite, String> {

@@ -25,6 +25,7 @@ mod legacy;
 mod line;
 mod manage;
 mod members;
+pub mod munin;
 mod names;
 mod number;
 mod own;

@@ -17,6 +17,9 @@ pub type Name = Arc<str>;
 /// and the head and rounding of an allocation.
 pub const NAME_BYTES: usize = 64;
 
+/// Slots that stay free for names to come, whatever they take.
+const FREE_MAX: usize = 16_384;
+
 /// Bytes that a name takes beside its cell.
 pub fn name_bytes(name: &str) -> usize {
     name.len() + NAME_BYTES
@@ -165,7 +168,26 @@ impl<C> Names<C> {
                 }
             }
         }
-        (end < self.slots.len()).then_some(end)
+        if end < self.slots.len() {
+            return Some(end);
+        }
+        if self.free.len() > FREE_MAX && self.len() < self.slots.len() / 8 {
+            self.compact();
+        }
+        None
+    }
+
+    /// Gives back what a flood of names has left behind, when few are left.
+    fn compact(&mut self) {
+        self.slots = std::mem::take(&mut self.slots).into_iter().filter(Option::is_some).collect();
+        self.slots.shrink_to_fit();
+        self.free = Vec::new();
+        let slots = &self.slots;
+        self.index = HashTable::with_capacity(slots.len());
+        for (at, slot) in slots.iter().enumerate() {
+            let hash = |at: &u32| slot_hash(&slots[*at as usize]);
+            self.index.insert_unique(slot_hash(slot), at as u32, hash);
+        }
     }
 
     /// Shows `look` up to `count` slots from `from` on, with the flushes for which each was idle;

@@ -18,8 +18,8 @@ pub const NAMES_BYTES_MAX: usize = 1 << 30;
 /// The default for [`Plan::values_max`]: 256 MB.
 pub const VALUES_MAX: usize = 32 << 20;
 
-/// The longest time between flushes: a day.
-pub const INTERVAL_MAX: Duration = Duration::from_secs(86_400);
+/// The longest time between flushes: a year.
+pub const INTERVAL_MAX: Duration = Duration::from_secs(366 * 86_400);
 
 /// A server as it is meant.
 #[derive(Debug, Clone)]

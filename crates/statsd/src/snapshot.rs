@@ -1,10 +1,10 @@
 //! What a start takes over from the end before it: gauges, and the interval that was not flushed.
 //!
-//! Once a second (less often where writing takes long: at most a tenth of the time is spent on it)
-//! everything that is held is written aside, synced and renamed, so that the file is there whole or
-//! not at all. Each snapshot is bound to its interval by a number that grows over restarts, too.
-//! Before a flush is handed to backends its number is written into a second file, `NAME.flushed`,
-//! in place, which works on a full disk as well.
+//! Once a second (less often where writing takes long: at most a quarter of the time, up to half a
+//! minute in between) everything that is held is written aside, synced and renamed, so that the
+//! file is there whole or not at all. Each snapshot is bound to its interval by a number that grows
+//! over restarts, too. Before a flush is handed to backends its number is written into a second
+//! file, `NAME.flushed`, in place, which works on a full disk as well.
 //! Invariant: sums of an interval are taken over only if it was never handed over, so that no
 //! sample is counted twice; `kill -9` costs what came since the last snapshot, or the flush that
 //! was on its way to a backend then. A file that cannot be used is set aside as `NAME.refused`,
@@ -32,8 +32,8 @@ use format::{Head, Record, Refused, SetMembers, Values, Writer, encode};
 /// How often a snapshot is written: what a crash costs at most, and what a disk always has time
 /// for.
 const EVERY: Duration = Duration::from_secs(1);
-/// Of the time of writing, how much must pass before the next one.
-const REST: u32 = 9;
+/// How many times the time of writing passes before the next one, and how long at most.
+const REST: (u32, Duration) = (3, Duration::from_secs(30));
 /// Names that are looked at under one lock, as by a flush.
 const NAMES_AT_ONCE: usize = 512;
 /// Timers and sets that are: each may hold a thousand values and more.
@@ -100,7 +100,7 @@ impl Keeper {
     pub fn run(&self, shared: &Shared) {
         let mut wait = EVERY;
         while !shared.ends_within(wait) {
-            wait = EVERY.max(self.write(shared) * REST);
+            wait = (self.write(shared) * REST.0).clamp(EVERY, REST.1);
         }
     }
 

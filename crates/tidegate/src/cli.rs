@@ -124,6 +124,23 @@ pub enum StatsdCommand {
     /// Say what lines on standard input mean, and what a flush of them would be.
     #[command(after_help = STATSD_EVAL_EXAMPLE.trim_start())]
     Eval(StatsdEvalArgs),
+    /// Print for Munin what the page of the backend `prometheus` has; `plugins/munin/tidegate_`
+    /// calls it.
+    Munin(StatsdMuninArgs),
+}
+
+/// What Munin asks of which plug-in.
+#[derive(Debug, Args)]
+pub struct StatsdMuninArgs {
+    /// What Munin calls the plug-in: `tidegate_` and the beginning of names in the page.
+    #[arg(long, value_name = "NAME", default_value = "tidegate_")]
+    pub plugin: String,
+    /// The page.
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:9102/metrics")]
+    pub page: String,
+    /// What is asked.
+    #[arg(value_parser = ["fetch", "config", "autoconf", "suggest"], default_value = "fetch")]
+    pub verb: String,
 }
 
 /// How to read, and what.

@@ -1,6 +1,7 @@
 //! `tidegate statsd`: a statsd server alone, until it is told to end.
 
 mod eval;
+mod munin;
 mod reload;
 
 use std::path::{Path, PathBuf};
@@ -27,8 +28,10 @@ pub struct Running {
 
 /// `tidegate statsd`
 pub fn run(args: StatsdArgs) -> Result<()> {
-    if let Some(StatsdCommand::Eval(args)) = args.command {
-        return eval::run(args);
+    match args.command {
+        Some(StatsdCommand::Eval(args)) => return eval::run(args),
+        Some(StatsdCommand::Munin(args)) => return munin::run(&args),
+        None => {}
     }
     let flavour = args.compat.as_deref().and_then(Flavour::named);
     let file = args.config.or_else(|| args.files.first().map(PathBuf::from));

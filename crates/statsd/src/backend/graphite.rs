@@ -154,7 +154,7 @@ impl Names {
 
     /// What came in; returns how many names that is.
     fn samples(&self, flush: &Flush, out: &mut Lines<'_>) -> io::Result<usize> {
-        out.unix_s = flush.unix_s;
+        out.unix_s = flush.slot_unix_s.unwrap_or(flush.unix_s);
         let mut shown = 0;
         for (name, sum) in &flush.counters {
             let rate = Figure::Real(flush.rate(*sum));
@@ -275,7 +275,13 @@ impl<'s> Lines<'s> {
             self.part.extend_from_slice(b"\0\0\0\0(l");
         }
         self.part.extend_from_slice(b"(S'");
-        self.part.extend(self.name.iter().filter(|byte| !matches!(byte, b'\'' | b'\\' | b'\n')));
+        for byte in &self.name {
+            match byte {
+                b'\'' | b'\\' => self.part.extend_from_slice(&[b'\\', *byte]),
+                b'\n' => {}
+                _ => self.part.push(*byte),
+            }
+        }
         // Writing to a vector cannot fail.
         let _ = write!(self.part, "'\n(L{}L\nS'", self.unix_s);
         self.part.extend_from_slice(number);

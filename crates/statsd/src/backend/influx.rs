@@ -2,12 +2,18 @@
 //!
 //! `metric_type` is a tag, as Telegraf's statsd input has it; counters have `value` and `rate`,
 //! gauges `value`, sets `count`. Times are in nanoseconds; a line that is written twice is one
-//! point.
+//! point. Numbers that are none (a sum beyond all bounds) are left out, and so is a line without a
+//! field: InfluxDB would refuse the whole part. A tag of a client's that is called `metric_type` is
+//! left out. Source: InfluxDB's documentation, "Line protocol".
 
 use std::io::{self, Write as _};
 
-use super::{Each, Render, Status};
+use super::{Each, Render, Status, tags};
+use crate::figures;
 use crate::flush::Flush;
+
+/// The tag that says what it is.
+const KIND: &str = "metric_type";
 
 /// InfluxDB's advice is 5,000 to 10,000 lines at once.
 const LINES_AT_ONCE: usize = 5_000;
@@ -37,6 +43,11 @@ impl Render for Lines {
     }
 }
 
+/// Lines that are wrong stay so; a token, a bucket or room may come.
+pub fn may_try_again(status: u16) -> bool {
+    !matches!(status, 400 | 413 | 422)
+}
+
 struct Part<'e> {
     text: Vec<u8>,
     lines: usize,
@@ -51,21 +62,32 @@ impl Part<'_> {
         kind: &str,
         fields: impl Iterator<Item = (&'f str, f64)>,
     ) -> io::Result<()> {
-        let mut parts = name.split(';');
-        escape(parts.next().unwrap_or_default(), b", ", &mut self.text);
-        for tag in parts {
-            let (key, value) = tag.split_once('=').unwrap_or((tag, "true"));
+        let start = self.text.len();
+        let (key, tags) = tags::merged(name, |tag| tag);
+        escape(key.trim_end_matches('\\'), b", ", &mut self.text);
+        for (tag, value) in &tags {
+            // A backslash at the end would escape what follows; nothing can be written instead.
+            let (tag, value) = (tag.trim_end_matches('\\'), value.trim_end_matches('\\'));
+            if tag == KIND || tag.is_empty() || value.is_empty() {
+                continue;
+            }
             self.text.push(b',');
-            escape(key, b",= ", &mut self.text);
+            escape(tag, b",= ", &mut self.text);
             self.text.push(b'=');
             escape(value, b",= ", &mut self.text);
         }
         // Writing to a vector cannot fail.
-        let _ = write!(self.text, ",metric_type={kind}");
-        for (at, (field, number)) in fields.enumerate() {
-            self.text.push(if at == 0 { b' ' } else { b',' });
+        let _ = write!(self.text, ",{KIND}={kind}");
+        let head = self.text.len();
+        for (field, number) in fields.filter(|(_, number)| number.is_finite()) {
+            self.text.push(if self.text.len() == head { b' ' } else { b',' });
             escape(field, b",= ", &mut self.text);
-            let _ = write!(self.text, "={number}");
+            self.text.push(b'=');
+            figures::javascript(number, &mut self.text);
+        }
+        if self.text.len() == head {
+            self.text.truncate(start);
+            return Ok(());
         }
         let _ = writeln!(self.text, " {}000000000", self.unix_s);
         self.lines += 1;
@@ -84,9 +106,13 @@ impl Part<'_> {
 
 fn escape(text: &str, special: &[u8], out: &mut Vec<u8>) {
     for byte in text.bytes() {
-        if special.contains(&byte) {
-            out.push(b'\\');
+        match byte {
+            b'\n' | b'\r' => out.push(b' '),
+            _ if special.contains(&byte) => out.extend_from_slice(&[b'\\', byte]),
+            _ => out.push(byte),
         }
-        out.push(byte);
     }
 }
+
+#[cfg(test)]
+mod tests;

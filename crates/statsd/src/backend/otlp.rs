@@ -1,59 +1,35 @@
 //! OpenTelemetry's protocol over HTTP, as JSON (OTLP 1.x, "OTLP/HTTP", "JSON Protobuf Encoding").
 //!
-//! Counters are monotonic sums of the interval (delta), gauges gauges, sets gauges of their size,
-//! timers summaries with the configured percentiles; events and checks are log records. Each part
-//! is one request: its first byte says to which path.
+//! Counters are monotonic sums of the interval (delta; one below 0 is not said to be monotonic),
+//! gauges gauges, sets gauges of their size, timers summaries with the configured percentiles;
+//! events and checks are log records. Each part is one request: its first byte says to which path.
+//! As the specification asks ("OTLP/HTTP Response"), only what was answered with 429, 502, 503 or
+//! 504 is sent again, and so is what nobody answered; what a collector takes in part is not.
 
+use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::web::Post;
-use super::{Carry, Each, Render, Status};
-use crate::flush::{Flush, Timer};
+use super::{Carry, Each, Render, Status, tags};
+use crate::distribution::{Distribution, shares};
+use crate::flush::Flush;
 use crate::line::Notice;
 use crate::names::Name;
-use crate::plan::{Plan, Web};
+use crate::plan::Web;
 
 /// Data points of one request.
 const POINTS_AT_ONCE: usize = 2_000;
+/// Bytes of log records after which a request ends.
+const LOG_BYTES: usize = 1 << 20;
 const METRICS: u8 = b'm';
 const LOGS: u8 = b'l';
 
 /// Makes requests of flushes.
 #[derive(Debug)]
-pub struct Documents {
-    percentiles: Vec<f64>,
-}
-
-impl Documents {
-    /// With the plan's percentiles.
-    pub fn new(plan: &Plan) -> Self {
-        let percentiles = plan.percentiles.iter().copied();
-        Self { percentiles: percentiles.filter(|percent| (0.0..100.0).contains(percent)).collect() }
-    }
-
-    fn summary(&self, timer: &Timer) -> Value {
-        let of = |wanted: &str| {
-            let found = timer.statistics.iter().find(|(name, _)| name == wanted);
-            found.map_or(0.0, |(_, number)| *number)
-        };
-        let mut quantiles = vec![(0.0, of("lower")), (0.5, of("median")), (1.0, of("upper"))];
-        for percent in &self.percentiles {
-            let text = ryu_js::Buffer::new().format(*percent).replacen('.', "_", 1);
-            quantiles.push((percent / 100.0, of(&format!("upper_{text}"))));
-        }
-        quantiles.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let quantiles = quantiles.into_iter();
-        let quantiles = quantiles.map(|(at, value)| json!({ "quantile": at, "value": value }));
-        json!({
-            "count": (of("count").round() as u64).to_string(),
-            "sum": of("sum"),
-            "quantileValues": quantiles.collect::<Vec<_>>(),
-        })
-    }
-}
+pub struct Documents;
 
 impl Render for Documents {
     fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
@@ -63,14 +39,17 @@ impl Render for Documents {
             .to_string();
         let mut part = Part { metrics: Vec::new(), each, times: (start_ns, end_ns) };
         for (name, sum) in &flush.counters {
-            let delta = json!({ "aggregationTemporality": 1, "isMonotonic": true });
-            part.add(name, "sum", json!({ "asDouble": sum }), delta)?;
+            let delta = json!({ "aggregationTemporality": 1, "isMonotonic": *sum >= 0.0 });
+            part.add(name, "sum", json!({ "asDouble": double(*sum) }), delta)?;
         }
-        for timer in flush.timers.iter().filter(|timer| !timer.samples.is_empty()) {
-            part.add(&timer.name, "summary", self.summary(timer), json!({}))?;
+        let shares = shares(&flush.percentiles);
+        for timer in &flush.timers {
+            if let Some(values) = Distribution::of(&timer.samples) {
+                part.add(&timer.name, "summary", summary(&values, &shares), json!({}))?;
+            }
         }
         for (name, value) in &flush.gauges {
-            part.add(name, "gauge", json!({ "asDouble": value }), json!({}))?;
+            part.add(name, "gauge", json!({ "asDouble": double(*value) }), json!({}))?;
         }
         for (name, members) in &flush.sets {
             let size = json!({ "asInt": members.len().to_string() });
@@ -79,6 +58,27 @@ impl Render for Documents {
         part.end()?;
         let (_, now) = part.times;
         logs(&flush.notices, &now, each)
+    }
+}
+
+fn summary(values: &Distribution<'_>, shares: &[f64]) -> Value {
+    let quantiles = shares.iter();
+    let quantiles =
+        quantiles.map(|at| json!({ "quantile": at, "value": double(values.quantile(*at)) }));
+    json!({
+        "count": (values.count().round() as u64).to_string(),
+        "sum": double(values.sum()),
+        "quantileValues": quantiles.collect::<Vec<_>>(),
+    })
+}
+
+/// A number as protobuf's JSON has it, which knows what JSON does not.
+fn double(number: f64) -> Value {
+    match number {
+        f64::INFINITY => "Infinity".into(),
+        f64::NEG_INFINITY => "-Infinity".into(),
+        _ if number.is_nan() => "NaN".into(),
+        _ => number.into(),
     }
 }
 
@@ -109,47 +109,64 @@ impl Part<'_> {
         if self.metrics.is_empty() {
             return Ok(());
         }
-        let scope = json!({ "scope": scope(), "metrics": std::mem::take(&mut self.metrics) });
-        let document = json!({ "resourceMetrics": [{ "scopeMetrics": [scope] }] });
-        (self.each)(&request(METRICS, &document)?)
+        let metrics = std::mem::take(&mut self.metrics);
+        let scope = json!({ "scope": scope(), "metrics": metrics });
+        let resource = json!({ "resource": resource(), "scopeMetrics": [scope] });
+        (self.each)(&request(METRICS, &json!({ "resourceMetrics": [resource] }))?)
     }
 }
 
+/// Records are few, and each may be long: collectors take some MB at once.
 fn logs(notices: &[Notice<'_>], now: &str, each: Each<'_>) -> io::Result<()> {
-    if notices.is_empty() {
-        return Ok(());
+    let mut records = Vec::new();
+    let mut bytes = 0;
+    for (at, notice) in notices.iter().enumerate() {
+        let record = record(notice, now);
+        bytes += record.to_string().len();
+        records.push(record);
+        if bytes >= LOG_BYTES || at + 1 == notices.len() {
+            let records = std::mem::take(&mut records);
+            let scope = json!({ "scope": scope(), "logRecords": records });
+            let resource = json!({ "resource": resource(), "scopeLogs": [scope] });
+            each(&request(LOGS, &json!({ "resourceLogs": [resource] }))?)?;
+            bytes = 0;
+        }
     }
-    let records: Vec<Value> = notices.iter().map(|notice| record(notice, now)).collect();
-    let scope = json!({ "scope": scope(), "logRecords": records });
-    each(&request(LOGS, &json!({ "resourceLogs": [{ "scopeLogs": [scope] }] }))?)
+    Ok(())
 }
 
 fn record(notice: &Notice<'_>, now: &str) -> Value {
+    // What 64 bits of nanoseconds do not hold is no time.
+    let ns = |seconds: u64| seconds.checked_mul(1_000_000_000);
     let time = |time: Option<u64>| {
-        time.map_or_else(|| now.to_owned(), |seconds| format!("{seconds}000000000"))
+        time.and_then(ns).map_or_else(|| now.to_owned(), |time| time.to_string())
     };
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    let mut pairs: Vec<(&str, Cow<'_, str>)> = Vec::new();
     let (time, severity, body, tags) = match notice {
         Notice::Event(event) => {
             pairs.extend([
-                ("event.title", &*event.title),
-                ("host.name", &*event.host),
-                ("event.aggregation_key", &*event.aggregation_key),
-                ("event.priority", &*event.priority),
-                ("event.source", &*event.source),
+                ("event.title", Cow::Borrowed(&*event.title)),
+                ("host.name", Cow::Borrowed(&*event.host)),
+                ("event.aggregation_key", Cow::Borrowed(&*event.aggregation_key)),
+                ("event.priority", Cow::Borrowed(&*event.priority)),
+                ("event.source", Cow::Borrowed(&*event.source)),
             ]);
             let alert = if event.alert.is_empty() { "info" } else { &event.alert };
             (time(event.time), alert.to_uppercase(), &event.text, &event.tags)
         }
         Notice::Check(check) => {
-            pairs.extend([("check.name", &*check.name), ("host.name", &*check.host)]);
+            pairs.extend([
+                ("check.name", Cow::Borrowed(&*check.name)),
+                ("host.name", Cow::Borrowed(&*check.host)),
+            ]);
             let status = ["OK", "WARNING", "CRITICAL", "UNKNOWN"][usize::from(check.status & 3)];
             (time(check.time), status.to_owned(), &check.message, &check.tags)
         }
     };
-    let tags = tags.split(',').filter(|tag| !tag.is_empty());
-    pairs.extend(tags.map(|tag| tag.split_once(':').unwrap_or((tag, "true"))));
     pairs.retain(|(_, value)| !value.is_empty());
+    let tags = tags.split(',').filter(|tag| !tag.is_empty());
+    let tags = tags.map(|tag| tag.split_once(':').unwrap_or((tag, "true")));
+    tags.for_each(|(tag, value)| tags::add(&mut pairs, tag, value));
     json!({
         "timeUnixNano": time,
         "severityText": severity,
@@ -168,15 +185,18 @@ fn scope() -> Value {
     json!({ "name": "tidegate", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// A name without its tags, and those.
-fn attributes(name: &str) -> (&str, Value) {
-    let mut parts = name.split(';');
-    let name = parts.next().unwrap_or_default();
-    let tags = parts.map(|tag| attribute(tag.split_once('=').unwrap_or((tag, "true"))));
-    (name, tags.collect())
+/// Without a name of its own a service is `unknown_service` to everybody.
+fn resource() -> Value {
+    json!({ "attributes": [attribute(("service.name", "tidegate".into()))] })
 }
 
-fn attribute((key, value): (&str, &str)) -> Value {
+/// A name without its tags, and those.
+fn attributes(name: &str) -> (&str, Value) {
+    let (name, tags) = tags::merged(name, |tag| tag);
+    (name, tags.into_iter().map(attribute).collect())
+}
+
+fn attribute((key, value): (&str, Cow<'_, str>)) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
@@ -189,20 +209,42 @@ impl Export {
     pub fn new(web: &Web, patience: Duration) -> Self {
         let url = web.url.trim_end_matches('/');
         let base = url.strip_suffix("/v1/metrics").unwrap_or(url).to_owned();
-        Self(Post::new(
-            &Web { url: base, headers: web.headers.clone() },
-            "application/json",
-            patience,
-        ))
+        let web = Web { url: base, headers: web.headers.clone() };
+        Self(Post::new(&web, "application/json", patience, may_try_again))
     }
 }
 
 impl Carry for Export {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
-        match part.split_first() {
-            Some((&LOGS, body)) => self.0.post("/v1/logs", body),
-            Some((_, body)) => self.0.post("/v1/metrics", body),
-            None => Ok(()),
-        }
+        let answer = match part.split_first() {
+            Some((&LOGS, body)) => self.0.post("/v1/logs", body)?,
+            Some((_, body)) => self.0.post("/v1/metrics", body)?,
+            None => return Ok(()),
+        };
+        refused(&answer).map_or(Ok(()), |why| Err(io::Error::new(io::ErrorKind::InvalidData, why)))
+    }
+
+    fn confirms(&self) -> bool {
+        true
     }
 }
+
+fn may_try_again(status: u16) -> bool {
+    matches!(status, 429 | 502 | 503 | 504)
+}
+
+/// What a collector says that took only a part of it.
+fn refused(answer: &str) -> Option<String> {
+    let answer: Value = serde_json::from_str(answer).ok()?;
+    let partial = &answer["partialSuccess"];
+    let counts = ["rejectedDataPoints", "rejectedLogRecords"].into_iter().filter_map(|key| {
+        // Numbers of 64 bits are texts in protobuf's JSON.
+        partial[key].as_u64().or_else(|| partial[key].as_str()?.parse().ok())
+    });
+    let count: u64 = counts.sum();
+    let said = partial["errorMessage"].as_str().unwrap_or_default();
+    (count > 0).then(|| format!("the collector refused {count} of what was sent: {said}"))
+}
+
+#[cfg(test)]
+mod tests;

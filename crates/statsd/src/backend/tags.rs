@@ -20,18 +20,20 @@ pub fn merged<'n, N: AsRef<str>>(
 ) -> (&'n str, Vec<(N, Cow<'n, str>)>) {
     let (key, tags) = split(name);
     let mut merged: Vec<(N, Cow<'n, str>)> = Vec::new();
-    for (tag, value) in tags {
-        let tag = name_of(tag);
-        match merged.iter_mut().find(|(known, _)| known.as_ref() == tag.as_ref()) {
-            Some((_, values)) => {
-                let values = values.to_mut();
-                values.push(',');
-                values.push_str(value);
-            }
-            None => merged.push((tag, Cow::Borrowed(value))),
-        }
-    }
+    tags.for_each(|(tag, value)| add(&mut merged, name_of(tag), value));
     (key, merged)
+}
+
+/// Adds a value to a tag, which may be there already.
+pub fn add<'n, N: AsRef<str>>(tags: &mut Vec<(N, Cow<'n, str>)>, tag: N, value: &'n str) {
+    match tags.iter_mut().find(|(known, _)| known.as_ref() == tag.as_ref()) {
+        Some((_, values)) => {
+            let values = values.to_mut();
+            values.push(',');
+            values.push_str(value);
+        }
+        None => tags.push((tag, Cow::Borrowed(value))),
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use crate::plan::Web;
 
+/// Bytes of an answer that are looked at.
+const ANSWER_BYTES: u64 = 64 * 1024;
+
 /// Posts to one address.
 #[derive(Debug)]
 pub struct Post {
@@ -12,25 +15,32 @@ pub struct Post {
     url: String,
     headers: Vec<(String, String)>,
     content_type: &'static str,
+    may_try_again: fn(u16) -> bool,
 }
 
 impl Post {
-    /// Posts bodies of this type; each may take so long.
-    pub fn new(web: &Web, content_type: &'static str, patience: Duration) -> Self {
+    /// Posts bodies of this type; each may take so long. What is answered with a status for which
+    /// `may_try_again` is false will never be taken.
+    pub fn new(
+        web: &Web,
+        content_type: &'static str,
+        patience: Duration,
+        may_try_again: fn(u16) -> bool,
+    ) -> Self {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(patience))
             .http_status_as_error(false)
             .build();
         let (url, headers) = (web.url.clone(), web.headers.clone());
-        Self { agent: config.new_agent(), url, headers, content_type }
+        Self { agent: config.new_agent(), url, headers, content_type, may_try_again }
     }
 
-    /// Posts a body to `path` behind the address.
+    /// Posts a body to `path` behind the address; returns the beginning of the answer.
     ///
     /// # Errors
-    /// When nobody answers, or with another status than 2xx; what the answer says is in it. An
-    /// answer of 4xx other than 429 means that the same body will never be taken.
-    pub fn post(&self, path: &str, body: &[u8]) -> io::Result<()> {
+    /// When nobody answers, or with another status than 2xx; what the answer says is in it. Of kind
+    /// `InvalidData` where the same body will never be taken.
+    pub fn post(&self, path: &str, body: &[u8]) -> io::Result<String> {
         let mut request = self.agent.post(format!("{}{path}", self.url));
         request = request.header("content-type", self.content_type);
         for (name, value) in &self.headers {
@@ -38,12 +48,14 @@ impl Post {
         }
         let mut answer = request.send(body).map_err(io::Error::other)?;
         let status = answer.status();
+        // An answer that breaks off, or is no text, was one all the same.
+        let said = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_string();
+        let said = said.unwrap_or_default();
         if status.is_success() {
-            return Ok(());
+            return Ok(said);
         }
-        let said = answer.body_mut().with_config().limit(1024).read_to_string().unwrap_or_default();
         let said = said.lines().next().unwrap_or_default();
-        let is_final = status.is_client_error() && status.as_u16() != 429;
+        let is_final = !(self.may_try_again)(status.as_u16());
         let kind = if is_final { io::ErrorKind::InvalidData } else { io::ErrorKind::Other };
         Err(io::Error::new(kind, format!("`{}` answered {status}: {said}", self.url)))
     }
@@ -51,6 +63,10 @@ impl Post {
 
 impl super::Carry for Post {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
-        self.post("", part)
+        self.post("", part).map(drop)
+    }
+
+    fn confirms(&self) -> bool {
+        true
     }
 }

@@ -55,7 +55,10 @@ fn every_problem_is_named_with_its_key() {
             "histogram": [{"part": "a", "bins": [2, 1]}],
             "backend": [{"kind": "graphite"}, {"kind": "kafka", "to": "x"},
                         {"kind": "otlp", "to": "collector:4318"},
-                        {"kind": "repeater", "to": "a:1", "protocol": "sctp"}, {}]}"#,
+                        {"kind": "repeater", "to": "a:1", "protocol": "sctp"}, {},
+                        {"kind": "influx", "to": "http://i/write?db=d&precision=s"},
+                        {"kind": "prometheus", "listen": "9102"},
+                        {"kind": "prometheus"}, {"kind": "prometheus", "listen": "off"}]}"#,
     );
     for key in [
         "listen: `8125`",
@@ -73,6 +76,9 @@ fn every_problem_is_named_with_its_key() {
         "backend[2].to: `collector:4318`",
         "backend[3].protocol: `sctp`",
         "backend[4].kind: ",
+        "backend[5].to: `precision=s`",
+        "backend[6].listen: `9102`",
+        "backend[8].kind: is here twice",
     ] {
         let wanted = format!("statsd.{key}");
         assert!(

@@ -94,6 +94,8 @@ fn values_that_cannot_be_used_are_named() {
         ("{ percentThreshold: ['a'] }", "`percentThreshold`"),
         ("{ backends: ['statsd-influxdb-backend'] }", "no backend `statsd-influxdb-backend`"),
         ("{ backends: ['./backends/repeater'] }", "`repeater`"),
+        ("{ backends: ['prometheus', './backends/prometheus'] }", "twice"),
+        ("{ backends: ['prometheus'], prometheus: { port: -1 } }", "`port`"),
         ("{ server: './servers/quic' }", "no server"),
         ("[]", "opening brace"),
         ("", "EOF"),
@@ -101,4 +103,16 @@ fn values_that_cannot_be_used_are_named() {
         let error = wrong(text).to_string();
         assert!(error.contains(part), "`{text}`: {error}");
     }
+}
+
+#[test]
+fn a_page_for_prometheus_can_be_asked_for_beside_the_backends_of_the_references() {
+    let listen = |text: &str| match &statsd(text).backends[1] {
+        BackendPlan::Prometheus { listen } => listen.expect("it is served").to_string(),
+        other => panic!("{other:?}"),
+    };
+    let backends = "backends: ['./backends/graphite', './backends/prometheus']";
+    assert_eq!(listen(&format!("{{ {backends} }}")), "127.0.0.1:9102");
+    let all = format!("{{ {backends}, prometheus: {{ address: '0.0.0.0', port: 9999 }} }}");
+    assert_eq!(listen(&all), "0.0.0.0:9999");
 }

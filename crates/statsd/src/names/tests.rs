@@ -70,3 +70,21 @@ fn idleness_is_counted_in_flushes() {
     assert_eq!(idle(&mut names), [("a".to_owned(), 1, 0), ("b".to_owned(), 0, 1)]);
     assert_eq!(idle(&mut names), [("a".to_owned(), 2, 0), ("b".to_owned(), 1, 0)]);
 }
+
+#[test]
+fn what_a_flood_has_left_behind_is_given_back_and_the_rest_is_found_as_before() {
+    let mut names = Names::default();
+    for at in 0..100_000 {
+        add(&mut names, &format!("n{at}"), at);
+    }
+    assert!(names.visit(0, usize::MAX / 2, |seen| *seen.cell % 1000 == 7).is_none());
+    assert_eq!((names.len(), names.slots.len(), names.free.len()), (100, 100, 0));
+    for at in (7..100_000).step_by(1000) {
+        let name = format!("n{at}");
+        assert!(names.find(name.as_bytes(), hash(name.as_bytes())).is_some(), "{name}");
+    }
+    add(&mut names, "n7", 1);
+    add(&mut names, "new", 1);
+    assert_eq!(names.remove(b"n7"), Some(8));
+    assert_eq!(names.len(), 100);
+}

@@ -23,6 +23,7 @@ mod recording;
 mod running;
 mod shield;
 mod statsd;
+mod statsd_carbon;
 mod statsd_clients;
 mod statsd_eval;
 mod statsd_prometheus;

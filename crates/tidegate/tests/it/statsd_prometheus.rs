@@ -1,5 +1,5 @@
-//! statsd's page for Prometheus, read by a parser that is not ours: that of PyPI's
-//! `prometheus-client`.
+//! statsd's page for Prometheus, read by a parser that is not ours (that of PyPI's
+//! `prometheus-client`), and by the plug-in for Munin.
 
 use std::io::Write;
 use std::net::{SocketAddr, UdpSocket};
@@ -107,6 +107,8 @@ fn a_public_parser_reads_every_type_in_both_formats() {
     ]);
     statsd.wait_for("list_total{r=\"x,y\"} 1");
     statsd.send(&["web.hits:4|c|#path:/a\"b\\c,who:J\u{fc}rgen \u{2603}\ntook:4|ms\ndone:1|c"]);
+    // Of that flush alone.
+    statsd.wait_for("took{quantile=\"0.999\"} 4");
     statsd.wait_for("done_total 1");
 
     let text = statsd.page("");
@@ -149,7 +151,6 @@ fn shown_in_both() -> Vec<Shown> {
         ("u", "gauge", "u", none.clone(), 0.0),
         ("took", "summary", "took_sum", none.clone(), 330.0),
         ("took", "summary", "took_count", none.clone(), 4.0),
-        ("took", "summary", "took", json!({ "quantile": "0.999" }), 4.0),
         ("binned_took", "histogram", "binned_took_bucket", bucket("1.0"), 1.0),
         ("binned_took", "histogram", "binned_took_bucket", bucket("10.0"), 2.0),
         ("binned_took", "histogram", "binned_took_bucket", bucket("+Inf"), 3.0),
@@ -232,4 +233,41 @@ fn the_gateways_own_pages_are_read_too() {
     assert!(!kinds.contains(&"unknown"), "{ours}");
     let status = running.status();
     assert_eq!(status["statsd"]["prometheus"]["refused_names"], 0, "{status:#}");
+}
+
+#[test]
+fn the_plug_in_for_munin_shows_the_names_of_its_prefix() {
+    let statsd = Statsd::start();
+    statsd.send(&["web.hits:3|c\nweb.took:10:20|ms\nweb.depth:-2.5|g\nother:1|c"]);
+    statsd.wait_for("other_total 1");
+    let folder = TempDir::new().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/munin/tidegate_");
+    let link = folder.path().join("tidegate_web");
+    std::os::unix::fs::symlink(script.canonicalize().unwrap(), &link).unwrap();
+    let page = format!("http://{}/metrics", statsd.page);
+    // As munin-node starts it: what is configured stands in the environment.
+    let run = |page: &str, verb: Option<&str>| {
+        let mut plugin = Command::new(&link);
+        let output = plugin.env("tidegate", BINARY).env("page", page).args(verb).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(run(&page, Some("autoconf")), (true, "yes\n".to_owned()));
+    let (_, suggested) = run(&page, Some("suggest"));
+    assert_eq!(suggested, "other\nstatsd\ntidegate_statsd\nweb\n");
+    let (_, config) = run(&page, Some("config"));
+    for line in
+        ["multigraph tidegate_web_rates", "hits_total.label web.hits", "depth.label web.depth"]
+    {
+        assert!(config.lines().any(|found| found == line), "{line}: {config}");
+    }
+    let (_, values) = run(&page, None);
+    for line in ["hits_total.value 3", "took_sum.value 30", "took.value 2", "depth.value -2.5"] {
+        assert!(values.lines().any(|found| found == line), "{line}: {values}");
+    }
+    assert!(!values.contains("other"), "{values}");
+    let nowhere = format!("http://127.0.0.1:{}/metrics", free_port());
+    let (is_success, said) = run(&nowhere, Some("autoconf"));
+    assert!(is_success && said.starts_with("no (get the page `http://127.0.0.1:"), "{said}");
+    assert_eq!(run(&nowhere, None), (false, String::new()));
+    statsd.stop();
 }

@@ -1,0 +1,151 @@
+//! What becomes of parts that are refused, or do not arrive.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::Outlet;
+use crate::config;
+use crate::flush::Flush;
+use crate::plan::{BackendPlan, Graphite, Plan, Web};
+
+/// A plan with these backends, that spools in a folder.
+fn plan(folder: &TempDir, backends: Vec<BackendPlan>) -> Plan {
+    let no_problem = &mut |key: &str, why: String| panic!("{key}: {why}");
+    let plan = config::plan(&config::Config::default(), folder.path(), no_problem);
+    Plan { backends, ..plan }
+}
+
+/// A server for what is posted.
+struct Taker {
+    port: u16,
+    bodies: Receiver<Vec<u8>>,
+}
+
+impl Taker {
+    /// Answers with these statuses and texts, one after the other, then with 200.
+    fn start(answers: &'static [(u16, &'static str)]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (sender, bodies) = channel();
+        std::thread::spawn(move || {
+            for (at, stream) in listener.incoming().enumerate() {
+                let mut stream = BufReader::new(stream.expect("a connection"));
+                let mut length = 0;
+                let mut line = String::new();
+                while stream.read_line(&mut line).is_ok_and(|bytes| bytes > 2) {
+                    let lower = line.to_ascii_lowercase();
+                    if let Some(said) = lower.strip_prefix("content-length:") {
+                        length = said.trim().parse().expect("a length");
+                    }
+                    line.clear();
+                }
+                let mut body = vec![0; length];
+                stream.read_exact(&mut body).expect("the whole body");
+                let (status, text) = answers.get(at).copied().unwrap_or((200, ""));
+                let length = text.len();
+                let answer = format!(
+                    "HTTP/1.1 {status} -\r\ncontent-length: {length}\r\n\
+                     connection: close\r\n\r\n{text}"
+                );
+                stream.get_mut().write_all(answer.as_bytes()).expect("a client that waits");
+                if sender.send(body).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { port, bodies }
+    }
+
+    fn web(&self) -> Web {
+        Web { url: format!("http://127.0.0.1:{}", self.port), headers: Vec::new() }
+    }
+
+    fn next(&self) -> Vec<u8> {
+        self.bodies.recv_timeout(Duration::from_secs(20)).expect("something is posted")
+    }
+}
+
+fn flush(counters: usize) -> Arc<Flush> {
+    let counters = (0..counters).map(|at| (format!("c{at}").into(), 1.0)).collect();
+    Arc::new(Flush { counters, unix_s: 1_700_000_000, ..Flush::default() })
+}
+
+#[test]
+fn a_part_that_is_refused_costs_no_other() {
+    let (folder, taker) = (TempDir::new().expect("a folder"), Taker::start(&[(400, "")]));
+    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Influx(taker.web())]), None);
+    outlets[0].push_last(&flush(5_001));
+    outlets[0].end();
+    let status = outlets[0].status();
+    assert_eq!((status.delivered, status.lost, status.spooled_bytes), (0, 1, 0), "{status:?}");
+    let lines = || taker.next().split(|byte| *byte == b'\n').count() - 1;
+    assert_eq!((lines(), lines()), (5_000, 1));
+}
+
+#[test]
+fn a_part_that_has_arrived_is_not_sent_again() {
+    let (folder, taker) =
+        (TempDir::new().expect("a folder"), Taker::start(&[(200, ""), (503, "")]));
+    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
+    outlets[0].push(&flush(2_001));
+    let counts = [(); 3].map(|()| {
+        let document: Value = serde_json::from_slice(&taker.next()).expect("JSON");
+        let metrics = &document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+        metrics.as_array().map_or(0, Vec::len)
+    });
+    outlets[0].end();
+    assert_eq!(counts, [2_000, 1, 1]);
+    assert_eq!((outlets[0].status().lost, outlets[0].status().spooled_bytes), (0, 0));
+}
+
+#[test]
+fn what_a_token_or_a_bucket_is_missing_for_waits() {
+    for answers in [&[(401, "")], &[(404, "")], &[(429, "")], &[(500, "")]] {
+        let (folder, taker) = (TempDir::new().expect("a folder"), Taker::start(answers));
+        let plan = plan(&folder, vec![BackendPlan::Influx(taker.web())]);
+        let outlets = Outlet::start_all(&plan, None);
+        outlets[0].push_last(&flush(1));
+        taker.next();
+        outlets[0].end();
+        let status = outlets[0].status();
+        assert!(status.lost == 0 && status.spooled_bytes > 0, "{status:?}");
+    }
+}
+
+#[test]
+fn what_a_collector_takes_in_part_is_lost_and_said() {
+    let folder = TempDir::new().expect("a folder");
+    const SAID: &str = r#"{"partialSuccess":{"rejectedDataPoints":"2","errorMessage":"too old"}}"#;
+    let taker = Taker::start(&[(200, SAID)]);
+    let outlets = Outlet::start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
+    outlets[0].push_last(&flush(3));
+    outlets[0].end();
+    let status = outlets[0].status();
+    assert_eq!((status.lost, status.spooled_bytes), (1, 0));
+    let error = status.last_error.expect("it is said");
+    assert_eq!(error, "the collector refused 2 of what was sent: too old");
+}
+
+#[test]
+fn backends_of_one_kind_spool_apart() {
+    let folder = TempDir::new().expect("a folder");
+    let graphite = || {
+        // Nobody listens there.
+        BackendPlan::Graphite(Graphite { to: Some("127.0.0.1:1".into()), ..Graphite::default() })
+    };
+    let outlets = Outlet::start_all(&plan(&folder, vec![graphite(), graphite()]), None);
+    let names: Vec<&str> = outlets.iter().map(Outlet::name).collect();
+    assert_eq!(names, ["graphite", "graphite-2"]);
+    for outlet in &outlets {
+        outlet.push_last(&flush(1));
+        outlet.end();
+        let parts = folder.path().join("data/statsd-spool").join(outlet.name());
+        assert_eq!(std::fs::read_dir(parts).expect("a folder").count(), 1);
+    }
+}

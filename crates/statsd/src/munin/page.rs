@@ -1,0 +1,105 @@
+//! Reads Prometheus' text format 0.0.4 as far as a plug-in needs it: families with their samples.
+//!
+//! Lines that say nothing are passed over; times behind values too.
+
+/// A page's families, in its order.
+#[derive(Debug, Default)]
+pub struct Page<'p> {
+    pub families: Vec<Family<'p>>,
+}
+
+/// A family with a type.
+#[derive(Debug)]
+pub struct Family<'p> {
+    pub name: &'p str,
+    pub kind: &'p str,
+    help: &'p str,
+    pub samples: Vec<Sample<'p>>,
+}
+
+/// A sample with its labels.
+#[derive(Debug, PartialEq)]
+pub struct Sample<'p> {
+    pub name: &'p str,
+    /// Its labels as they are written.
+    pub written: &'p str,
+    pub labels: Vec<(&'p str, String)>,
+    pub value: f64,
+}
+
+impl<'p> Page<'p> {
+    /// Reads a page.
+    pub fn read(text: &'p str) -> Self {
+        let mut page = Self::default();
+        let mut help = ("", "");
+        for line in text.lines() {
+            if let Some(said) = line.strip_prefix("# HELP ") {
+                help = said.split_once(' ').unwrap_or((said, ""));
+            } else if let Some((name, kind)) =
+                line.strip_prefix("# TYPE ").and_then(|said| said.split_once(' '))
+            {
+                let help = if help.0 == name { help.1 } else { "" };
+                page.families.push(Family { name, kind, help, samples: Vec::new() });
+            } else if let (Some(family), Some(sample)) = (page.families.last_mut(), sample(line))
+                && sample.name.starts_with(family.name)
+            {
+                family.samples.push(sample);
+            }
+        }
+        page
+    }
+}
+
+impl Family<'_> {
+    /// What it is called: by statsd, where the page says so.
+    pub fn shown(&self) -> &str {
+        let named = self.help.strip_suffix("` of statsd.");
+        named.and_then(|help| help.split_once('`')).map_or(self.name, |(_, name)| name)
+    }
+}
+
+impl Sample<'_> {
+    /// What its name has behind that of its family.
+    pub fn end(&self, family: &str) -> &str {
+        self.name.strip_prefix(family).unwrap_or_default()
+    }
+}
+
+fn sample(line: &str) -> Option<Sample<'_>> {
+    if line.starts_with('#') {
+        return None;
+    }
+    let end = line.find(['{', ' '])?;
+    let (name, behind) = line.split_at(end);
+    let Some(behind) = behind.strip_prefix('{') else {
+        let value = behind.split_ascii_whitespace().next()?.parse().ok()?;
+        return Some(Sample { name, written: "", labels: Vec::new(), value });
+    };
+    let (mut labels, mut rest) = (Vec::new(), behind);
+    while !rest.starts_with('}') {
+        let (label, value) = rest.trim_start_matches(',').split_once("=\"")?;
+        let (value, behind) = quoted(value)?;
+        labels.push((label, value));
+        rest = behind;
+    }
+    let written = &behind[..behind.len() - rest.len()];
+    let value = rest[1..].split_ascii_whitespace().next()?.parse().ok()?;
+    Some(Sample { name, written, labels, value })
+}
+
+/// A value up to its closing quote, and what stands behind that.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut letters = text.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '"' => return Some((value, &text[at + 1..])),
+            '\\' => value.push(match letters.next()?.1 {
+                'n' => '\n',
+                other => other,
+            }),
+            _ => value.push(letter),
+        }
+    }
+    None
+}

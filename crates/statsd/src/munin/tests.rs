@@ -1,0 +1,90 @@
+//! What Munin is told of a page.
+
+use super::page::Page;
+use super::{Verb, answer};
+
+const PAGE: &str = r#"# HELP tidegate_statsd_lines_total Lines.
+# TYPE tidegate_statsd_lines_total counter
+tidegate_statsd_lines_total 9
+# HELP web_hits_total Counter `web.hits` of statsd.
+# TYPE web_hits_total counter
+web_hits_total{path="/a\"b,c",who="x\\#\ny"} 7.5
+web_hits_total{path="/"} 10
+# HELP web_depth Gauge `web.depth` of statsd.
+# TYPE web_depth gauge
+web_depth -2.5
+# HELP web_took Timer `web.took` of statsd.
+# TYPE web_took summary
+web_took{quantile="0.9"} 4.25
+web_took_sum 330.4
+web_took_count 4
+# HELP webs_total Counter `webs` of statsd.
+# TYPE webs_total counter
+webs_total +Inf
+nonsense
+{="
+"#;
+
+#[test]
+fn pages_are_read_with_their_escapes() {
+    let page = Page::read(PAGE);
+    let sample = &page.families[1].samples[0];
+    let labels: Vec<_> = sample.labels.iter().map(|(name, value)| (*name, &**value)).collect();
+    assert_eq!(labels, [("path", "/a\"b,c"), ("who", "x\\#\ny")]);
+    assert_eq!((sample.value, page.families[1].shown()), (7.5, "web.hits"));
+    assert_eq!(page.families.iter().map(|family| family.samples.len()).sum::<usize>(), 8);
+}
+
+#[test]
+fn prefixes_are_suggested() {
+    assert_eq!(answer(PAGE, "tidegate_", Verb::Suggest), "tidegate_statsd\nweb\nwebs\n");
+}
+
+#[test]
+fn values_are_of_the_prefix_alone() {
+    assert_eq!(
+        answer(PAGE, "tidegate_web", Verb::Fetch),
+        "multigraph tidegate_web_rates\n\
+         hits_total_01329477.value 8\n\
+         hits_total_8dc1afd0.value 10\n\
+         took.value 4\n\
+         multigraph tidegate_web_times\n\
+         took_f624671a.value 4.25\n\
+         took_sum.value 330\n\
+         took_count.value 4\n\
+         multigraph tidegate_web_gauges\n\
+         depth.value -2.5\n"
+    );
+    assert_eq!(
+        answer(PAGE, "tidegate_webs_total", Verb::Fetch),
+        "multigraph tidegate_webs_total_rates\nwebs_total.value U\n"
+    );
+    assert_eq!(answer(PAGE, "tidegate_we", Verb::Fetch), "");
+}
+
+#[test]
+fn every_value_is_configured_before() {
+    for plugin in ["tidegate_web", "tidegate_", "tidegate_tidegate_statsd"] {
+        let config = answer(PAGE, plugin, Verb::Config);
+        let values = answer(PAGE, plugin, Verb::Fetch);
+        for line in values.lines() {
+            let wanted = match line.split_once(".value ") {
+                Some((field, _)) => format!("{field}.label "),
+                None => line.to_owned(),
+            };
+            assert!(config.lines().any(|line| line.starts_with(&wanted)), "{wanted}: {config}");
+        }
+    }
+    let config = answer(PAGE, "tidegate_web", Verb::Config);
+    for line in [
+        "graph_title web: rates",
+        "hits_total_8dc1afd0.label web.hits path=/",
+        "hits_total_01329477.label web.hits path=/a\"b,c who=x___y",
+        "hits_total_8dc1afd0.type DERIVE",
+        "took_sum.cdef took_sum,took_count,/",
+        "took_count.graph no",
+        "depth.label web.depth",
+    ] {
+        assert!(config.lines().any(|found| found == line), "{line}: {config}");
+    }
+}

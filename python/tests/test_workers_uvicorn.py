@@ -1,0 +1,93 @@
+"""The app environment's uvicorn as a worker's server: the same reports, the same ends."""
+
+import os
+import signal
+
+import pytest
+
+APP = """
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        message = await receive()
+        assert message["type"] == "lifespan.startup"
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        print("shut down")
+        await send({"type": "lifespan.shutdown.complete"})
+        return
+    if scope["path"] == "/fail":
+        raise ValueError("no such thing")
+    if scope["path"] == "/wait":
+        print("waiting")
+        await receive()
+        message = await receive()
+        print(message["type"])
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": scope["client"][0].encode()})
+"""
+
+
+@pytest.mark.parametrize("how", ["leave", "SIGTERM"])
+def test_uvicorn_serves_reports_and_leaves(supervisor, how) -> None:
+    worker = supervisor.worker(APP, server="uvicorn")
+    headers = {"x-forwarded-for": "192.0.2.7"}
+    assert worker.get("/", **headers) == (200, b"192.0.2.7")
+    worker.said("free")
+    assert worker.get("/fail")[0] == 500
+    assert worker.said("error")["why"] == "ValueError: no such thing"
+    os.kill(worker.pid, signal.SIGINT)
+    assert worker.get("/", **headers)[0] == 200
+    if how == "leave":
+        worker.order("leave")
+    else:
+        os.kill(worker.pid, signal.SIGTERM)
+    assert supervisor.parent_of(worker).said("exited")["status"] == 0
+    supervisor.printed(worker, b"shut down")
+
+
+def test_abandoned_request_frees_the_worker_when_it_has_ended(supervisor) -> None:
+    worker = supervisor.worker(APP, server="uvicorn")
+    connection = worker.raw()
+    connection.sendall(b"GET /wait HTTP/1.1\r\nhost: app\r\n\r\n")
+    supervisor.printed(worker, b"waiting")
+    assert worker.all_said("free") == []
+    connection.close()
+    supervisor.printed(worker, b"http.disconnect")
+    worker.said("free")
+
+
+def test_async_function_is_served_and_other_kinds_are_refused(supervisor) -> None:
+    text = "async def app(request):\n    return [request]\n"
+    assert supervisor.worker(text, server="uvicorn").get() == (200, b"[null]")
+    supervisor.app("def app(request):\n    return 1\n")
+    parent = supervisor.parent(server="uvicorn")
+    parent.said("ready")
+    failed = supervisor.forked(parent, "worker", id=1).said("failed")
+    assert failed["stage"] == "config" and failed["hint"] == 'set `server = "own"`'
+
+
+def test_failed_startup_is_reported(supervisor) -> None:
+    supervisor.app(
+        "async def app(scope, receive, send):\n    await receive()\n"
+        "    await send({'type': 'lifespan.startup.failed', 'message': 'no database'})\n"
+    )
+    parent = supervisor.parent(server="uvicorn")
+    parent.said("ready")
+    worker = supervisor.forked(parent, "worker", id=1)
+    assert worker.said("failed")["stage"] == "lifespan"
+    supervisor.wait(
+        lambda: b"no database" in b"\n".join(supervisor.output[worker.pid]), "uvicorn's words"
+    )
+
+
+def test_missing_uvicorn_is_named_with_the_way_out(supervisor) -> None:
+    supervisor.app(APP)
+    # Without `site` there are no installed packages.
+    environment = supervisor.environment(server="uvicorn")
+    keeper = supervisor.start("keeper", environment, "-S", "-m", "tidegate.workers")
+    keeper.said("ready")
+    parent = supervisor.forked(keeper, "parent", generation=1)
+    parent.said("ready")
+    failed = supervisor.forked(parent, "worker", id=1).said("failed")
+    assert failed["why"] == "import `uvicorn`: No module named 'uvicorn'"
+    assert 'set `server = "own"`' in failed["hint"]

@@ -1,0 +1,32 @@
+"""`python -m tidegate.workers keeper|worker`, and the same from the zipapp.
+
+Reads the environment that the supervisor gave and becomes the process it names. It imports the
+rest only after the version check, so that an old Python says so instead of failing on syntax.
+"""
+
+import sys
+
+OLDEST = (3, 10)
+USAGE = "usage: python -m tidegate.workers keeper|worker (started by `tidegate serve`)"
+
+
+def main() -> int:
+    """Runs the named process; returns only when it could not be started."""
+    if sys.version_info < OLDEST:
+        found = ".".join(map(str, sys.version_info[:3]))
+        sys.stderr.write(f"interpreter `{sys.executable}`: Python {found} is older than 3.10\n")
+        return 1
+    if sys.argv[1:] not in (["keeper"], ["worker"]):
+        sys.stderr.write(USAGE + "\n")
+        return 2
+    if sys.argv[1] == "keeper":
+        from tidegate.workers.keeper import start_keeper
+
+        start_keeper()
+    from tidegate.workers.worker import start_worker
+
+    start_worker()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

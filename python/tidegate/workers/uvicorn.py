@@ -1,0 +1,124 @@
+"""The app environment's own uvicorn in a worker's place of a server (`server = "uvicorn"`).
+
+It is imported after the fork, listens on the worker's socket, and obeys the worker's control
+connection; signals, logging and access log stay out of it. What it adds is what it can: WebSockets
+and its own loop. `free` and `error` are said as by our own server.
+"""
+
+import contextlib
+import os
+import socket
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tidegate.workers.failure import Failure
+from tidegate.workers.function import AsyncFunction
+from tidegate.workers.kinds import is_async
+
+if TYPE_CHECKING:
+    from tidegate.workers.worker import Duty, Reports
+
+
+class UvicornServer:
+    """Serves one app by uvicorn."""
+
+    def __init__(self, duty: "Duty", reports: "Reports") -> None:
+        try:
+            import uvicorn
+        except ImportError as error:
+            hint = 'add it to the app\'s environment, or set `server = "own"`'
+            raise Failure("import", f"import `uvicorn`: {error}", hint=hint) from error
+        self.reports = reports
+        self.running = 0
+        self.is_left = False
+        self.app = as_asgi(duty)
+        config = uvicorn.Config(
+            self.watched,
+            interface="asgi3",
+            lifespan=duty.pool.lifespan,  # type: ignore[arg-type]
+            log_config=None,
+            access_log=False,
+            proxy_headers=True,
+            forwarded_allow_ips="*",
+            server_header=False,
+            date_header=False,
+        )
+        config.load()
+        config.http_protocol_class = reporting(config.http_protocol_class, self.connection_ended)
+        self.server = uvicorn.Server(config)
+
+    def run(self, listener: socket.socket, ready: Callable[[], None]) -> None:
+        """Serves until told to leave; see `worker.Server`."""
+        server: Any = self.server
+        startup = server.startup
+
+        async def start(sockets: list[socket.socket] | None = None) -> None:
+            await startup(sockets=sockets)
+            if server.started and not server.should_exit:
+                ready()
+
+        server.startup = start
+        # The supervisor's signals are the worker's business.
+        server.capture_signals = no_signals
+        with contextlib.suppress(SystemExit):
+            server.run(sockets=[listener])
+        if not server.started:
+            why = "startup: uvicorn could not start the app"
+            raise Failure("lifespan", why, hint="its own words are in the worker's output")
+
+    def leave(self) -> None:
+        """Lets uvicorn finish what runs."""
+        self.server.should_exit = True
+
+    async def watched(self, scope: Any, receive: Any, send: Any) -> None:
+        """The app, its requests counted and its exceptions reported."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        pid = os.getpid()
+        self.running += 1
+        try:
+            await self.app(scope, receive, send)
+        except Exception as error:
+            self.reports.error(error)
+            raise
+        finally:
+            if os.getpid() != pid:
+                os._exit(0)
+            self.running -= 1
+            if self.is_left and not self.running:
+                self.is_left = False
+                self.reports.free()
+
+    def connection_ended(self) -> None:
+        """Tells the supervisor when nothing runs, else remembers to."""
+        self.is_left = self.running > 0
+        if not self.is_left:
+            self.reports.free()
+
+
+def as_asgi(duty: "Duty") -> Any:
+    """Returns the app as ASGI 3; sync apps are refused, they gain nothing here."""
+    if duty.kind == "asgi":
+        return duty.app
+    if duty.kind == "function" and is_async(duty.app):
+        return AsyncFunction(duty.app)
+    why = f"app `{duty.pool.app}` is not ASGI; uvicorn serves nothing else here"
+    raise Failure("config", why, hint='set `server = "own"`')
+
+
+def reporting(protocol: Any, ended: Callable[[], None]) -> Any:
+    """Returns uvicorn's protocol class with the end of each connection told."""
+
+    class Reporting(protocol):  # type: ignore[misc]
+        def connection_lost(self, error: Exception | None) -> None:
+            super().connection_lost(error)
+            ended()
+
+    return Reporting
+
+
+@contextlib.contextmanager
+def no_signals() -> Iterator[None]:
+    """In place of uvicorn's signal handlers."""
+    yield
