@@ -83,7 +83,8 @@ pub struct CoresConfig {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListenConfig {
-    /// Where the routes are served; default `127.0.0.1:8080`.
+    /// Where the routes are served; default `127.0.0.1:8080`, or the environment's `PORT` on all
+    /// addresses.
     pub public: Option<String>,
     /// Where metrics, status and actions are served; default `127.0.0.1:8081`. Loopback only,
     /// unless there is a token.
@@ -227,7 +228,9 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         disk.dir = root.join(&disk.dir);
     }
     let machine = std::thread::available_parallelism().map_or(1, usize::from);
-    let public = address(&mut document, "listen.public", listen.public, "127.0.0.1:8080");
+    let usual = environment::port()
+        .map_or_else(|| "127.0.0.1:8080".to_owned(), |port| format!("0.0.0.0:{port}"));
+    let public = address(&mut document, "listen.public", listen.public, &usual);
     let admin = address(&mut document, "listen.admin", listen.admin, "127.0.0.1:8081");
     let drain = span(&mut document, "listen.drain", listen.drain, Duration::from_secs(30));
     let plan = Plan {

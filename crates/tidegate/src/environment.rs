@@ -1,10 +1,41 @@
 //! The only place where the environment is read.
+//!
+//! Beside Tidegate's own names stand those that containers for Python APIs have (source document
+//! 000's Dockerfile): `LOG_LEVEL`, `JSON_LOGS`, `PORT`. They are defaults: what the configuration
+//! says wins, and so does `TIDEGATE_LOG`.
 
 #![expect(clippy::disallowed_methods, reason = "this is the file that may")]
 
-/// Which log lines are shown, in `tracing`'s filter syntax (`TIDEGATE_LOG`).
+/// Which log lines are shown, in `tracing`'s filter syntax (`TIDEGATE_LOG`), or from which level on
+/// in Python's words (`LOG_LEVEL`).
 pub fn log_filter(usual: &str) -> String {
-    std::env::var("TIDEGATE_LOG").unwrap_or_else(|_| usual.to_owned())
+    if let Ok(filter) = std::env::var("TIDEGATE_LOG") {
+        return filter;
+    }
+    let level = match text("LOG_LEVEL").unwrap_or_default().to_ascii_lowercase().as_str() {
+        "trace" => "trace",
+        "debug" => "debug",
+        "info" => "info",
+        "warn" | "warning" => "warn",
+        "error" | "critical" | "fatal" => "error",
+        _ => usual,
+    };
+    level.to_owned()
+}
+
+/// Whether log lines are JSON documents (`JSON_LOGS`).
+pub fn has_json_logs() -> bool {
+    let value = text("JSON_LOGS").unwrap_or_default().to_ascii_lowercase();
+    matches!(value.as_str(), "1" | "true" | "yes" | "on")
+}
+
+/// The port of the public listener, on all addresses (`PORT`).
+pub fn port() -> Option<u16> {
+    text("PORT")?.parse().ok()
+}
+
+fn text(name: &str) -> Option<String> {
+    std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 /// The name of this machine, as the system knows it.
@@ -14,5 +45,5 @@ pub fn host_name() -> String {
 
 /// The admin token (`TIDEGATE_ADMIN_TOKEN`), which wins over the configuration's.
 pub fn admin_token() -> Option<String> {
-    std::env::var("TIDEGATE_ADMIN_TOKEN").ok().filter(|token| !token.is_empty())
+    text("TIDEGATE_ADMIN_TOKEN")
 }

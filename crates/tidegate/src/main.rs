@@ -38,12 +38,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     // The demo's screen is what is to be read there.
     let usual = if matches!(cli.command, Command::Demo(_)) { "error" } else { "info" };
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(environment::log_filter(usual)))
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .init();
+    log(&environment::log_filter(usual));
     let done = match cli.command {
         Command::Serve(args) => commands::serve(&args.config),
         Command::Demo(args) => demo::run(&args),
@@ -57,6 +52,18 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(&error),
+    }
+}
+
+fn log(filter: &str) {
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .with_target(false);
+    match environment::has_json_logs() {
+        true => lines.json().flatten_event(true).init(),
+        false => lines.init(),
     }
 }
 

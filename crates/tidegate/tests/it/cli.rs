@@ -1,6 +1,8 @@
 //! Claims about the command line.
 
-use crate::running::run;
+use std::process::Command;
+
+use crate::running::{BINARY, run};
 
 #[test]
 fn every_command_explains_itself() {
@@ -85,4 +87,30 @@ fn a_model_can_be_inspected_and_asked_from_the_command_line() {
     let (code, _, err) = run(&["model", "inspect", "items.jsonl"], folder);
     assert_eq!(code, 1);
     assert!(err.starts_with("error: ") && err.contains("items.jsonl"), "{err}");
+}
+
+#[test]
+fn the_environment_of_a_container_names_the_port_the_level_and_json_lines() {
+    let folder = testkit::TempDir::new().unwrap();
+    let admin = testkit::free_port();
+    let config = format!("[listen]\nadmin = \"127.0.0.1:{admin}\"\n");
+    std::fs::write(folder.path().join("tidegate.toml"), config).unwrap();
+    let port = testkit::free_port();
+    let serve = |level: &str| {
+        let mut command = Command::new(BINARY);
+        command.arg("serve").current_dir(folder.path());
+        command.env("PORT", port.to_string()).env("JSON_LOGS", "True").env("LOG_LEVEL", level);
+        let public = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+        let mut server = testkit::Server::spawn(command, public).unwrap();
+        server.signal("TERM").unwrap();
+        assert!(server.wait().unwrap().success());
+        server.stderr()
+    };
+    let said = serve("info");
+    for line in said.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).expect(&said);
+        assert_eq!(line["level"], "INFO", "{line}");
+    }
+    assert!(said.contains("\"message\":\"stopped\""), "{said}");
+    assert_eq!(serve("WARNING"), "");
 }
