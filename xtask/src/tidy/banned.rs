@@ -42,8 +42,12 @@ const TERMINAL: Where = Where::ProductCodeBut(&[
     "fuzz/",
     "soak/",
     "crates/testkit/",
+    // What it prints is for cargo.
+    "crates/workers/build.rs",
 ]);
-const ENVIRONMENT: Where = Where::AllBut(&["crates/tidegate/src/environment.rs"]);
+// Cargo tells a build script where to write by the environment alone.
+const ENVIRONMENT: Where =
+    Where::AllBut(&["crates/tidegate/src/environment.rs", "crates/workers/build.rs"]);
 
 const CODE: [Ban; 16] = [
     ban(".unwrap()", Where::ProductCode, "`?`, or `expect(\"the invariant that makes it safe\")`"),

@@ -1,0 +1,51 @@
+//! The first request of a worker's life, asked by its supervisor over the worker's own socket.
+//!
+//! Invariant: a worker that did not answer the canary completely is never lent to anyone: this is
+//! where an app that hangs after a fork shows itself (HTTP/1.1, RFC 9112 §4: the status line).
+
+use std::io;
+use std::path::Path;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+use crate::plan::Canary;
+
+const LINE_BYTES_MAX: u64 = 64 << 10;
+
+/// Asks, and reads the answer to its end.
+///
+/// # Errors
+/// In words, when there is no answer or it is not the one expected; the deadline is the caller's.
+pub async fn ask(socket: &Path, canary: &Canary) -> Result<(), String> {
+    let said =
+        |error: io::Error| format!("the canary `GET {}` got no answer: {error}", canary.path);
+    let stream = UnixStream::connect(socket).await.map_err(said)?;
+    let status = exchange(stream, &canary.path).await.map_err(said)?;
+    match canary.status {
+        Some(expected) if expected != status => {
+            Err(format!("the canary `GET {}` was answered {status}, not {expected}", canary.path))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn exchange(mut stream: UnixStream, path: &str) -> io::Result<u16> {
+    let head = format!(
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: tidegate-canary\r\n\
+         accept: */*\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await?;
+    let mut stream = BufReader::new(stream);
+    let mut line = String::new();
+    (&mut stream).take(LINE_BYTES_MAX).read_line(&mut line).await?;
+    let status = line.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)?.parse().ok());
+    let status = status.ok_or_else(|| {
+        let what = if line.is_empty() { "the connection was closed" } else { "that is no HTTP" };
+        io::Error::new(io::ErrorKind::InvalidData, what)
+    })?;
+    // The worker closes when it is done; until then it is not free.
+    let mut piece = [0; 4096];
+    while stream.read(&mut piece).await? > 0 {}
+    Ok(status)
+}

@@ -1,0 +1,37 @@
+//! Python apps behind Unix sockets: workers forked from one parent that holds the app, lent to one
+//! request at a time, replaced before they wear out.
+//!
+//! [`Workers`] keeps the processes of one pool; [`Pool`] lends its workers to requests of all
+//! cores; [`Plan`] says what they are to be.
+//!
+//! Invariants: a worker is in service only after it has answered; a worker that is to go is lent
+//! no more, and goes when it has nothing left to do; what cannot start never displaces what
+//! serves; when this process is gone, however it went, so are all of its Python processes.
+//! Refuses: HTTP beyond the canary (whoever holds a [`Loan`] speaks to the socket), and to fork
+//! this process.
+
+mod canary;
+mod error;
+mod figures;
+mod folder;
+mod loan;
+mod memory;
+mod output;
+mod plan;
+mod pool;
+mod process;
+mod seat;
+mod status;
+mod supervise;
+mod wire;
+
+pub use error::WorkersError;
+pub use loan::Loan;
+pub use memory::Memory;
+pub use plan::{Canary, Kind, Lifespan, Plan, Server};
+pub use pool::{Pool, Refusal};
+pub use status::{Reason, Status, Trouble, WorkerStatus};
+pub use supervise::Workers;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! What workers print: into the log line by line, and the last lines kept to tell why one died.
+//!
+//! Invariant: nothing that a worker prints stops it, us, or the terminal of who reads the log: a
+//! line is cut at 8 KB, what is no text is made harmless, and above 100 lines a second (after a
+//! burst of 500) lines are counted instead of logged. The last 20 are kept whatever the rate.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+const LINE_BYTES_MAX: usize = 8 << 10;
+const LINES_KEPT: usize = 20;
+const LINES_A_SECOND: f64 = 100.0;
+const LINES_AT_ONCE: f64 = 500.0;
+
+/// The last lines of one process.
+#[derive(Debug, Default)]
+pub struct Tail {
+    lines: Mutex<VecDeque<String>>,
+}
+
+impl Tail {
+    /// The last lines, oldest first.
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.lock().iter().cloned().collect()
+    }
+
+    fn keep(&self, line: &str) {
+        let mut lines = self.lines.lock();
+        if lines.len() == LINES_KEPT {
+            lines.pop_front();
+        }
+        lines.push_back(line.to_owned());
+    }
+}
+
+/// Whose output it is.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The pool.
+    pub pool: Arc<str>,
+    /// `worker 7`, `keeper`.
+    pub who: Arc<str>,
+    /// Its number.
+    pub pid: i32,
+}
+
+/// Logs lines from `from` until its end, and keeps the last ones in `tail`.
+pub async fn follow(mut from: impl AsyncRead + Unpin, source: Source, tail: Rc<Tail>) {
+    let mut lines = Lines::new(source, tail);
+    let mut piece = vec![0; LINE_BYTES_MAX];
+    // A connection that breaks is a process that ended.
+    while let Ok(read @ 1..) = from.read(&mut piece).await {
+        lines.take(&piece[..read]);
+        // A process that prints without end must not keep the others waiting.
+        tokio::task::yield_now().await;
+    }
+    lines.end();
+}
+
+struct Lines {
+    source: Source,
+    tail: Rc<Tail>,
+    begun: Vec<u8>,
+    /// Bytes of the line that were cut off.
+    cut: usize,
+    credit: f64,
+    refilled: Instant,
+    dropped: u64,
+}
+
+impl Lines {
+    fn new(source: Source, tail: Rc<Tail>) -> Self {
+        let (begun, refilled) = (Vec::new(), Instant::now());
+        Self { source, tail, begun, cut: 0, credit: LINES_AT_ONCE, refilled, dropped: 0 }
+    }
+
+    fn take(&mut self, mut bytes: &[u8]) {
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            self.add(&bytes[..end]);
+            self.finish();
+            bytes = &bytes[end + 1..];
+        }
+        self.add(bytes);
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let room = LINE_BYTES_MAX - self.begun.len();
+        let fitting = &bytes[..room.min(bytes.len())];
+        self.begun.extend_from_slice(fitting);
+        self.cut += bytes.len() - fitting.len();
+    }
+
+    fn finish(&mut self) {
+        let mut line = harmless(&self.begun);
+        if self.cut > 0 {
+            line.push_str(&format!(" … ({} bytes more)", self.cut));
+        }
+        self.begun.clear();
+        self.cut = 0;
+        self.tail.keep(&line);
+        if !self.may_log() {
+            self.dropped += 1;
+            return;
+        }
+        self.own_up();
+        let Source { pool, who, pid } = &self.source;
+        tracing::info!(target: "workers::output", %pool, %who, pid, "{line}");
+    }
+
+    fn end(&mut self) {
+        if !self.begun.is_empty() {
+            self.finish();
+        }
+        self.own_up();
+    }
+
+    fn may_log(&mut self) -> bool {
+        let gained = self.refilled.elapsed().as_secs_f64() * LINES_A_SECOND;
+        self.refilled = Instant::now();
+        self.credit = (self.credit + gained).min(LINES_AT_ONCE);
+        let may = self.credit >= 1.0;
+        self.credit -= if may { 1.0 } else { 0.0 };
+        may
+    }
+
+    fn own_up(&mut self) {
+        if self.dropped > 0 {
+            let Source { pool, who, pid } = &self.source;
+            tracing::warn!(%pool, %who, pid, dropped = self.dropped, "lines left out of the log");
+            self.dropped = 0;
+        }
+    }
+}
+
+/// The text of it, without what a terminal would obey.
+fn harmless(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let visible = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };
+    text.trim_end_matches('\r').chars().map(visible).collect()
+}
+
+#[cfg(test)]
+mod tests;

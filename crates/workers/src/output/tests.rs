@@ -1,0 +1,40 @@
+//! What workers print, however they print it.
+
+use super::*;
+
+fn lines(pieces: &[&[u8]]) -> Lines {
+    let source = Source { pool: "test".into(), who: "worker 1".into(), pid: 1 };
+    let mut lines = Lines::new(source, Rc::default());
+    pieces.iter().for_each(|piece| lines.take(piece));
+    lines
+}
+
+#[test]
+fn lines_are_whole_whatever_the_pieces() {
+    let mut lines = lines(&[b"on", b"e\ntwo\nthr", b"ee"]);
+    assert_eq!(lines.tail.lines(), ["one", "two"]);
+    lines.end();
+    assert_eq!(lines.tail.lines(), ["one", "two", "three"]);
+}
+
+#[test]
+fn a_line_is_cut_and_says_so() {
+    let lines = lines(&[&[b'x'; 10_000], b"\nnext\n"]);
+    let kept = lines.tail.lines();
+    assert!(kept[0].ends_with("x … (1808 bytes more)"));
+    assert_eq!(kept[1], "next");
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_made_visible() {
+    assert_eq!(harmless(b"a\x1b[2J\x00\xffb\tc\r"), "a\u{fffd}[2J\u{fffd}\u{fffd}b\tc");
+}
+
+#[test]
+fn the_last_lines_are_kept_and_a_flood_is_counted() {
+    let flood: String = (0..10_000).map(|number| format!("{number}\n")).collect();
+    let lines = lines(&[flood.as_bytes()]);
+    assert!(lines.dropped > 1000);
+    let kept = lines.tail.lines();
+    assert_eq!((kept.len(), kept[19].as_str()), (20, "9999"));
+}

@@ -1,0 +1,397 @@
+//! Lends free workers to requests of all cores, in the order in which they came.
+//!
+//! Invariants: a worker has at most `concurrency` loans; who waits longer is served first; a
+//! request that gives up takes nothing with it; a free worker costs a short lock and no system
+//! call. The queue is bounded, and who finds it full is told when to come back.
+//!
+//! Of several free workers the one that was used last is lent: its memory and caches are warm, the
+//! others' pages stay shared with their parent, and workers wear out one after the other instead
+//! of all at once. With `concurrency` above 1 the one with the fewest loans comes first.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::figures::Figures;
+use crate::loan::{Loan, Offer, Outcome};
+use crate::plan::Plan;
+use crate::seat::Seat;
+use crate::status::{Known, Status};
+
+/// How long ago a worker may have answered for the pool to be ready.
+const READY_WITHIN: Duration = Duration::from_secs(10);
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+
+/// The workers of one app, shared by all cores.
+#[derive(Debug)]
+pub struct Pool {
+    pub(crate) plan: Plan,
+    pub(crate) known: Known,
+    pub(crate) figures: Figures,
+    inner: Mutex<Inner>,
+    /// Bounded by the loans there are.
+    commands: mpsc::UnboundedSender<Command>,
+}
+
+/// Why a request gets no worker.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// As many wait already as may.
+    #[error("{waiting} requests wait for a worker already")]
+    Full {
+        /// How many.
+        waiting: usize,
+        /// When a worker may be free.
+        retry_after: Duration,
+    },
+    /// None was free in time.
+    #[error("no worker was free in time")]
+    TimedOut {
+        /// When one may be free.
+        retry_after: Duration,
+    },
+    /// There are none, and none is about to come.
+    #[error("there is no worker: {why}")]
+    NoWorkers {
+        /// Why.
+        why: Arc<str>,
+        /// When one may be there.
+        retry_after: Duration,
+    },
+}
+
+impl Refusal {
+    /// When it may be worth coming back; at least a second.
+    pub fn retry_after(&self) -> Duration {
+        match self {
+            Self::Full { retry_after, .. }
+            | Self::TimedOut { retry_after }
+            | Self::NoWorkers { retry_after, .. } => *retry_after,
+        }
+    }
+}
+
+/// What the supervisor is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Replace every worker, one at a time.
+    Recycle,
+    /// Import the app anew.
+    Reload,
+    /// A worker has had its requests.
+    Worn(u64),
+    /// A worker that is to leave has nothing left to do.
+    Idle(u64),
+    /// A request of a worker was abandoned, which may take until then.
+    Abandoned(u64, Instant),
+    /// A request of a worker took too long.
+    TimedOut(u64),
+    /// The connection to a worker broke.
+    Suspect(u64),
+    /// End everything.
+    End,
+}
+
+/// Whether there is hope for who waits.
+#[derive(Debug, Clone)]
+pub(crate) enum Standing {
+    /// Workers are there, or about to come.
+    Hopeful,
+    /// None is there, and the last tries have failed; or the pool has ended.
+    Hopeless { why: Arc<str>, retry_after: Duration },
+}
+
+#[derive(Debug)]
+struct Inner {
+    seats: Vec<Seat>,
+    /// By ticket: the lowest came first.
+    waiters: BTreeMap<u64, oneshot::Sender<Offer>>,
+    next_ticket: u64,
+    standing: Standing,
+    /// Loans so far: orders seats by their last use.
+    lent: u64,
+    /// Mean time of a request, in seconds, the last ones weighing more.
+    mean_s: f64,
+}
+
+impl Pool {
+    pub(crate) fn new(
+        plan: Plan,
+        registry: &metrics::Registry,
+        commands: mpsc::UnboundedSender<Command>,
+    ) -> Self {
+        let figures = Figures::new(registry, &plan.name);
+        let inner = Inner {
+            seats: Vec::new(),
+            waiters: BTreeMap::new(),
+            next_ticket: 0,
+            standing: Standing::Hopeful,
+            lent: 0,
+            mean_s: 0.0,
+        };
+        Self { plan, known: Known::default(), figures, inner: Mutex::new(inner), commands }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    /// How long a request may take once it has a worker.
+    pub fn timeout(&self) -> Duration {
+        self.plan.timeout
+    }
+
+    /// Returns a worker for one request; waits for a free one until `end`, needs tokio's timer for
+    /// that. Dropping the future takes the request out of the queue.
+    ///
+    /// # Errors
+    /// When the queue is full, none is free in time, or there is none and no hope of one.
+    pub async fn take(self: &Arc<Self>, end: Instant) -> Result<Loan, Refusal> {
+        let began = Instant::now();
+        let mut place = match self.take_or_queue(began)? {
+            Ok(loan) => return Ok(loan),
+            Err(place) => place,
+        };
+        let offered = tokio::time::timeout_at(end.into(), &mut place.offered).await;
+        self.figures.waited.record(began.elapsed());
+        match offered {
+            Ok(Ok(offer)) => Ok(offer.accept()),
+            Ok(Err(_)) => Err(self.inner.lock().hopeless().unwrap_or(Refusal::NoWorkers {
+                why: "the pool has ended".into(),
+                retry_after: Duration::from_secs(1),
+            })),
+            Err(_) => {
+                self.figures.refused_timed_out.add(1);
+                let retry_after = self.inner.lock().retry_after(&self.plan);
+                Err(Refusal::TimedOut { retry_after })
+            }
+        }
+    }
+
+    /// Whether a worker has answered within the last 10 seconds.
+    pub fn is_ready(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.seats.iter().any(|seat| seat.answered.elapsed() < READY_WITHIN)
+    }
+
+    /// Requests that wait.
+    pub fn waiting(&self) -> usize {
+        self.inner.lock().waiters.len()
+    }
+
+    /// What is known of it, for `/status` and `tidegate workers list`.
+    pub fn status(&self) -> Status {
+        let mut status = self.known.get();
+        let inner = self.inner.lock();
+        status.ready = inner.seats.iter().any(|seat| seat.answered.elapsed() < READY_WITHIN);
+        status.queue = inner.waiters.len();
+        status.in_flight = inner.seats.iter().map(|seat| seat.loans).sum();
+        for worker in &mut status.workers {
+            if let Some(seat) = inner.seats.iter().find(|seat| seat.id == worker.id) {
+                worker.show(seat);
+            }
+        }
+        status
+    }
+
+    /// What an operator should look at, in words.
+    pub fn alarms(&self) -> Vec<String> {
+        self.known.get().alarms
+    }
+
+    /// Replaces every worker by a new one, one at a time.
+    pub fn recycle(&self) {
+        self.tell(Command::Recycle);
+    }
+
+    /// Imports the app anew, in a new keeper if what that loaded has changed; the present workers
+    /// go on serving until the new ones have answered.
+    pub fn reload(&self) {
+        self.tell(Command::Reload);
+    }
+
+    pub(crate) fn tell(&self, command: Command) {
+        // A supervisor that has ended needs to know nothing.
+        let _ = self.commands.send(command);
+    }
+
+    /// The loan, or a place in the queue.
+    fn take_or_queue(self: &Arc<Self>, now: Instant) -> Result<Result<Loan, Place>, Refusal> {
+        let mut inner = self.inner.lock();
+        if inner.waiters.is_empty()
+            && let Some(seat) = inner.lend()
+        {
+            drop(inner);
+            self.figures.waited.record_ns(0);
+            return Ok(Ok(Offer::new(self, seat, now).accept()));
+        }
+        if let Some(refusal) = inner.hopeless() {
+            self.figures.refused_no_workers.add(1);
+            return Err(refusal);
+        }
+        if inner.waiters.len() >= self.plan.queue {
+            self.figures.refused_full.add(1);
+            let (waiting, retry_after) = (inner.waiters.len(), inner.retry_after(&self.plan));
+            return Err(Refusal::Full { waiting, retry_after });
+        }
+        let (offer, offered) = oneshot::channel();
+        let ticket = inner.next_ticket;
+        inner.next_ticket += 1;
+        inner.waiters.insert(ticket, offer);
+        Ok(Err(Place { pool: Arc::clone(self), ticket, offered }))
+    }
+
+    /// A loan has ended.
+    pub(crate) fn settle(self: &Arc<Self>, id: u64, outcome: Outcome, taken: Instant) {
+        let mut inner = self.inner.lock();
+        let mean_s = inner.mean_s;
+        // The seat of a worker that has ended is gone, with its loans.
+        let Some(seat) = inner.seats.iter_mut().find(|seat| seat.id == id) else { return };
+        let told = seat.settle(outcome, taken + self.plan.timeout);
+        if outcome == Outcome::Done {
+            let took_s = taken.elapsed().as_secs_f64();
+            inner.mean_s = if mean_s == 0.0 { took_s } else { mean_s + (took_s - mean_s) / 16.0 };
+            self.figures.requests.add(1);
+        }
+        drop(inner);
+        told.into_iter().flatten().for_each(|command| self.tell(command));
+        self.hand_on();
+    }
+
+    /// Puts a worker in service.
+    pub(crate) fn seat(self: &Arc<Self>, seat: Seat) {
+        self.inner.lock().seats.push(seat);
+        self.hand_on();
+    }
+
+    /// Takes a worker out of service; returns its seat as it was.
+    pub(crate) fn unseat(&self, id: u64) -> Option<Seat> {
+        let mut inner = self.inner.lock();
+        let at = inner.seats.iter().position(|seat| seat.id == id)?;
+        Some(inner.seats.swap_remove(at))
+    }
+
+    /// Lends a worker no more; returns whether it has nothing left to do.
+    pub(crate) fn close(&self, id: u64) -> bool {
+        self.with(id, |seat| {
+            seat.is_open = false;
+            seat.loans == 0
+        })
+        .unwrap_or(true)
+    }
+
+    /// Changes or reads a seat, and hands on what became free by that.
+    pub(crate) fn change<T>(
+        self: &Arc<Self>,
+        id: u64,
+        f: impl FnOnce(&mut Seat) -> T,
+    ) -> Option<T> {
+        let changed = self.with(id, f);
+        self.hand_on();
+        changed
+    }
+
+    /// Reads a seat.
+    pub(crate) fn with<T>(&self, id: u64, f: impl FnOnce(&mut Seat) -> T) -> Option<T> {
+        self.inner.lock().seats.iter_mut().find(|seat| seat.id == id).map(f)
+    }
+
+    /// Says whether waiting makes sense; if not, nobody waits any more.
+    pub(crate) fn stand(&self, standing: Standing) {
+        let mut inner = self.inner.lock();
+        let is_hopeless = matches!(standing, Standing::Hopeless { .. });
+        inner.standing = standing;
+        if is_hopeless {
+            let refused = std::mem::take(&mut inner.waiters);
+            drop(inner);
+            self.figures.refused_no_workers.add(refused.len() as u64);
+        }
+    }
+
+    /// Sets the gauges.
+    pub(crate) fn measure_queue(&self) {
+        let inner = self.inner.lock();
+        let busy = inner.seats.iter().filter(|seat| seat.loans > 0).count();
+        let set = |gauge: &metrics::Gauge, count: usize| {
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        };
+        set(&self.figures.workers, inner.seats.len());
+        set(&self.figures.busy, busy);
+        set(&self.figures.waiting, inner.waiters.len());
+    }
+
+    /// Gives what is free to who waits, oldest first.
+    pub(crate) fn hand_on(self: &Arc<Self>) {
+        loop {
+            let mut inner = self.inner.lock();
+            if inner.waiters.is_empty() {
+                return;
+            }
+            let Some(seat) = inner.lend() else { return };
+            let Some((_, waiter)) = inner.waiters.pop_first() else { return };
+            drop(inner);
+            // One that has given up meanwhile gives it back by dropping it.
+            drop(waiter.send(Offer::new(self, seat, Instant::now())));
+        }
+    }
+
+    /// An offer that nobody took.
+    pub(crate) fn give_back(self: &Arc<Self>, id: u64) {
+        let idle = self.with(id, |seat| {
+            seat.loans -= 1;
+            (!seat.is_open && seat.loans == 0).then_some(Command::Idle(id))
+        });
+        if let Some(command) = idle.flatten() {
+            self.tell(command);
+        }
+        self.hand_on();
+    }
+}
+
+impl Inner {
+    /// Lends the seat that has fewest loans, of several the one used last.
+    fn lend(&mut self) -> Option<(u64, Arc<Path>)> {
+        let free = self.seats.iter_mut().filter(|seat| seat.has_room());
+        let seat = free.min_by_key(|seat| (seat.loans, std::cmp::Reverse(seat.used)))?;
+        self.lent += 1;
+        seat.lend(self.lent);
+        Some((seat.id, Arc::clone(&seat.socket)))
+    }
+
+    fn hopeless(&self) -> Option<Refusal> {
+        match &self.standing {
+            Standing::Hopeless { why, retry_after } => {
+                Some(Refusal::NoWorkers { why: Arc::clone(why), retry_after: *retry_after })
+            }
+            Standing::Hopeful => None,
+        }
+    }
+
+    /// When all who wait may have been served.
+    fn retry_after(&self, plan: &Plan) -> Duration {
+        let at_once = (self.seats.len().max(1) * plan.concurrency) as f64;
+        let estimate_s = self.mean_s * (self.waiters.len() + 1) as f64 / at_once;
+        Duration::from_secs_f64(estimate_s.ceil().clamp(1.0, RETRY_AFTER_MAX.as_secs_f64()))
+    }
+}
+
+/// A place in the queue; dropping it leaves the queue.
+struct Place {
+    pool: Arc<Pool>,
+    ticket: u64,
+    offered: oneshot::Receiver<Offer>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.pool.inner.lock().waiters.remove(&self.ticket);
+    }
+}
+
+#[cfg(test)]
+mod tests;

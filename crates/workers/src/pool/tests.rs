@@ -1,0 +1,197 @@
+//! Seats without processes: who is served, in which order, and what is told.
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::*;
+
+struct Bench {
+    pool: Arc<Pool>,
+    told: UnboundedReceiver<Command>,
+}
+
+fn bench(change: impl FnOnce(&mut Plan)) -> Bench {
+    let mut plan = Plan::new("test", "app:app", Path::new("/app"), Path::new("/pool"));
+    change(&mut plan);
+    let (commands, told) = mpsc::unbounded_channel();
+    Bench { pool: Arc::new(Pool::new(plan, &metrics::Registry::default(), commands)), told }
+}
+
+fn seat(id: u64, concurrency: usize, requests_max: Option<u64>) -> Seat {
+    Seat::new(id, Path::new("/pool/w.sock").into(), concurrency, requests_max)
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(20)
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    tokio::task::LocalSet::new().block_on(&runtime, future)
+}
+
+/// Lets every task run until it waits.
+async fn settle() {
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn who_waits_longer_is_served_first_whoever_gives_up() {
+    block_on(async {
+        let Bench { pool, .. } = bench(|_| {});
+        pool.seat(seat(1, 1, None));
+        let held = pool.take(soon()).await.unwrap();
+        let (served, mut order) = mpsc::unbounded_channel();
+        let mut tasks = Vec::new();
+        for number in 0..5 {
+            let (pool, served) = (Arc::clone(&pool), served.clone());
+            tasks.push(tokio::task::spawn_local(async move {
+                let loan = pool.take(soon()).await.unwrap();
+                served.send(number).unwrap();
+                loan.done();
+            }));
+            settle().await;
+        }
+        assert_eq!(pool.waiting(), 5);
+        tasks[0].abort();
+        tasks[2].abort();
+        settle().await;
+        assert_eq!(pool.waiting(), 3);
+        held.done();
+        let order = [order.recv().await, order.recv().await, order.recv().await];
+        assert_eq!(order, [Some(1), Some(3), Some(4)]);
+        settle().await;
+        assert_eq!(pool.with(1, |seat| seat.loans), Some(0));
+    });
+}
+
+#[test]
+fn a_worker_offered_to_one_who_gives_up_goes_to_the_next() {
+    block_on(async {
+        let Bench { pool, .. } = bench(|_| {});
+        pool.seat(seat(1, 1, None));
+        let held = pool.take(soon()).await.unwrap();
+        let mut gives_up = Box::pin(pool.take(soon()));
+        let mut waits = Box::pin(pool.take(soon()));
+        assert!(futures_poll(&mut gives_up).is_none());
+        assert!(futures_poll(&mut waits).is_none());
+        held.done();
+        // The offer stands, and is never looked at.
+        drop(gives_up);
+        assert_eq!(waits.await.unwrap().worker(), 1);
+        assert_eq!(pool.with(1, |seat| seat.requests), Some(1));
+    });
+}
+
+/// Polls once.
+fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::Pin::new(future).poll(&mut context) {
+        std::task::Poll::Ready(output) => Some(output),
+        std::task::Poll::Pending => None,
+    }
+}
+
+#[test]
+fn a_full_queue_refuses_and_says_when_to_come_back() {
+    block_on(async {
+        let Bench { pool, .. } = bench(|plan| plan.queue = 1);
+        let mut first = Box::pin(pool.take(soon()));
+        assert!(futures_poll(&mut first).is_none());
+        let refusal = pool.take(soon()).await.unwrap_err();
+        assert!(matches!(refusal, Refusal::Full { waiting: 1, .. }));
+        assert!(refusal.retry_after() >= Duration::from_secs(1));
+        drop(first);
+        let refusal = pool.take(Instant::now()).await.unwrap_err();
+        assert!(matches!(refusal, Refusal::TimedOut { .. }));
+        assert_eq!(pool.waiting(), 0);
+    });
+}
+
+#[test]
+fn hopelessness_is_told_to_who_waits_and_who_comes() {
+    block_on(async {
+        let Bench { pool, .. } = bench(|_| {});
+        let mut waits = Box::pin(pool.take(soon()));
+        assert!(futures_poll(&mut waits).is_none());
+        let retry_after = Duration::from_secs(7);
+        pool.stand(Standing::Hopeless { why: "it cannot".into(), retry_after });
+        let told = Refusal::NoWorkers { why: "it cannot".into(), retry_after };
+        assert_eq!(waits.await.unwrap_err(), told);
+        assert_eq!(pool.take(soon()).await.unwrap_err(), told);
+    });
+}
+
+#[test]
+fn of_free_workers_the_last_used_is_lent_of_busy_ones_the_least() {
+    block_on(async {
+        let Bench { pool, .. } = bench(|_| {});
+        pool.seat(seat(1, 2, None));
+        pool.seat(seat(2, 2, None));
+        let first = pool.take(soon()).await.unwrap();
+        let second = pool.take(soon()).await.unwrap();
+        assert_ne!(first.worker(), second.worker());
+        let last = second.worker();
+        first.done();
+        second.done();
+        for _ in 0..3 {
+            let loan = pool.take(soon()).await.unwrap();
+            assert_eq!(loan.worker(), last);
+            loan.done();
+        }
+    });
+}
+
+#[test]
+fn a_worker_that_had_its_requests_is_told_of_once_and_lent_on() {
+    block_on(async {
+        let Bench { pool, mut told } = bench(|_| {});
+        pool.seat(seat(1, 1, Some(2)));
+        for _ in 0..4 {
+            pool.take(soon()).await.unwrap().done();
+        }
+        assert_eq!(told.try_recv(), Ok(Command::Worn(1)));
+        assert!(told.try_recv().is_err());
+    });
+}
+
+#[test]
+fn a_closed_worker_is_idle_after_its_last_loan() {
+    block_on(async {
+        let Bench { pool, mut told } = bench(|_| {});
+        pool.seat(seat(1, 1, None));
+        let loan = pool.take(soon()).await.unwrap();
+        assert!(!pool.close(1));
+        assert!(told.try_recv().is_err());
+        loan.done();
+        assert_eq!(told.try_recv(), Ok(Command::Idle(1)));
+        assert!(pool.close(1));
+        assert!(pool.take(Instant::now()).await.is_err());
+    });
+}
+
+#[test]
+fn a_loan_that_is_dropped_counts_as_abandoned() {
+    block_on(async {
+        let Bench { pool, mut told } = bench(|_| {});
+        pool.seat(seat(1, 1, None));
+        drop(pool.take(soon()).await.unwrap());
+        assert!(matches!(told.try_recv(), Ok(Command::Abandoned(1, _))));
+        assert!(pool.take(Instant::now()).await.is_err());
+        assert_eq!(pool.change(1, Seat::free), Some(None));
+        pool.take(soon()).await.unwrap().done();
+    });
+}
+
+#[test]
+fn what_comes_back_after_its_worker_is_gone_changes_nothing() {
+    block_on(async {
+        let Bench { pool, mut told } = bench(|_| {});
+        pool.seat(seat(1, 1, None));
+        let loan = pool.take(soon()).await.unwrap();
+        assert!(pool.unseat(1).is_some());
+        loan.timed_out();
+        assert!(told.try_recv().is_err());
+    });
+}

@@ -1,0 +1,168 @@
+//! What is known of a pool, for people and programs: one document.
+//!
+//! The supervisor writes it after each change; the figures of a worker's loans are added when it
+//! is read. Invariant: reading it waits for nothing but a short lock.
+
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::memory::Memory;
+use crate::seat::Seat;
+
+/// A pool as it stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// `starting`, `serving`, `reloading`, `failing` or `ended`.
+    pub state: &'static str,
+    /// Which import of the app is in service; none before the first.
+    pub generation: Option<u64>,
+    /// Whether a worker has answered within the last 10 seconds.
+    pub ready: bool,
+    /// Requests that wait for a worker.
+    pub queue: usize,
+    /// Requests that workers have.
+    pub in_flight: usize,
+    /// What the interpreter calls itself.
+    pub python: Option<String>,
+    /// What kind of app it is.
+    pub kind: Option<String>,
+    /// How long the keeper took to load what is preloaded, in seconds.
+    pub preload_s: Option<f64>,
+    /// From the wish for the generation in service to its first answer, in seconds.
+    pub reload_s: Option<f64>,
+    /// Workers that ended since the start, by reason.
+    pub restarts: BTreeMap<&'static str, u64>,
+    /// What went wrong last.
+    pub last_error: Option<Trouble>,
+    /// What an operator should look at.
+    pub alarms: Vec<String>,
+    /// Process numbers of the keepers and parents.
+    pub holders: Vec<i32>,
+    /// Workers, oldest first.
+    pub workers: Vec<WorkerStatus>,
+}
+
+/// A worker as it stands.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct WorkerStatus {
+    /// Its number.
+    pub id: u64,
+    /// Its process; none before it has said hello.
+    pub pid: Option<i32>,
+    /// Which import of the app it has.
+    pub generation: u64,
+    /// `starting`, `free`, `busy` or `leaving`.
+    pub state: &'static str,
+    /// Requests answered.
+    pub requests: u64,
+    /// Requests that it has.
+    pub in_flight: usize,
+    /// Seconds since it was asked for.
+    pub age_s: f64,
+    /// Memory, in bytes; none until it was measured.
+    pub memory: Option<Memory>,
+    /// Seconds since it answered anything: a request, the canary, a ping.
+    pub answered_s_ago: Option<f64>,
+    /// Why it is to be replaced.
+    pub leaves_for: Option<&'static str>,
+    /// The last exception that the app let out.
+    pub last_error: Option<Trouble>,
+}
+
+impl WorkerStatus {
+    pub(crate) fn show(&mut self, seat: &Seat) {
+        self.requests = seat.requests;
+        self.in_flight = seat.loans;
+        self.answered_s_ago = Some(seat.answered.elapsed().as_secs_f64());
+        if seat.is_open {
+            self.state = if seat.loans > 0 { "busy" } else { "free" };
+        }
+    }
+}
+
+/// Something that went wrong.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Trouble {
+    /// When: `start`, `preload`, `import`, `threads`, `fork`, `lifespan`, `listen`, `boot`,
+    /// `canary`, `run` or `request`.
+    pub stage: String,
+    /// In one line.
+    pub why: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// Python's own words.
+    pub traceback: Option<String>,
+    /// What the process printed last.
+    pub output: Vec<String>,
+    /// When, in microseconds since the Unix epoch.
+    pub unix_us: u64,
+}
+
+/// Why a worker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It had its requests.
+    Requests,
+    /// It took too much memory.
+    Memory,
+    /// It was old.
+    Age,
+    /// Somebody asked for it.
+    Command,
+    /// A new import of the app took its place.
+    Reload,
+    /// A request took too long.
+    Timeout,
+    /// It was idle and did not answer.
+    Silent,
+    /// It did not come up.
+    Boot,
+    /// It ended by itself.
+    Exit,
+    /// A signal killed it.
+    Signal,
+    /// The kernel killed it for want of memory.
+    Oom,
+    /// The pool ends.
+    End,
+}
+
+impl Reason {
+    /// The word in metrics and status.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Memory => "memory",
+            Self::Age => "age",
+            Self::Command => "command",
+            Self::Reload => "reload",
+            Self::Timeout => "timeout",
+            Self::Silent => "silent",
+            Self::Boot => "boot",
+            Self::Exit => "exit",
+            Self::Signal => "signal",
+            Self::Oom => "oom",
+            Self::End => "end",
+        }
+    }
+}
+
+/// The document.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    status: Mutex<Status>,
+}
+
+impl Known {
+    pub fn get(&self) -> Status {
+        self.status.lock().clone()
+    }
+
+    pub fn set(&self, status: Status) {
+        *self.status.lock() = status;
+    }
+}

@@ -1,0 +1,125 @@
+//! Takes the connections of Python processes: control, and what workers print.
+//!
+//! Who connects is known from the kernel (`SO_PEERCRED`, unix(7)), not from what it says; another
+//! user's process is turned away.
+
+use std::collections::HashMap;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, BufReader};
+use tokio::net::unix::OwnedWriteHalf;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::Event;
+use crate::output::{self, Source, Tail};
+use crate::wire::{Messages, Say};
+
+/// How long a connection may take to say whose it is.
+const HELLO_WITHIN: Duration = Duration::from_secs(10);
+/// A listener that has no descriptor left tries again after this.
+const BREATH: Duration = Duration::from_millis(100);
+const INTRODUCTION_BYTES_MAX: usize = 256;
+
+/// The last lines of processes, by their number.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tails(Rc<parking_lot::Mutex<HashMap<i32, Rc<Tail>>>>);
+
+impl Tails {
+    pub fn of(&self, pid: i32) -> Rc<Tail> {
+        Rc::clone(self.0.lock().entry(pid).or_default())
+    }
+
+    pub fn lines(&self, pid: i32) -> Vec<String> {
+        self.0.lock().get(&pid).map(|tail| tail.lines()).unwrap_or_default()
+    }
+
+    pub fn forget(&self, pid: i32) {
+        self.0.lock().remove(&pid);
+    }
+}
+
+/// Takes control connections for ever.
+pub(super) async fn control(listener: UnixListener, events: UnboundedSender<Event>) {
+    let mut connection = 0;
+    loop {
+        let Some((stream, pid)) = accept(&listener).await else { continue };
+        connection += 1;
+        tokio::task::spawn_local(hear(stream, pid, connection, events.clone()));
+    }
+}
+
+/// Reads one process's messages until it hangs up.
+async fn hear(stream: UnixStream, pid: i32, connection: u64, events: UnboundedSender<Event>) {
+    let (reader, writer) = stream.into_split();
+    let mut messages = Messages::new(reader);
+    let hello = tokio::time::timeout(HELLO_WITHIN, messages.next()).await;
+    let Ok(Ok(Some(Ok(Say::Hello(hello))))) = hello else {
+        tracing::warn!(pid, ?hello, "a connection to the control socket does not say hello");
+        return;
+    };
+    let joined = Event::Joined { connection, hello, pid, writer: Writer(writer) };
+    // The supervisor outlives its tasks.
+    let _ = events.send(joined);
+    loop {
+        match messages.next().await {
+            Ok(Some(Ok(say))) => drop(events.send(Event::Said { connection, say })),
+            Ok(Some(Err(error))) => {
+                tracing::warn!(pid, error, "a message is not understood");
+            }
+            Ok(None) | Err(_) => break,
+        }
+    }
+    let _ = events.send(Event::Closed { connection });
+}
+
+/// What a process is told by.
+#[derive(Debug)]
+pub(super) struct Writer(pub OwnedWriteHalf);
+
+/// Takes output connections for ever.
+pub(super) async fn printed(listener: UnixListener, pool: Arc<str>, tails: Tails) {
+    loop {
+        let Some((stream, pid)) = accept(&listener).await else { continue };
+        let (pool, tail) = (Arc::clone(&pool), tails.of(pid));
+        tokio::task::spawn_local(async move {
+            let mut stream = BufReader::new(stream);
+            let who = introduction(&mut stream).await;
+            let who = who.map_or_else(|_| "a process".into(), |id| format!("worker {id}").into());
+            output::follow(stream, Source { pool, who, pid }, tail).await;
+        });
+    }
+}
+
+/// Reads the line in front of what is printed, and not a byte more.
+async fn introduction(stream: &mut BufReader<UnixStream>) -> io::Result<u64> {
+    let mut line = Vec::new();
+    while line.len() < INTRODUCTION_BYTES_MAX {
+        match stream.read_u8().await? {
+            b'\n' => break,
+            byte => line.push(byte),
+        }
+    }
+    let introduction: serde_json::Value = serde_json::from_slice(&line)?;
+    introduction["id"].as_u64().ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+async fn accept(listener: &UnixListener) -> Option<(UnixStream, i32)> {
+    let stream = match listener.accept().await {
+        Ok((stream, _)) => stream,
+        Err(error) => {
+            tracing::warn!(%error, "a Python process cannot be listened to");
+            tokio::time::sleep(BREATH).await;
+            return None;
+        }
+    };
+    let peer = stream.peer_cred().ok()?;
+    if peer.uid() != rustix::process::getuid().as_raw() {
+        tracing::warn!(uid = peer.uid(), "another user's process is turned away");
+        return None;
+    }
+    peer.pid().map(|pid| (stream, pid))
+}

@@ -1,0 +1,44 @@
+//! How soon to try again what fails: at once the first time after a success, then ever later.
+
+use std::time::{Duration, Instant};
+
+use stdx::Backoff;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// When the next try may be.
+#[derive(Debug)]
+pub(super) struct Pace {
+    backoff: Backoff,
+    not_before: Option<Instant>,
+    /// Tries that failed, one after the other.
+    pub failures: u32,
+}
+
+impl Pace {
+    pub fn new(seed: u64) -> Self {
+        let backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, seed);
+        Self { backoff, not_before: None, failures: 0 }
+    }
+
+    pub fn may_start(&self, now: Instant) -> bool {
+        self.not_before.is_none_or(|at| at <= now)
+    }
+
+    /// How long until the next try.
+    pub fn wait(&self, now: Instant) -> Duration {
+        self.not_before.map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
+    }
+
+    pub fn fail(&mut self, now: Instant) {
+        self.failures += 1;
+        self.not_before = Some(now + self.backoff.delay());
+    }
+
+    pub fn succeed(&mut self) {
+        self.backoff.reset();
+        self.not_before = None;
+        self.failures = 0;
+    }
+}

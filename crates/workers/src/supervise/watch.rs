@@ -1,0 +1,127 @@
+//! Looks whether files that Python has loaded have changed on disk.
+//!
+//! A change counts once a second look finds the same: an editor or a deployment is then done. A
+//! file that was written while it was being imported counts as changed, for nobody knows which of
+//! its versions was read.
+
+use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often files are looked at; with more than a thousand of them less often.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+const LOOK_AT_ONE: Duration = Duration::from_micros(250);
+
+/// The files of a pool.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    files: HashMap<PathBuf, File>,
+    /// What the last look found changed.
+    pending: HashMap<PathBuf, Option<Stamp>>,
+    next: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct File {
+    /// None: there was no such file, or what was read of it is unknown.
+    known: Option<Stamp>,
+    is_keepers: bool,
+}
+
+/// Equal stamps are equal contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+}
+
+/// Whose files have changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Changed {
+    /// The keeper's.
+    pub keepers: bool,
+    /// Anyone's.
+    pub any: bool,
+}
+
+impl Watch {
+    /// Notes what was loaded since `since`.
+    pub fn add(&mut self, files: &[PathBuf], since: SystemTime, is_keepers: bool) {
+        for path in files {
+            let known = stamp(path).filter(|_| !was_written_after(path, since));
+            // What the keeper holds, an import of the app does not load again.
+            let is_keepers = is_keepers || self.files.get(path).is_some_and(|it| it.is_keepers);
+            self.files.insert(path.clone(), File { known, is_keepers });
+        }
+    }
+
+    /// Notes files that are not loaded, but whose change may mend what failed.
+    pub fn add_suspects(&mut self, files: impl Iterator<Item = PathBuf>) {
+        for path in files {
+            let known = stamp(&path);
+            self.files.entry(path).or_insert(File { known, is_keepers: false });
+        }
+    }
+
+    /// Forgets all files but these.
+    pub fn keep(&mut self, keepers: &[PathBuf], others: &[PathBuf]) {
+        let (keepers, others): (HashSet<_>, HashSet<_>) =
+            (keepers.iter().collect(), others.iter().collect());
+        self.files.retain(|path, file| {
+            file.is_keepers = keepers.contains(path);
+            file.is_keepers || others.contains(path)
+        });
+    }
+
+    /// Looks, when it is time to; tells of a change once.
+    pub fn look(&mut self, now: Instant) -> Changed {
+        if self.next.is_some_and(|next| now < next) {
+            return Changed::default();
+        }
+        let count = u32::try_from(self.files.len()).unwrap_or(u32::MAX);
+        self.next = Some(now + LOOK_EVERY.max(LOOK_AT_ONE.saturating_mul(count)));
+        let found = self.differing();
+        if found.is_empty() || found != self.pending {
+            self.pending = found;
+            return Changed::default();
+        }
+        self.settle()
+    }
+
+    /// Looks at once, and takes what it finds for known.
+    pub fn settle(&mut self) -> Changed {
+        let mut changed = Changed::default();
+        for (path, stamp) in self.differing() {
+            if let Some(file) = self.files.get_mut(&path) {
+                file.known = stamp;
+                changed.any = true;
+                changed.keepers |= file.is_keepers;
+            }
+        }
+        self.pending.clear();
+        changed
+    }
+
+    fn differing(&self) -> HashMap<PathBuf, Option<Stamp>> {
+        let now = self.files.iter().map(|(path, file)| (path, file, stamp(path)));
+        let differing = now.filter(|(_, file, stamp)| file.known != *stamp);
+        differing.map(|(path, _, stamp)| (path.clone(), stamp)).collect()
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    let modified = (metadata.mtime(), metadata.mtime_nsec());
+    Some(Stamp { inode: metadata.ino(), bytes: metadata.len(), modified })
+}
+
+/// Whether it was written since, and not in a future that would last.
+fn was_written_after(path: &Path, since: SystemTime) -> bool {
+    let written = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+    written.is_ok_and(|written| written > since && written <= SystemTime::now())
+}
+
+#[cfg(test)]
+mod tests;

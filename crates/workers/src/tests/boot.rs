@@ -1,0 +1,118 @@
+//! Starts that fail, each with an error that says what to do.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+#[test]
+fn names_the_interpreter_that_is_missing() {
+    let error = start_error(|plan| plan.interpreter = "/no/such/python".into()).to_string();
+    assert!(error.contains("`/no/such/python`") && error.contains("hint: "), "{error}");
+    let error = start_error(|plan| plan.interpreter = "python-of-nobody".into()).to_string();
+    assert!(error.contains("in any folder of `PATH`"), "{error}");
+}
+
+#[test]
+fn names_the_folder_that_cannot_be_used() {
+    let error = start_error(|plan| plan.folder = plan.app_dir.join("app.py/pool"));
+    assert!(error.to_string().contains("make the folder"), "{error}");
+    let error = start_error(|plan| plan.folder = plan.app_dir.join("x".repeat(100)));
+    assert!(matches!(error, WorkersError::PathTooLong { max: 107, .. }), "{error}");
+    let error = start_error(|plan| plan.app_dir = plan.app_dir.join("nowhere"));
+    assert!(matches!(error, WorkersError::NoAppDir { .. }), "{error}");
+}
+
+#[test]
+fn a_folder_belongs_to_one_pool() {
+    let bench = Bench::new(APP, |_| {});
+    let again = Workers::start(plan(bench.dir.path()), &Registry::default());
+    assert!(matches!(again.err().unwrap(), WorkersError::InUse { .. }));
+    let mode = std::fs::metadata(bench.dir.path().join("pool")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn a_failing_import_is_told_and_mended_by_writing_the_file() {
+    let bench = Bench::new("import nothing_of_that_name\n", |_| {});
+    let status = bench.wait("the import failed", |status| status.state == "failing");
+    let trouble = status.last_error.unwrap();
+    assert_eq!(trouble.stage, "import");
+    assert!(trouble.traceback.unwrap().contains("nothing_of_that_name"));
+    let refused = bench.try_take(PATIENCE).err().unwrap();
+    let Refusal::NoWorkers { why, .. } = refused else { panic!("{refused}") };
+    assert!(why.contains("nothing_of_that_name"), "{why}");
+    assert!(bench.pool().alarms()[0].contains("none is in service"));
+    write(bench.dir.path(), "app.py", APP);
+    bench.wait_until_full();
+    assert!(bench.get("/").ends_with(" one"));
+}
+
+#[test]
+fn an_import_without_end_is_cut_at_the_boot_timeout() {
+    let bench = Bench::new("import time\ntime.sleep(300)\n", |plan| {
+        plan.boot_timeout = Duration::from_millis(700);
+    });
+    let status = bench.wait("the import was cut", |status| status.state == "failing");
+    let why = status.last_error.unwrap().why;
+    assert!(why.contains("was not imported within 0.7 s"), "{why}");
+}
+
+#[test]
+fn a_preload_that_fails_is_told() {
+    let app = format!("{APP}\ndef load():\n    raise OSError('no model here')\n");
+    let bench = Bench::new(APP, |plan| {
+        write(&plan.app_dir, "models.py", &app);
+        plan.preload = Some("models:load".to_owned());
+    });
+    let status = bench.wait("the preload failed", |status| status.state == "failing");
+    let trouble = status.last_error.unwrap();
+    assert_eq!(trouble.stage, "preload");
+    assert!(trouble.why.contains("no model here"), "{trouble:?}");
+}
+
+#[test]
+fn an_app_that_starts_threads_when_imported_is_forked_by_nobody() {
+    let threads = format!(
+        "import threading, time\n\
+         threading.Thread(target=time.sleep, args=(3600,), name='ticker', daemon=True).start()\n\
+         {APP}"
+    );
+    let bench = Bench::new(&threads, |_| {});
+    let status = bench.wait("the fork is refused", |status| status.state == "failing");
+    let trouble = status.last_error.unwrap();
+    assert_eq!(trouble.stage, "threads");
+    assert!(trouble.why.contains("ticker") && trouble.hint.unwrap().contains("share"));
+    let bench = Bench::serving(&threads, |plan| plan.share = false);
+    assert!(bench.get("/").ends_with(" one"));
+    assert_eq!(bench.pool().status().holders.len(), 0);
+}
+
+#[test]
+fn a_worker_must_answer_the_canary_as_told() {
+    let hangs = APP.replace("def act(path):", "def act(path):\n    time.sleep(3600)");
+    let bench = Bench::new(&hangs, |plan| plan.boot_timeout = Duration::from_millis(900));
+    let status = bench.wait("the canary is cut", |status| status.state == "failing");
+    let trouble = status.last_error.unwrap();
+    assert_eq!(trouble.stage, "canary", "{trouble:?}");
+    let bench = Bench::new(APP, |plan| {
+        plan.canary = Some(crate::Canary { path: "/raise".to_owned(), status: Some(200) });
+    });
+    let status = bench.wait("the canary is answered 500", |status| status.state == "failing");
+    assert!(status.last_error.unwrap().why.contains("answered 500, not 200"));
+}
+
+#[test]
+fn a_crash_loop_backs_off_and_says_why() {
+    let crashes = APP.replace("def act(path):", "def act(path):\n    os._exit(7)");
+    let bench = Bench::new(&crashes, |_| {});
+    let is_told = |status: &Status| {
+        let error = status.last_error.as_ref();
+        status.alarms.len() == 1 && error.is_some_and(|it| it.why.contains("status 7"))
+    };
+    let status = bench.wait("the loop is told", |status| {
+        is_told(status) && status.restarts.get("boot").is_some_and(|count| *count >= 3)
+    });
+    assert_eq!(status.state, "failing");
+    let refused = bench.try_take(PATIENCE).err().unwrap();
+    assert!(matches!(refused, Refusal::NoWorkers { .. }), "{refused}");
+}

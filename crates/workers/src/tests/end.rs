@@ -1,0 +1,89 @@
+//! At the end nothing is left, and what an earlier end has left is cleared away.
+
+use std::os::unix::net::UnixListener;
+use std::process::{Child, Stdio};
+
+use super::*;
+
+#[test]
+fn the_end_leaves_no_process_and_no_socket() {
+    let mut bench = Bench::serving(APP, |_| {});
+    let status = bench.pool().status();
+    let all: Vec<i32> = pids(&status).into_iter().chain(status.holders).collect();
+    assert_eq!(all.len(), 4);
+    let pool = bench.pool();
+    bench.end();
+    assert!(all.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
+    let sockets = std::fs::read_dir(bench.dir.path().join("pool")).unwrap().flatten();
+    assert_eq!(sockets.filter(|it| it.path().extension() == Some("sock".as_ref())).count(), 0);
+    assert_eq!(pool.status().state, "ended");
+    let refused = bench.runtime.block_on(pool.take(Instant::now() + PATIENCE)).err().unwrap();
+    assert!(matches!(refused, Refusal::NoWorkers { .. }), "{refused}");
+}
+
+#[test]
+fn the_end_waits_for_what_runs() {
+    let mut bench = Bench::serving(APP, |_| {});
+    let loan = bench.take();
+    let mut stream = send(loan.socket(), "/gate").unwrap();
+    bench.wait_for_file("at-gate");
+    bench.workers.as_ref().unwrap().begin_end();
+    bench.wait("the free one has left", |status| status.workers.len() == 1);
+    bench.open("open");
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    assert!(reply.contains(" one"), "{reply}");
+    loan.done();
+    bench.end();
+}
+
+#[test]
+fn the_end_is_bounded_whatever_workers_do() {
+    let mut bench = Bench::serving(APP, |plan| plan.drain_timeout = Duration::from_millis(200));
+    let pids = pids(&bench.pool().status());
+    let loan = bench.take();
+    let _stream = send(loan.socket(), "/hang").unwrap();
+    bench.wait_for_file("hangs");
+    signal(pids[0], "STOP");
+    bench.end();
+    assert!(pids.iter().all(|pid| !runs(*pid)));
+}
+
+#[test]
+fn a_pool_that_never_came_up_ends_too() {
+    let mut bench = Bench::new("import time\ntime.sleep(300)\n", |_| {});
+    bench.wait("the keeper has come", |status| !status.holders.is_empty());
+    bench.end();
+}
+
+/// A process that ends with its owner.
+struct Kept(Child);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+fn sleeper(control: &Path) -> Kept {
+    let mut command = Command::new("sleep");
+    command.arg("1000").env("TIDEGATE_CONTROL", control).stdout(Stdio::null());
+    Kept(command.spawn().unwrap())
+}
+
+#[test]
+fn left_over_processes_and_sockets_of_this_pool_alone_are_cleared_away() {
+    let dir = Arc::new(TempDir::new().unwrap());
+    write(dir.path(), "app.py", APP);
+    let folder = dir.path().join("pool");
+    std::fs::create_dir(&folder).unwrap();
+    drop(UnixListener::bind(folder.join("control.sock")).unwrap());
+    drop(UnixListener::bind(folder.join("w1.sock")).unwrap());
+    let mut own = sleeper(&folder.join("control.sock"));
+    let mut foreign = sleeper(&dir.path().join("other/control.sock"));
+    let bench = Bench::on(&dir, |_| {});
+    bench.wait_until_full();
+    assert!(own.0.wait().unwrap().code().is_none());
+    assert!(foreign.0.try_wait().unwrap().is_none());
+}

@@ -1,0 +1,191 @@
+//! What is said on control connections: JSON, one message a line, both ways.
+//!
+//! Invariant: whatever a Python process writes, a line is bounded and a message that is not
+//! understood is reported and left out; it never stops the supervisor.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+
+/// A message with the names of all files of a large app stays below this.
+const LINE_BYTES_MAX: u64 = 16 << 20;
+
+/// What a Python process says.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "say", rename_all = "lowercase")]
+pub enum Say {
+    /// First on each connection: who it is.
+    Hello(Hello),
+    /// It has done what it was started for.
+    Ready(Ready),
+    /// It cannot, and ends.
+    Failed(Failed),
+    /// A child of it has ended.
+    Exited {
+        /// Whose.
+        pid: i32,
+        /// As wait(2) gives it.
+        status: i32,
+    },
+    /// A request that was abandoned has ended.
+    Free,
+    /// The app let an exception out; it was answered as 500.
+    Error {
+        /// In one line.
+        why: String,
+        /// In full.
+        traceback: Option<String>,
+    },
+    /// Answer to a ping.
+    Pong {
+        /// Its number.
+        n: u64,
+    },
+}
+
+/// Who speaks.
+#[derive(Debug, Deserialize)]
+pub struct Hello {
+    /// What it is.
+    pub role: Role,
+    /// Its generation; a keeper has none.
+    #[serde(default)]
+    pub generation: Option<u64>,
+    /// Its number, of a worker.
+    #[serde(default)]
+    pub id: Option<u64>,
+    /// The version of Python.
+    #[serde(default)]
+    pub python: Option<String>,
+}
+
+/// What a Python process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Holds what is preloaded, forks parents.
+    Keeper,
+    /// Holds the app, forks workers.
+    Parent,
+    /// Answers requests.
+    Worker,
+}
+
+/// It has loaded, imported, or listens.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Ready {
+    /// Files of the app that it has loaded.
+    pub files: Vec<PathBuf>,
+    /// How long that took.
+    pub seconds: f64,
+    /// Shared memory as it sees it.
+    pub shm: Option<Shm>,
+    /// What kind of app it found.
+    pub kind: Option<String>,
+    /// Where it listens.
+    pub socket: Option<PathBuf>,
+}
+
+/// The file system at `/dev/shm`.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Shm {
+    /// Bytes that are free.
+    pub free: u64,
+    /// Bytes in all.
+    pub size: u64,
+}
+
+/// Why it cannot.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Failed {
+    /// What it was doing: `preload`, `import`, `threads`, `lifespan`, `listen`, `fork`; ours are
+    /// `start`, `boot`, `canary` and `run`.
+    pub stage: String,
+    /// In one line.
+    pub why: String,
+    /// What to do about it.
+    #[serde(default)]
+    pub hint: Option<String>,
+    /// Python's own words.
+    #[serde(default)]
+    pub traceback: Option<String>,
+    /// Files of the app that it had loaded by then.
+    #[serde(default)]
+    pub files: Vec<PathBuf>,
+}
+
+/// What it is told.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(tag = "do", rename_all = "lowercase")]
+pub enum Do {
+    /// Say that you live.
+    Ping {
+        /// To be given back.
+        n: u64,
+    },
+    /// Fork a parent.
+    Parent {
+        /// Its generation.
+        generation: u64,
+    },
+    /// Fork a worker.
+    Worker {
+        /// Its number.
+        id: u64,
+    },
+    /// Finish, and end.
+    Leave,
+    /// End.
+    Exit,
+}
+
+impl Do {
+    /// As it is written, with the line feed.
+    pub fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(self).expect("plain data becomes JSON");
+        line.push(b'\n');
+        line
+    }
+}
+
+/// Reads messages.
+#[derive(Debug)]
+pub struct Messages<R> {
+    from: BufReader<R>,
+    line: Vec<u8>,
+}
+
+impl<R: AsyncRead + Unpin> Messages<R> {
+    /// Of this connection.
+    pub fn new(from: R) -> Self {
+        Self { from: BufReader::new(from), line: Vec::new() }
+    }
+
+    /// The next message, or what was written instead of one; none at the end.
+    ///
+    /// # Errors
+    /// When the connection breaks, or a line is longer than 16 MiB.
+    pub async fn next(&mut self) -> io::Result<Option<Result<Say, String>>> {
+        self.line.clear();
+        let mut bounded = (&mut self.from).take(LINE_BYTES_MAX);
+        bounded.read_until(b'\n', &mut self.line).await?;
+        if self.line.last() != Some(&b'\n') {
+            // A torn line is nobody's message.
+            return if self.line.len() as u64 == LINE_BYTES_MAX {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "a message has no end"))
+            } else {
+                Ok(None)
+            };
+        }
+        Ok(Some(serde_json::from_slice(&self.line).map_err(|error| {
+            let start: String = String::from_utf8_lossy(&self.line).chars().take(120).collect();
+            format!("{error}: {}", start.trim_end())
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests;
