@@ -25,7 +25,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use metrics::Registry;
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver};
 use tokio::time::MissedTickBehavior;
 
 use crate::error::WorkersError;
@@ -42,6 +42,8 @@ use watch::Watch;
 
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(100);
+/// What has happened and waits to be looked at; who has more to say waits.
+const EVENTS_WAITING_MAX: usize = 64;
 /// What the end may take beyond the time to drain.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
@@ -66,7 +68,7 @@ enum Event {
 struct Supervisor {
     pool: Arc<Pool>,
     folder: Folder,
-    events: UnboundedSender<Event>,
+    events: Sender<Event>,
     keepers: BTreeMap<u64, Keeper>,
     generations: BTreeMap<u64, Generation>,
     workers: BTreeMap<u64, Worker>,
@@ -179,7 +181,7 @@ fn live(
     };
     let local = tokio::task::LocalSet::new();
     let life = async move {
-        let (to_us, events) = mpsc::unbounded_channel();
+        let (to_us, events) = mpsc::channel(EVENTS_WAITING_MAX);
         let supervisor = Supervisor::new(pool, folder, to_us);
         match supervisor.begin(listeners) {
             Ok(supervisor) => {
@@ -193,7 +195,7 @@ fn live(
 }
 
 impl Supervisor {
-    fn new(pool: Arc<Pool>, folder: Folder, events: UnboundedSender<Event>) -> Self {
+    fn new(pool: Arc<Pool>, folder: Folder, events: Sender<Event>) -> Self {
         let seed = stdx::unix_micros();
         Self {
             pool,
@@ -236,11 +238,7 @@ impl Supervisor {
         Ok(self)
     }
 
-    async fn run(
-        mut self,
-        mut events: UnboundedReceiver<Event>,
-        mut commands: UnboundedReceiver<Command>,
-    ) {
+    async fn run(mut self, mut events: Receiver<Event>, mut commands: UnboundedReceiver<Command>) {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while !self.is_over() {
@@ -304,7 +302,7 @@ impl Supervisor {
         let (watched, events) = (process.clone(), self.events.clone());
         tokio::task::spawn_local(async move {
             watched.ended().await;
-            let _ = events.send(Event::Ended { pid });
+            let _ = events.send(Event::Ended { pid }).await;
         });
         process
     }

@@ -116,7 +116,7 @@ impl Supervisor {
     }
 
     /// Whether nothing new could be forked, or imported warm.
-    fn has_lost_its_source(&self) -> bool {
+    pub(super) fn has_lost_its_source(&self) -> bool {
         let Some(generation) = self.current.and_then(|number| self.generations.get(&number)) else {
             return true;
         };

@@ -128,6 +128,7 @@ impl Supervisor {
             who: Who::Worker(id),
             forked_by: worker.child.is_none().then_some(Who::Parent(worker.generation)),
             pid,
+            printed_by: Some(pid),
             at: now,
             reason: worker.reason.filter(|_| !worker.is_serving()),
             served,
@@ -155,7 +156,8 @@ impl Supervisor {
         let Some(keeper) = self.keepers.remove(&number) else { return };
         let reason = matches!(keeper.stage, HolderStage::Leaving(_)).then_some(Reason::End);
         let failed = keeper.failed.clone();
-        self.bury_holder((Who::Keeper(number), None), pid, reason, failed);
+        let child = keeper.child.pid();
+        self.bury_holder((Who::Keeper(number), None), (pid, Some(child)), reason, failed);
         if reason.is_some() {
             return;
         }
@@ -178,8 +180,11 @@ impl Supervisor {
         let failed = generation.failed.take();
         let lived = generation.began.elapsed();
         let reason = matches!(stage, HolderStage::Leaving(_)).then_some(Reason::End);
-        let keeper = generation.keeper.map(Who::Keeper);
-        self.bury_holder((Who::Parent(number), keeper), pid, reason, failed.clone());
+        let keeper = generation.keeper;
+        // A parent prints where its keeper does.
+        let printed_by = keeper.and_then(|it| self.keepers.get(&it)).map(|it| it.child.pid());
+        let who = (Who::Parent(number), keeper.map(Who::Keeper));
+        self.bury_holder(who, (pid, printed_by), reason, failed.clone());
         if reason.is_some() {
             return;
         }
@@ -199,12 +204,13 @@ impl Supervisor {
     fn bury_holder(
         &mut self,
         (who, forked_by): (Who, Option<Who>),
-        pid: i32,
+        (pid, printed_by): (i32, Option<i32>),
         reason: Option<Reason>,
         failed: Option<Trouble>,
     ) {
         let at = Instant::now();
-        let dead = Dead { who, forked_by, pid, at, reason, served: true, requests: 0, failed };
+        let dead =
+            Dead { who, forked_by, pid, printed_by, at, reason, served: true, requests: 0, failed };
         self.dead.push(dead);
     }
 
@@ -272,12 +278,17 @@ impl Supervisor {
             self.dead.extract_if(.., |dead| is_due(dead, ends.contains_key(&dead.pid))).collect()
         };
         due.into_iter().for_each(|dead| self.tell_of(dead));
+        let (watched, dead) = (&self.watched, &self.dead);
+        self.ends
+            .retain(|pid, _| watched.contains_key(pid) || dead.iter().any(|it| it.pid == *pid));
     }
 
     fn tell_of(&mut self, dead: Dead) {
         let status = self.ends.remove(&dead.pid);
-        let output = self.tails.lines(dead.pid);
-        self.tails.forget(dead.pid);
+        let output = dead.printed_by.map(|pid| self.tails.lines(pid)).unwrap_or_default();
+        if let Some(pid) = dead.printed_by.filter(|_| !matches!(dead.who, Who::Parent(_))) {
+            self.tails.forget(pid);
+        }
         let (reason, how) = self.how(&dead, status);
         let who = dead.who.words();
         if matches!(dead.who, Who::Worker(_)) {

@@ -161,6 +161,8 @@ pub(super) struct Dead {
     /// Who forked it and is to say how it ended; none when that was us.
     pub forked_by: Option<Who>,
     pub pid: i32,
+    /// The process that its last lines are kept for.
+    pub printed_by: Option<i32>,
     pub at: Instant,
     /// Why we ended it.
     pub reason: Option<Reason>,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::fleet::{HolderStage, Member, Stage, Who};
+use super::fleet::{HolderStage, Keeper, Member, Stage, Who};
 use super::listen::Writer;
 use super::{Event, Supervisor};
 use crate::canary;
@@ -15,6 +15,8 @@ use crate::wire::{Failed, Hello, Ready, Role, Say};
 
 /// Shared memory below this is too small for most tensors.
 const SHM_BYTES_MIN: u64 = 64_000_000;
+/// Exceptions are told one at a time, the others counted: an app may raise in every request.
+const ERRORS_TOLD_EVERY: Duration = Duration::from_millis(200);
 
 impl Supervisor {
     /// A process has said hello.
@@ -43,16 +45,15 @@ impl Supervisor {
     fn place_of(&mut self, hello: &Hello, pid: i32) -> Option<(Who, &mut Option<Member>)> {
         match hello.role {
             Role::Keeper => {
-                let mut keepers = self.keepers.iter_mut();
-                // One that an interpreter's wrapper started has another number than its wrapper.
-                keepers
-                    .find(|(_, keeper)| {
-                        let is_its = keeper.child.pid() == pid || !self.watched.contains_key(&pid);
-                        keeper.member.is_none()
-                            && matches!(keeper.stage, HolderStage::Loading(_))
-                            && (is_its || keeper.child.pid() != pid)
-                    })
-                    .map(|(number, keeper)| (Who::Keeper(*number), &mut keeper.member))
+                let waits = |keeper: &Keeper| {
+                    keeper.member.is_none() && matches!(keeper.stage, HolderStage::Loading(_))
+                };
+                // One that an interpreter's wrapper has started has another number than that.
+                let is_own = self.keepers.values().any(|it| it.child.pid() == pid);
+                let mut keepers = self.keepers.iter_mut().rev();
+                let found = keepers
+                    .find(|(_, keeper)| waits(keeper) && (keeper.child.pid() == pid || !is_own));
+                found.map(|(number, keeper)| (Who::Keeper(*number), &mut keeper.member))
             }
             Role::Parent => {
                 let number = hello.generation?;
@@ -186,7 +187,7 @@ impl Supervisor {
             };
             // The worker's deadline says so when it is over.
             if let Ok(outcome) = tokio::time::timeout_at(until.into(), asked).await {
-                let _ = events.send(Event::Canary { id, outcome });
+                let _ = events.send(Event::Canary { id, outcome }).await;
             }
         });
     }
@@ -284,13 +285,12 @@ impl Supervisor {
 
     fn child_exited(&mut self, who: Who, pid: i32, status: i32) {
         use std::os::unix::process::ExitStatusExt;
-        self.ends.insert(pid, std::process::ExitStatus::from_raw(status));
-        // A worker that ended before it could say hello is known by that it is missing.
-        if let Who::Parent(generation) = who
-            && !self.watched.contains_key(&pid)
-            && !self.dead.iter().any(|dead| dead.pid == pid)
-        {
-            let end = crate::process::end_in_words(self.ends[&pid]);
+        let status = std::process::ExitStatus::from_raw(status);
+        if self.watched.contains_key(&pid) || self.dead.iter().any(|dead| dead.pid == pid) {
+            self.ends.insert(pid, status);
+        } else if let Who::Parent(generation) = who {
+            // One that ended before it could say hello is known by that it is missing.
+            let end = crate::process::end_in_words(status);
             let why = format!("a worker {end} before it said hello");
             self.fork_failed(generation, Self::trouble("fork", why));
         }
@@ -307,15 +307,22 @@ impl Supervisor {
     }
 
     fn app_error(&mut self, id: u64, trouble: Trouble) {
-        self.notes.app_errors += 1;
         let Some(worker) = self.workers.get_mut(&id) else { return };
         let pid = worker.process().map(Process::pid);
+        self.notes.errors_untold += 1;
+        if self.notes.told_error.is_some_and(|at| at.elapsed() < ERRORS_TOLD_EVERY) {
+            worker.error = Some(trouble);
+            return;
+        }
+        self.notes.told_error = Some(Instant::now());
+        let errors = std::mem::take(&mut self.notes.errors_untold);
         tracing::warn!(
             pool = self.pool.name(),
             worker = id,
             pid,
             why = trouble.why,
             traceback = trouble.traceback,
+            errors,
             "the app raised"
         );
         worker.error = Some(trouble);

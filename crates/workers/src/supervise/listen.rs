@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::Sender;
 
 use super::Event;
 use crate::output::{self, Source, Tail};
@@ -43,7 +43,7 @@ impl Tails {
 }
 
 /// Takes control connections for ever.
-pub(super) async fn control(listener: UnixListener, events: UnboundedSender<Event>) {
+pub(super) async fn control(listener: UnixListener, events: Sender<Event>) {
     let mut connection = 0;
     loop {
         let Some((stream, pid)) = accept(&listener).await else { continue };
@@ -53,7 +53,7 @@ pub(super) async fn control(listener: UnixListener, events: UnboundedSender<Even
 }
 
 /// Reads one process's messages until it hangs up.
-async fn hear(stream: UnixStream, pid: i32, connection: u64, events: UnboundedSender<Event>) {
+async fn hear(stream: UnixStream, pid: i32, connection: u64, events: Sender<Event>) {
     let (reader, writer) = stream.into_split();
     let mut messages = Messages::new(reader);
     let hello = tokio::time::timeout(HELLO_WITHIN, messages.next()).await;
@@ -63,17 +63,17 @@ async fn hear(stream: UnixStream, pid: i32, connection: u64, events: UnboundedSe
     };
     let joined = Event::Joined { connection, hello, pid, writer: Writer(writer) };
     // The supervisor outlives its tasks.
-    let _ = events.send(joined);
+    let _ = events.send(joined).await;
     loop {
         match messages.next().await {
-            Ok(Some(Ok(say))) => drop(events.send(Event::Said { connection, say })),
+            Ok(Some(Ok(say))) => drop(events.send(Event::Said { connection, say }).await),
             Ok(Some(Err(error))) => {
                 tracing::warn!(pid, error, "a message is not understood");
             }
             Ok(None) | Err(_) => break,
         }
     }
-    let _ = events.send(Event::Closed { connection });
+    let _ = events.send(Event::Closed { connection }).await;
 }
 
 /// What a process is told by.

@@ -27,7 +27,9 @@ pub(super) struct Notes {
     pub fresh_private: Option<u64>,
     /// Kills for want of memory that the kernel had counted at the last death.
     pub killed_for_memory: u64,
-    pub app_errors: u64,
+    /// When an exception of the app was told last, and how many were not since.
+    pub told_error: Option<Instant>,
+    pub errors_untold: u64,
     pub has_ended: bool,
 }
 
@@ -69,6 +71,13 @@ impl Supervisor {
         }
     }
 
+    /// Whether what failed is still wanted.
+    fn lacks_workers(&self) -> bool {
+        let serving = self.workers.values().filter(|worker| worker.is_serving());
+        let sound = serving.filter(|worker| worker.reason.is_none()).count();
+        sound < self.pool.plan.workers || self.has_lost_its_source()
+    }
+
     fn alarms(&self, now: Instant) -> Vec<String> {
         let mut alarms = Vec::new();
         let pool = self.pool.name();
@@ -78,7 +87,7 @@ impl Supervisor {
         };
         if self.notes.is_hopeless && self.end_by.is_none() {
             alarms.push(format!("workers {pool}: none is in service{}", why()));
-        } else if self.pace.failures > 1 {
+        } else if self.pace.failures > 1 && self.lacks_workers() {
             let wait = self.pace.wait(now).as_secs_f64();
             let failures = self.pace.failures;
             alarms.push(format!(

@@ -13,6 +13,23 @@ fn names_the_interpreter_that_is_missing() {
 }
 
 #[test]
+fn an_interpreter_may_be_a_script_that_starts_it() {
+    let bench = Bench::serving(APP, |plan| {
+        let script = plan.app_dir.join("python");
+        let text = format!("#!/bin/sh\n{} \"$@\"\n", interpreter().display());
+        std::fs::write(&script, text).unwrap();
+        std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+        plan.interpreter = script;
+    });
+    let keeper = bench.pool().status().holders[0];
+    signal(keeper, "KILL");
+    bench.wait("it is replaced", |status| {
+        status.workers.len() == 2 && status.workers.iter().all(|it| it.generation == 2)
+    });
+    assert!(bench.get("/").ends_with(" one"));
+}
+
+#[test]
 fn names_the_folder_that_cannot_be_used() {
     let error = start_error(|plan| plan.folder = plan.app_dir.join("app.py/pool"));
     assert!(error.to_string().contains("make the folder"), "{error}");
@@ -50,11 +67,14 @@ fn a_failing_import_is_told_and_mended_by_writing_the_file() {
 #[test]
 fn an_import_without_end_is_cut_at_the_boot_timeout() {
     let bench = Bench::new("import time\ntime.sleep(300)\n", |plan| {
-        plan.boot_timeout = Duration::from_millis(700);
+        plan.boot_timeout = Duration::from_millis(1500);
     });
-    let status = bench.wait("the import was cut", |status| status.state == "failing");
-    let why = status.last_error.unwrap().why;
-    assert!(why.contains("was not imported within 0.7 s"), "{why}");
+    // A busy machine may not even get as far at the first try.
+    bench.wait("the import was cut", |status| {
+        let error = status.last_error.as_ref();
+        let is_cut = |it: &crate::Trouble| it.why.contains("was not imported within 1.5 s");
+        status.state == "failing" && error.is_some_and(is_cut)
+    });
 }
 
 #[test]
@@ -90,10 +110,11 @@ fn an_app_that_starts_threads_when_imported_is_forked_by_nobody() {
 #[test]
 fn a_worker_must_answer_the_canary_as_told() {
     let hangs = APP.replace("def act(path):", "def act(path):\n    time.sleep(3600)");
-    let bench = Bench::new(&hangs, |plan| plan.boot_timeout = Duration::from_millis(900));
-    let status = bench.wait("the canary is cut", |status| status.state == "failing");
-    let trouble = status.last_error.unwrap();
-    assert_eq!(trouble.stage, "canary", "{trouble:?}");
+    let bench = Bench::new(&hangs, |plan| plan.boot_timeout = Duration::from_millis(1500));
+    bench.wait("the canary is cut", |status| {
+        status.last_error.as_ref().is_some_and(|error| error.stage == "canary")
+    });
+    assert!(bench.pool().status().generation.is_none());
     let bench = Bench::new(APP, |plan| {
         plan.canary = Some(crate::Canary { path: "/raise".to_owned(), status: Some(200) });
     });

@@ -56,6 +56,53 @@ fn a_pool_that_never_came_up_ends_too() {
     bench.end();
 }
 
+/// Does nothing, unless it is run by the test below in a folder that says so.
+#[test]
+fn holds_a_pool_when_told_so_by_its_folder() {
+    if !Path::new("hold-a-pool").exists() {
+        return;
+    }
+    let dir = std::env::current_dir().unwrap();
+    let workers = Workers::start(plan(&dir), &Registry::default()).unwrap();
+    let pool = workers.pool();
+    while pool.status().workers.iter().filter(|it| it.state == "free").count() < 2 {
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    let status = pool.status();
+    let all: Vec<i32> = pids(&status).into_iter().chain(status.holders).collect();
+    write(&dir, "pids.new", &all.iter().map(|pid| format!("{pid}\n")).collect::<String>());
+    std::fs::rename("pids.new", "pids").unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn no_python_outlives_its_supervisor_whatever_it_does() {
+    let dir = TempDir::new().unwrap();
+    write(dir.path(), "app.py", APP);
+    write(dir.path(), "hold-a-pool", "");
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "tests::end::holds_a_pool_when_told_so_by_its_folder"]);
+    command.current_dir(dir.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    let supervisor = Kept(command.spawn().unwrap());
+    let until = Instant::now() + PATIENCE;
+    let wait = |what: &str, is_so: &dyn Fn() -> bool| {
+        while !is_so() {
+            assert!(Instant::now() < until, "{what}");
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+    };
+    wait("the pool serves", &|| dir.path().join("pids").exists());
+    let text = std::fs::read_to_string(dir.path().join("pids")).unwrap();
+    let all: Vec<i32> = text.lines().map(|pid| pid.parse().unwrap()).collect();
+    assert_eq!(all.len(), 4);
+    let _stream = send(&dir.path().join("pool/w1.sock"), "/hang").unwrap();
+    wait("a request hangs", &|| dir.path().join("hangs").exists());
+    drop(supervisor);
+    wait("all have ended", &|| all.iter().all(|pid| !runs(*pid)));
+}
+
 /// A process that ends with its owner.
 struct Kept(Child);
 
