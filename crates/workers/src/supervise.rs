@@ -47,7 +47,7 @@ const EVENTS_WAITING_MAX: usize = 64;
 /// What the end may take beyond the time to drain.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
-/// The kept processes of one pool.
+/// The kept processes of one pool. Dropping it ends them, and waits for that.
 #[derive(Debug)]
 pub struct Workers {
     pool: Arc<Pool>,

@@ -14,6 +14,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,13 @@ def act(path):
     if path == "/segv":
         import ctypes
         ctypes.string_at(0)
+    if path == "/bus":
+        os.kill(os.getpid(), 7)
+    if path == "/stuck":
+        import ctypes
+        open("hangs", "w").close()
+        # Sleeps in C and keeps the interpreter's lock.
+        ctypes.PyDLL(None).sleep(3600)
     if path == "/hang":
         open("hangs", "w").close()
         time.sleep(3600)
@@ -184,8 +192,38 @@ impl Bench {
         write(self.dir.path(), name, "");
     }
 
+    /// Runs `count` requests on each of four threads while `meanwhile` runs; all must succeed.
+    fn under_load<T>(&self, count: usize, meanwhile: impl FnOnce() -> T) -> T {
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let load = || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let (runtime, pool) = (runtime.unwrap(), self.pool());
+                let mut answered = 0;
+                while answered < count || !is_over.load(Ordering::Relaxed) {
+                    let loan =
+                        runtime.block_on(async { pool.take(Instant::now() + PATIENCE).await });
+                    let loan = loan.unwrap();
+                    get(loan.socket(), "/").unwrap();
+                    loan.done();
+                    answered += 1;
+                }
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(load)).collect();
+            let result = meanwhile();
+            is_over.store(true, Ordering::Relaxed);
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            result
+        })
+    }
+
     fn restarts(&self, reason: &str) -> u64 {
         self.pool().status().restarts.get(reason).copied().unwrap_or(0)
+    }
+
+    fn pid_of(&self, id: u64) -> i32 {
+        let status = self.pool().status();
+        status.workers.iter().find(|worker| worker.id == id).unwrap().pid.unwrap()
     }
 
     fn end(&mut self) {

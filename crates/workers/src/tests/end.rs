@@ -97,7 +97,7 @@ fn no_python_outlives_its_supervisor_whatever_it_does() {
     let text = std::fs::read_to_string(dir.path().join("pids")).unwrap();
     let all: Vec<i32> = text.lines().map(|pid| pid.parse().unwrap()).collect();
     assert_eq!(all.len(), 4);
-    let _stream = send(&dir.path().join("pool/w1.sock"), "/hang").unwrap();
+    let _stream = send(&dir.path().join("pool/w1.sock"), "/stuck").unwrap();
     wait("a request hangs", &|| dir.path().join("hangs").exists());
     drop(supervisor);
     wait("all have ended", &|| all.iter().all(|pid| !runs(*pid)));

@@ -55,6 +55,35 @@ fn a_hung_request_costs_its_worker_and_nobody_else() {
 }
 
 #[test]
+fn a_request_stuck_in_c_is_left_to_its_own_deadline() {
+    let bench = Bench::serving(APP, |_| {});
+    let loan = bench.take();
+    let _stream = send(loan.socket(), "/stuck").unwrap();
+    bench.wait_for_file("hangs");
+    // Longer than an idle worker may be silent.
+    let other = bench.take();
+    signal(bench.pid_of(other.worker()), "STOP");
+    other.done();
+    bench.wait("the idle one is killed", |it| it.restarts.contains_key("silent"));
+    let status = bench.pool().status();
+    assert!(status.workers.iter().any(|it| it.id == loan.worker() && it.state == "busy"));
+    loan.timed_out();
+    bench.wait("the stuck one is killed", |it| it.restarts.contains_key("timeout"));
+    bench.wait_until_full();
+}
+
+#[test]
+fn a_bus_error_points_to_shared_memory() {
+    let bench = Bench::serving(APP, |plan| plan.workers = 1);
+    let loan = bench.take();
+    assert!(get(loan.socket(), "/bus").is_err());
+    loan.lost();
+    let status = bench.wait("its end is told", |it| it.restarts.contains_key("signal"));
+    assert!(status.last_error.unwrap().hint.unwrap().contains("--shm-size"));
+    assert!(status.alarms[0].contains("emptyDir"), "{:?}", status.alarms);
+}
+
+#[test]
 fn a_stopped_worker_is_found_by_its_silence() {
     let bench = Bench::serving(APP, |_| {});
     let pid = pids(&bench.pool().status())[0];

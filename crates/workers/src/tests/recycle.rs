@@ -1,37 +1,11 @@
 //! Workers are replaced before they wear out, and no request notices.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::*;
-
-/// Runs `count` requests on each of four threads while `meanwhile` runs; all must succeed.
-fn under_load<T>(bench: &Bench, count: usize, meanwhile: impl FnOnce() -> T) -> T {
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let load = || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let (runtime, pool) = (runtime.unwrap(), bench.pool());
-            let mut answered = 0;
-            while answered < count || !is_over.load(Ordering::Relaxed) {
-                let loan = runtime.block_on(async { pool.take(Instant::now() + PATIENCE).await });
-                let loan = loan.unwrap();
-                get(loan.socket(), "/").unwrap();
-                loan.done();
-                answered += 1;
-            }
-        };
-        let threads: Vec<_> = (0..4).map(|_| scope.spawn(load)).collect();
-        let result = meanwhile();
-        is_over.store(true, Ordering::Relaxed);
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        result
-    })
-}
 
 #[test]
 fn recycling_by_requests_loses_nothing_under_load() {
     let bench = Bench::serving(APP, |plan| plan.requests_max = Some(20));
-    under_load(&bench, 100, || {
+    bench.under_load(100, || {
         bench.wait("ten were replaced", |it| it.restarts.get("requests") >= Some(&10));
     });
     let restarts = bench.pool().status().restarts;
@@ -42,7 +16,7 @@ fn recycling_by_requests_loses_nothing_under_load() {
 fn a_wish_replaces_every_worker_under_load() {
     let bench = Bench::serving(APP, |_| {});
     let before = pids(&bench.pool().status());
-    under_load(&bench, 20, || {
+    bench.under_load(20, || {
         bench.pool().recycle();
         bench.wait("two were replaced", |it| it.restarts.get("command") == Some(&2));
     });

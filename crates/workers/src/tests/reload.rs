@@ -63,6 +63,24 @@ fn a_request_that_runs_is_finished_by_the_old_code() {
 }
 
 #[test]
+fn reloading_loses_nothing_under_load() {
+    let bench = Bench::serving(&first(), with_model);
+    bench.under_load(20, || {
+        write(bench.dir.path(), "app.py", &second());
+        bench.wait("the new code serves alone", |status| {
+            status.workers.len() == 2 && status.workers.iter().all(|it| it.generation == 2)
+        });
+        write(bench.dir.path(), "models.py", &format!("{MODEL}\n# changed\n"));
+        bench.wait("a new keeper's code serves alone", |status| {
+            status.workers.len() == 2 && status.workers.iter().all(|it| it.generation == 3)
+        });
+    });
+    assert_eq!(loads(&bench), 2);
+    let restarts = bench.pool().status().restarts;
+    assert_eq!(restarts.keys().collect::<Vec<_>>(), [&"reload"], "{restarts:?}");
+}
+
+#[test]
 fn code_that_fails_leaves_the_old_code_serving() {
     let bench = Bench::serving(APP, |_| {});
     write(bench.dir.path(), "app.py", "def app(:\n");
