@@ -127,6 +127,8 @@ pub enum Reason {
     Signal,
     /// The kernel killed it for want of memory.
     Oom,
+    /// Nobody knows: its parent had ended before it.
+    Unknown,
     /// The pool ends.
     End,
 }
@@ -146,6 +148,7 @@ impl Reason {
             Self::Exit => "exit",
             Self::Signal => "signal",
             Self::Oom => "oom",
+            Self::Unknown => "unknown",
             Self::End => "end",
         }
     }

@@ -353,6 +353,7 @@ impl Supervisor {
             (None, Some(9)) => (Reason::Signal, format!("{end} from outside")),
             (None, Some(_)) => (Reason::Signal, end),
             (None, None) if !dead.served => (Reason::Boot, end),
+            (None, None) if status.is_none() => (Reason::Unknown, end),
             (None, None) => (Reason::Exit, end),
         }
     }
