@@ -102,6 +102,9 @@ impl Lines {
         }
         self.begun.clear();
         self.cut = 0;
+        if is_frame_of_ours(&line) {
+            return;
+        }
         self.tail.keep(&line);
         if !self.may_log() {
             self.dropped += 1;
@@ -135,6 +138,13 @@ impl Lines {
             self.dropped = 0;
         }
     }
+}
+
+/// Whether it is a line of what Python's `faulthandler` prints (a normal traceback has a comma
+/// before `in`) that names our own code: it says nothing of the app's.
+fn is_frame_of_ours(line: &str) -> bool {
+    let is_frame = line.starts_with("  File \"") && !line.contains(", in ");
+    is_frame && (line.contains("/tidegate.pyz/") || line.contains("\"<frozen "))
 }
 
 /// The text of it, without what a terminal would obey.

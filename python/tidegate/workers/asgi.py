@@ -110,7 +110,7 @@ class AsgiServer:
             # The app forked in a request and its child came back: it is no worker.
             os._exit(0)
         self.running.discard(exchange)
-        if exchange.connection.gone and not self.running:
+        if exchange.connection.gone:
             self.reports.free()
         if self.leaving:
             self.see_whether_left()

@@ -125,8 +125,7 @@ class BlockingServer:
             self.epoll.modify(connection.socket, select.EPOLLIN | self.once)
         with self.lock:
             self.running -= 1
-            is_free = not keep and not self.running
-        if is_free:
+        if not keep:
             self.reports.free()
 
     def serve_one(self, connection: "Connection") -> bool:

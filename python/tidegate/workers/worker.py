@@ -7,6 +7,7 @@ anything and keeps no time limits, which are the supervisor's.
 """
 
 import atexit
+import faulthandler
 import gc
 import json
 import os
@@ -59,7 +60,7 @@ class Reports:
         self.control = control
 
     def free(self) -> None:
-        """A connection has ended and no request runs."""
+        """A request whose connection had gone has ended, or a connection without one."""
         self.control.say("free")
 
     def error(self, error: BaseException) -> None:
@@ -109,6 +110,8 @@ def enter(pool: Pool, generation: int, number: int) -> Control:
     control = Control(control_path())
     control.hello("worker", generation, number)
     redirect_output(pool.output, number)
+    # So the supervisor asks where a request hangs before it kills; answered from C, too.
+    faulthandler.register(signal.SIGUSR2, all_threads=True)
     PRIVATE.add(control.socket.fileno())
     hide_from_forks()
     return control

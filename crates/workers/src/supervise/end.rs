@@ -331,6 +331,9 @@ impl Supervisor {
         if trouble.stage == "canary" && reason == Reason::Boot {
             trouble.why = format!("{}; {who} {how}", trouble.why);
         }
+        if reason == Reason::Timeout {
+            trouble.traceback = where_it_hung(&output);
+        }
         trouble.output = output;
         self.notes.trouble = Some(trouble);
     }
@@ -387,6 +390,13 @@ impl Supervisor {
             Err(_) => false,
         });
     }
+}
+
+/// What Python printed when it was asked.
+fn where_it_hung(output: &[String]) -> Option<String> {
+    let begins =
+        |line: &String| line.starts_with("Thread 0x") || line.starts_with("Current thread");
+    output.iter().position(begins).map(|at| output[at..].join("\n"))
 }
 
 const SIGBUS: i32 = Signal::BUS.as_raw();

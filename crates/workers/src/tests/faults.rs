@@ -49,7 +49,10 @@ fn a_hung_request_costs_its_worker_and_nobody_else() {
     let hung = loan.worker();
     loan.timed_out();
     let status = bench.wait("its end is told", |it| it.restarts.contains_key("timeout"));
-    assert!(status.last_error.unwrap().why.contains("took longer than"));
+    let trouble = status.last_error.unwrap();
+    assert!(trouble.why.contains("took longer than"));
+    let place = trouble.traceback.unwrap();
+    assert!(place.contains("app.py\", line ") && place.contains(" in act"), "{place}");
     let after = bench.wait_until_full();
     assert!(after.workers.iter().all(|worker| worker.id != hung));
 }
