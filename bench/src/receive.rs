@@ -15,8 +15,8 @@ use rustix::net::sockopt;
 
 const SLOTS: usize = 128;
 const SLOT_BYTES: usize = 65_536;
-/// What Tidegate asks for.
-const BUFFER_BYTES: usize = 16 << 20;
+/// What Tidegate has in the row that compares both.
+const BUFFER_BYTES: usize = 4 << 20;
 /// How long Tidegate leaves datagrams alone that come one by one.
 const NAP: Duration = Duration::from_micros(100);
 

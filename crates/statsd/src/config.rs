@@ -33,7 +33,7 @@ pub struct Config {
     /// Sockets and threads for each UDP address; default: one a core of the machine.
     pub receivers: Option<usize>,
     /// Buffer of each UDP socket; beyond the system's `net.core.rmem_max` only where the process
-    /// may (`CAP_NET_ADMIN`), and what was granted is shown; default `16MB`.
+    /// may (`CAP_NET_ADMIN`), and what was granted is shown; default `8MB`.
     pub receive_buffer: Option<String>,
     /// Takes datagrams of one sender together (`UDP_GRO`), where that sends them together
     /// (`UDP_SEGMENT`) or the network card merges them: many times as many a second. A group that

@@ -11,8 +11,8 @@ use crate::flavour::Flavour;
 use crate::flush::Keep;
 use crate::statistics::Histogram;
 
-/// The default for [`Plan::receive_buffer_bytes`]: 40,000 small datagrams.
-pub const RECEIVE_BUFFER_BYTES: usize = 16 << 20;
+/// The default for [`Plan::receive_buffer_bytes`]: 20,000 small datagrams.
+pub const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
 /// The default for [`Plan::names_bytes_max`].
 pub const NAMES_BYTES_MAX: usize = 1 << 30;
 /// The default for [`Plan::values_max`]: 256 MB.

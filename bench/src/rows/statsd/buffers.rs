@@ -24,7 +24,7 @@ pub const ROW: Row = Row {
         What is lost is in Tidegate's count of drops, to the datagram.\n\
         Source 000 saw no gain above 4 to 8 MB for servers that were too slow altogether: 50 to \
         54 % with 1 MB, 36 to 42 % with the default.\n\
-        Tidegate asks for 16 MB by default.",
+        Tidegate asks for 8 MB by default.",
     peers: &["tidegate"],
     run,
 };
