@@ -44,6 +44,8 @@ use watch::Watch;
 const TICK: Duration = Duration::from_millis(100);
 /// What has happened and waits to be looked at; who has more to say waits.
 const EVENTS_WAITING_MAX: usize = 64;
+/// What lived so long was well.
+const WELL_AFTER: Duration = Duration::from_secs(10);
 /// What the end may take beyond the time to drain.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
@@ -87,6 +89,8 @@ struct Supervisor {
     /// Numbers given to keepers, generations and workers so far.
     counted: [u64; 3],
     wish: Option<Wish>,
+    /// Keepers before this one have loaded what has changed since.
+    oldest_keeper: u64,
     pace: Pace,
     watch: Watch,
     notes: report::Notes,
@@ -214,6 +218,7 @@ impl Supervisor {
             candidate: None,
             counted: [0; 3],
             wish: Some(Wish { why: "start", with_new_keeper: true }),
+            oldest_keeper: 0,
             pace: Pace::new(seed),
             watch: Watch::default(),
             notes: report::Notes::default(),

@@ -128,8 +128,11 @@ impl Supervisor {
     fn begin_generation(&mut self, now: Instant, wish: Wish) {
         let number = self.count(1);
         tracing::info!(pool = self.pool.name(), generation = number, why = wish.why, "begins");
+        if wish.with_new_keeper {
+            self.oldest_keeper = self.counted[0] + 1;
+        }
         let keeper = if self.pool.plan.share {
-            match self.keeper_for(now, wish.with_new_keeper) {
+            match self.keeper_for(now) {
                 Ok(keeper) => Some(keeper),
                 Err(error) => return self.cannot_spawn(now, error),
             }
@@ -151,12 +154,17 @@ impl Supervisor {
         self.candidate = Some(number);
     }
 
+    /// The keeper that forks, if there is one.
+    fn usable_keeper(&self) -> Option<u64> {
+        let is_usable = |stage| matches!(stage, HolderStage::Ready | HolderStage::Loading(_));
+        let mut keepers = self.keepers.range(self.oldest_keeper..).rev();
+        keepers.find(|(_, keeper)| is_usable(keeper.stage)).map(|(number, _)| *number)
+    }
+
     /// The keeper that is to fork: the one there is, or a new one.
-    fn keeper_for(&mut self, now: Instant, new: bool) -> io::Result<u64> {
-        let usable = |stage| matches!(stage, HolderStage::Ready | HolderStage::Loading(_));
-        let found = self.keepers.iter().rev().find(|(_, keeper)| usable(keeper.stage));
-        if let Some((number, _)) = found.filter(|_| !new) {
-            return Ok(*number);
+    fn keeper_for(&mut self, now: Instant) -> io::Result<u64> {
+        if let Some(number) = self.usable_keeper() {
+            return Ok(number);
         }
         let number = self.count(0);
         let child = self.spawn(Who::Keeper(number))?;
@@ -347,9 +355,13 @@ impl Supervisor {
                 }
             }
         });
-        let generations = &self.generations;
+        // What is loaded stays loaded, also while no import of the app succeeds.
+        let usable = self.usable_keeper().filter(|_| !is_ending);
+        let (generations, dead, ends) = (&self.generations, &self.dead, &self.ends);
+        let owes = |who| Self::owes_an_end(dead, ends, who);
         for (number, keeper) in &mut self.keepers {
-            let is_kept = generations.values().any(|it| it.keeper == Some(*number));
+            let has_generation = generations.values().any(|it| it.keeper == Some(*number));
+            let is_kept = usable == Some(*number) || has_generation;
             if is_kept
                 || owes(Who::Keeper(*number))
                 || matches!(keeper.stage, HolderStage::Leaving(_))

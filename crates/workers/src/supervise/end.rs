@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 
-use super::Supervisor;
 use super::fleet::{Dead, HolderStage, Stage, Who, Worker};
+use super::{Supervisor, WELL_AFTER};
 use crate::memory;
 use crate::process::end_in_words;
 use crate::status::{Reason, Trouble};
@@ -22,8 +22,6 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 const OUTPUT_WITHIN: Duration = Duration::from_millis(100);
 /// How a process ended is known after this, or never.
 const STATUS_WITHIN: Duration = Duration::from_secs(1);
-/// A worker that lived so long was well.
-const WELL_AFTER: Duration = Duration::from_secs(10);
 /// The signal at which Python prints where each of its threads is.
 const WHERE_ARE_YOU: Signal = Signal::USR2;
 

@@ -12,6 +12,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub(super) struct Pace {
     backoff: Backoff,
     not_before: Option<Instant>,
+    /// When the last try failed.
+    failed: Option<Instant>,
     /// Tries that failed, one after the other.
     pub failures: u32,
 }
@@ -19,7 +21,7 @@ pub(super) struct Pace {
 impl Pace {
     pub fn new(seed: u64) -> Self {
         let backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, seed);
-        Self { backoff, not_before: None, failures: 0 }
+        Self { backoff, not_before: None, failed: None, failures: 0 }
     }
 
     pub fn may_start(&self, now: Instant) -> bool {
@@ -33,7 +35,13 @@ impl Pace {
 
     pub fn fail(&mut self, now: Instant) {
         self.failures += 1;
+        self.failed = Some(now);
         self.not_before = Some(now + self.backoff.delay());
+    }
+
+    /// Whether what began then came after all that failed, and something did.
+    pub fn is_mended_by(&self, began: Instant) -> bool {
+        self.failures > 0 && self.failed.is_some_and(|failed| failed < began)
     }
 
     pub fn succeed(&mut self) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::fleet::{HolderStage, Stage, Who};
-use super::{Supervisor, Wish};
+use super::{Supervisor, WELL_AFTER, Wish};
 use crate::memory::{self, Memory};
 use crate::seat::Seat;
 use crate::status::Reason;
@@ -93,6 +93,11 @@ impl Supervisor {
                 let why = format!("a request that was given up went on for more than {seconds} s");
                 let trouble = Self::trouble("run", why);
                 self.hang(id, trouble);
+            }
+            Stage::Serving(since)
+                if now > since + WELL_AFTER && self.pace.is_mended_by(worker.began) =>
+            {
+                self.pace.succeed();
             }
             Stage::Serving(_) if is_old => self.wear(id, Reason::Age),
             Stage::Draining(until) | Stage::Leaving(until) if now > until => {

@@ -50,9 +50,11 @@ impl Watch {
     /// Notes what was loaded since `since`.
     pub fn add(&mut self, files: &[PathBuf], since: SystemTime, is_keepers: bool) {
         for path in files {
-            let known = stamp(path).filter(|_| !was_written_after(path, since));
             // What the keeper holds, an import of the app does not load again.
-            let is_keepers = is_keepers || self.files.get(path).is_some_and(|it| it.is_keepers);
+            if !is_keepers && self.files.get(path).is_some_and(|it| it.is_keepers) {
+                continue;
+            }
+            let known = stamp(path).filter(|_| !was_written_after(path, since));
             self.files.insert(path.clone(), File { known, is_keepers });
         }
     }

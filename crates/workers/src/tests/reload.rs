@@ -96,6 +96,35 @@ fn code_that_fails_leaves_the_old_code_serving() {
 }
 
 #[test]
+fn the_model_stays_loaded_while_the_code_is_mended() {
+    let bench = Bench::new("import models\nraise OSError('not yet')\n", with_model);
+    bench.wait("the import failed", |status| status.state == "failing");
+    write(bench.dir.path(), "app.py", &first());
+    bench.wait_until_full();
+    assert!(bench.get("/").ends_with(" one"));
+    assert_eq!(loads(&bench), 1);
+}
+
+#[test]
+fn a_change_of_the_model_that_failed_is_not_passed_over_later() {
+    let bench = Bench::serving(&first(), with_model);
+    write(bench.dir.path(), "models.py", "def load():\n    raise OSError('no model')\n");
+    bench.wait("the preload failed", |status| !status.alarms.is_empty());
+    write(bench.dir.path(), "app.py", &second());
+    let failed = |status: &Status| status.last_error.clone().map(|error| error.unix_us);
+    let before = failed(&bench.pool().status());
+    bench.wait("it failed again", |status| failed(status) > before);
+    assert!(bench.get("/").ends_with(" one"));
+    write(bench.dir.path(), "models.py", MODEL);
+    bench.wait("all that changed serves", |status| {
+        status.alarms.is_empty()
+            && status.workers.len() == 2
+            && status.workers.iter().all(|it| it.generation > 1 && it.state == "free")
+    });
+    assert!(bench.get("/").ends_with(" two"));
+}
+
+#[test]
 fn what_the_keeper_has_loaded_is_loaded_anew_when_it_changes() {
     let bench = Bench::serving(&first(), with_model);
     let before = bench.pool().status();
