@@ -4,6 +4,7 @@ Nothing waits for a time: messages, output lines and ends of processes are event
 under one generous deadline that only a failing test reaches.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -231,14 +232,21 @@ class Supervisor:
         """Goes away as a killed supervisor does: the kernel closes everything of it."""
         if with_leash:
             os.close(self.leash)
-        for listener in self.listeners:
-            listener.close()
+        self.stop_listening()
         for process in self.processes:
             # `close` alone would leave the descriptor to the thread that reads it.
             process.connection.shutdown(socket.SHUT_RDWR)
             process.connection.close()
 
+    def stop_listening(self) -> None:
+        for listener in self.listeners:
+            # Wakes the thread that accepts.
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
     def close(self) -> None:
+        self.stop_listening()
         for started in self.started:
             started.kill()
             started.wait()

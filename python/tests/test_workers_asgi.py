@@ -403,6 +403,20 @@ def test_tasks_and_timeouts_work_from_the_first_step(supervisor) -> None:
     assert supervisor.worker(text).get() == (200, b"inner True")
 
 
+def test_app_that_brings_its_own_loop_is_served_on_it(supervisor) -> None:
+    text = ECHO.replace("b'%d' % size", "b'%d %s' % (size, loop)").replace(
+        "    more, size",
+        "    import asyncio\n"
+        "    loop = type(asyncio.get_running_loop()).__module__.encode()\n    more, size",
+        1,
+    )
+    worker = supervisor.worker("import uvloop\nuvloop.install()\n" + text)
+    assert worker.get() == (200, b"0 uvloop")
+    assert worker.ask("POST", "/", b"x" * 1_000_000) == (200, b"1000000 uvloop")
+    worker.order("leave")
+    assert supervisor.parent_of(worker).said("exited")["status"] == 0
+
+
 def test_websocket_is_refused_with_the_way_out(supervisor) -> None:
     worker = supervisor.worker(APP + "    await reply(send, b'')\n")
     status, body = worker.get(connection="upgrade", upgrade="websocket")

@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_to_bytes
 
 from tidegate.workers.http import (
@@ -55,6 +55,8 @@ class AsgiServer:
         self.connections: set[Connection] = set()
         self.running: set[Exchange] = set()
         self.loop = asyncio.new_event_loop()
+        # What asyncio's own loop runs next; another loop that the app installed may have none.
+        self.queue = getattr(self.loop, "_ready", None)
         self.leaving = False
         self.left = asyncio.Event()
         self.pid = os.getpid()
@@ -88,8 +90,9 @@ class AsgiServer:
             exchange.task = asyncio.Task(exchange.run(), loop=self.loop, eager_start=True)
             return
         exchange.task = asyncio.Task(exchange.run(), loop=self.loop)
-        # Python 3.10 and 3.11 can only queue the first step. It stands last in the queue.
-        self.loop._ready.pop()._run()  # type: ignore[attr-defined]
+        # Python 3.10 and 3.11 can only queue the first step; it stands last in the queue.
+        if self.queue is not None:
+            self.queue.pop()._run()
 
     def begin_leaving(self) -> None:
         """Closes what is idle."""
@@ -100,8 +103,8 @@ class AsgiServer:
         self.see_whether_left()
 
     def see_whether_left(self) -> None:
-        """Notices the end of the last request after `leave`."""
-        if self.leaving and not self.running:
+        """Notices, after `leave`, that the last request has ended and its answer has left."""
+        if self.leaving and not self.running and not self.connections:
             self.left.set()
 
     def ended(self, exchange: "Exchange") -> None:
@@ -112,8 +115,7 @@ class AsgiServer:
         self.running.discard(exchange)
         if exchange.connection.gone:
             self.reports.free()
-        if self.leaving:
-            self.see_whether_left()
+        self.see_whether_left()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -134,8 +136,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keeps the transport."""
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        # Not every loop's transports are of asyncio's classes.
+        self.transport = cast(asyncio.Transport, transport)
         self.descriptor = transport.get_extra_info("socket").fileno()
         PRIVATE.add(self.descriptor)
         self.server.connections.add(self)
@@ -249,6 +251,7 @@ class Connection(asyncio.BufferedProtocol):
             self.exchange.tell()
         if not self.server.running:
             self.server.reports.free()
+        self.server.see_whether_left()
 
 
 class Exchange:

@@ -7,6 +7,7 @@ Refuses, with a status and a reason, what is malformed or ambiguous (two lengths
 `transfer-encoding`, folded lines), heads above 64 KB, and answers that would split into two.
 """
 
+import functools
 import re
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -14,13 +15,13 @@ from typing import Literal
 
 HEAD_BYTES_MAX = 64 * 1024
 CHUNK_LINE_BYTES_MAX = 1024
+LENGTH_DIGITS_MAX = 18
 
 Headers = list[tuple[bytes, bytes]]
 
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 LINE = re.compile(rb"(" + TOKEN + rb"):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)")
 METHOD = re.compile(TOKEN)
-DIGITS = re.compile(rb"[0-9]{1,18}")
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?")
 
 # Lines seen before, whole. Some are new in each request (an id, an address), so the table is
@@ -34,7 +35,8 @@ STATUS_LINES = {
     for status in HTTPStatus
 }
 # Fields that say how an answer is framed; the worker decides that, not the app.
-FRAMING = (b"connection", b"transfer-encoding", b"keep-alive")
+FRAMING = frozenset((b"connection", b"content-length", b"keep-alive", b"transfer-encoding"))
+BODILESS = frozenset((204, 304))
 
 
 class BadRequest(Exception):
@@ -68,18 +70,18 @@ def read_head(data: bytes) -> Head:
     first, *lines = data.split(b"\r\n")
     try:
         method, target, version = first.split(b" ")
-        text = target.decode("ascii")
+        word, text = method_of(method), target.decode("ascii")
     except ValueError:
         raise BadRequest(400, "malformed request line") from None
     if version != b"HTTP/1.1":
         raise BadRequest(505 if version.startswith(b"HTTP/") else 400, "not HTTP/1.1")
-    if not text.isprintable() or not METHOD.fullmatch(method):
+    if not text.isprintable():
         raise BadRequest(400, "malformed request line")
     if text[:1] != "/" and text != "*":
         text = origin_form(text)
     known = KNOWN_LINES.get
     headers = [known(line) or learn(line) for line in lines]
-    head = Head(method.decode(), text, headers)
+    head = Head(word, text, headers)
     fields = head.fields
     if len(fields) != len(headers):
         refuse_repeated(headers)
@@ -90,6 +92,14 @@ def read_head(data: bytes) -> Head:
     if b"connection" in fields:
         head.keep = b"close" not in fields[b"connection"].lower()
     return head
+
+
+@functools.lru_cache(maxsize=64)
+def method_of(method: bytes) -> str:
+    """Returns a method as text; raises `ValueError` for what is no token."""
+    if not METHOD.fullmatch(method):
+        raise ValueError("no token")
+    return method.decode()
 
 
 def learn(line: bytes) -> tuple[bytes, bytes]:
@@ -126,14 +136,20 @@ def body_length(fields: dict[bytes, bytes]) -> int | None:
     """Returns the length of the body, None for chunks (RFC 9112 §6.3)."""
     coding = fields.get(b"transfer-encoding")
     if coding is None:
-        if not DIGITS.fullmatch(fields[b"content-length"]):
+        length = length_of(fields[b"content-length"])
+        if length is None:
             raise BadRequest(400, "malformed content-length")
-        return int(fields[b"content-length"])
+        return length
     if b"content-length" in fields:
         raise BadRequest(400, "content-length beside transfer-encoding")
     if coding.lower() != b"chunked":
         raise BadRequest(501, "unknown transfer-encoding")
     return None
+
+
+def length_of(value: bytes) -> int | None:
+    """Returns the number in a content-length, None for what is none."""
+    return int(value) if value.isdigit() and len(value) <= LENGTH_DIGITS_MAX else None
 
 
 class Body:
@@ -209,7 +225,17 @@ class Answer:
     nothing truncated passes for whole.
     """
 
-    __slots__ = ("begun", "chunked", "complete", "head", "headers", "keep", "left", "status_line")
+    __slots__ = (
+        "begun",
+        "chunked",
+        "complete",
+        "head",
+        "headers",
+        "keep",
+        "left",
+        "status",
+        "status_line",
+    )
 
     def __init__(self, head: Head) -> None:
         self.head = head
@@ -218,6 +244,7 @@ class Answer:
         self.complete = False
         self.chunked = False
         self.left: int | None = None
+        self.status = 0
         self.status_line = b""
         self.headers: Iterable[tuple[bytes, bytes]] = ()
 
@@ -230,6 +257,7 @@ class Answer:
             line = b"HTTP/1.1 %d %s\r\n" % (status, reason or b"")
         if not 200 <= status <= 999:
             raise AnswerError(f"status {status} is no final status")
+        self.status = status
         self.status_line = line
         self.headers = headers
 
@@ -258,20 +286,19 @@ class Answer:
         given: bytes | None = None
         for name, value in self.headers:
             lower = name.lower()
-            if lower in FRAMING:
-                self.keep = self.keep and not (lower == b"connection" and b"close" in value.lower())
+            if lower not in FRAMING:
+                lines.append(b"%b: %b\r\n" % (lower, value))
             elif lower == b"content-length":
                 given = value
-            else:
-                lines.append(b"%b: %b\r\n" % (lower, value))
-        status = int(self.status_line[9:12])
-        if self.head.method == "HEAD" or status in (204, 304):
-            if given is not None and status != 204:
+            elif lower == b"connection" and b"close" in value.lower():
+                self.keep = False
+        if self.head.method == "HEAD" or self.status in BODILESS:
+            if given is not None and self.status != 204:
                 lines.append(b"content-length: %b\r\n" % given)
         elif given is not None:
-            if not DIGITS.fullmatch(given):
+            self.left = length_of(given)
+            if self.left is None:
                 raise AnswerError(f"content-length {given!r} is no number")
-            self.left = int(given)
             lines.append(b"content-length: %b\r\n" % given)
         elif not more:
             self.left = length
