@@ -20,6 +20,8 @@ pub struct Status {
     pub state: &'static str,
     /// Which import of the app is in service; none before the first.
     pub generation: Option<u64>,
+    /// How many workers there ought to be in service.
+    pub planned: usize,
     /// Whether a worker has answered within the last 10 seconds.
     pub ready: bool,
     /// Requests that wait for a worker.

@@ -261,6 +261,8 @@ impl Supervisor {
             tracing::warn!(pool = self.pool.name(), %error, "the pool's folder cannot be cleared");
         }
         self.reap();
+        self.pool.measure_queue();
+        self.add_up_memory();
         self.notes.has_ended = true;
         self.report();
     }

@@ -32,9 +32,12 @@ fn what_a_terminal_would_obey_is_made_visible() {
 
 #[test]
 fn where_a_process_hangs_is_told_without_our_own_code() {
-    let frames = "Current thread 0x1 (most recent call first):\n  File \"/app/app.py\", line 3 in act\n\
-                  \x20 File \"/pool/tidegate.pyz/tidegate/workers/asgi.py\", line 67 in run\n\
-                  \x20 File \"<frozen runpy>\", line 88 in _run_code\n";
+    let frames = concat!(
+        "Current thread 0x1 (most recent call first):\n",
+        "  File \"/app/app.py\", line 3 in act\n",
+        "  File \"/pool/tidegate.pyz/tidegate/workers/asgi.py\", line 67 in run\n",
+        "  File \"<frozen runpy>\", line 88 in _run_code\n",
+    );
     let kept = lines(&[frames.as_bytes()]).tail.lines();
     assert_eq!(kept.len(), 2);
     assert!(kept[1].ends_with("line 3 in act"));

@@ -44,6 +44,7 @@ impl Supervisor {
             name: self.pool.name().to_owned(),
             state: self.state(),
             generation: self.current,
+            planned: self.pool.plan.workers,
             ready: false,
             queue: 0,
             in_flight: 0,

@@ -207,7 +207,8 @@ impl Supervisor {
         }
     }
 
-    fn add_up_memory(&mut self) {
+    /// Sets the gauges of memory.
+    pub(super) fn add_up_memory(&mut self) {
         let all = self.workers.values().filter_map(|worker| worker.memory);
         let sum = all.fold(Memory::default(), |sum, memory| Memory {
             private: sum.private + memory.private,

@@ -79,7 +79,7 @@ fn holds_a_pool_when_told_so_by_its_folder() {
 
 #[test]
 fn no_python_outlives_its_supervisor_whatever_it_does() {
-    let dir = TempDir::new().unwrap();
+    let dir = Arc::new(TempDir::new().unwrap());
     write(dir.path(), "app.py", APP);
     write(dir.path(), "hold-a-pool", "");
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -99,8 +99,11 @@ fn no_python_outlives_its_supervisor_whatever_it_does() {
     assert_eq!(all.len(), 4);
     let _stream = send(&dir.path().join("pool/w1.sock"), "/stuck").unwrap();
     wait("a request hangs", &|| dir.path().join("hangs").exists());
+    // The kernel wakes and hangs up what is stopped when its parent has ended (_exit(2)).
+    signal(all[1], "STOP");
     drop(supervisor);
     wait("all have ended", &|| all.iter().all(|pid| !runs(*pid)));
+    Bench::on(&dir, |_| {}).wait_until_full();
 }
 
 /// A process that ends with its owner.

@@ -22,6 +22,19 @@ fn workers_of_one_parent_answer_requests() {
 }
 
 #[test]
+fn functions_and_wsgi_apps_answer_too() {
+    let function = "def app(request):\n    return 'a function'\n";
+    let bench = Bench::serving(function, |plan| plan.workers = 1);
+    assert!(bench.get("/").contains("a function"));
+    assert_eq!(bench.pool().status().kind.as_deref(), Some("function"));
+    let wsgi = "def app(environ, start_response):\n    start_response('200 OK', [])\n    \
+                return [b'a page']\n";
+    let bench = Bench::serving(wsgi, |plan| (plan.workers, plan.threads) = (1, 2));
+    assert_eq!(bench.get("/"), "a page");
+    assert_eq!(bench.pool().status().kind.as_deref(), Some("wsgi"));
+}
+
+#[test]
 fn two_pools_of_one_app_live_side_by_side() {
     let first = Bench::serving(APP, |plan| plan.workers = 1);
     let second = Bench::on(&first.dir, |plan| plan.folder = plan.app_dir.join("other"));
