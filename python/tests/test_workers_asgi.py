@@ -287,6 +287,29 @@ def test_worker_is_not_free_before_an_abandoned_request_has_ended(supervisor) ->
     assert worker.all_said("error") == []
 
 
+def test_each_ended_connection_is_told_once_whatever_else_runs(supervisor) -> None:
+    text = APP + (
+        "    if scope['path'] == '/wait':\n"
+        "        print('waiting')\n"
+        "        while (await receive())['type'] != 'http.disconnect':\n            pass\n"
+        "        return\n"
+        "    await reply(send, b'')\n"
+    )
+    worker = supervisor.worker(text)
+    waiting = [worker.raw() for _ in range(2)]
+    for connection in waiting:
+        connection.sendall(b"GET /wait HTTP/1.1\r\nhost: app\r\n\r\n")
+    supervisor.wait(lambda: len(supervisor.output[worker.pid]) == 2, "both requests")
+    assert worker.get() == (200, b"")
+    worker.said("free")
+    for count, connection in enumerate(waiting, start=2):
+        connection.close()
+        worker.said("free", count=count)
+    assert worker.get() == (200, b"")
+    worker.said("free", count=4)
+    assert len(worker.all_said("free")) == 4
+
+
 def test_leaving_worker_finishes_what_runs_and_takes_nothing_new(supervisor) -> None:
     text = APP + (
         "    import asyncio, os\n    print('waiting')\n"

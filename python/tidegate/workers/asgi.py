@@ -85,6 +85,7 @@ class AsgiServer:
     def begin(self, exchange: "Exchange") -> None:
         """Runs the app up to where it first waits; most answer without, in no turn of the loop."""
         self.running.add(exchange)
+        exchange.connection.running += 1
         # The loop keeps only a weak reference to its tasks, hence the attribute.
         if sys.version_info >= (3, 12):
             exchange.task = asyncio.Task(exchange.run(), loop=self.loop, eager_start=True)
@@ -113,8 +114,7 @@ class AsgiServer:
             # The app forked in a request and its child came back: it is no worker.
             os._exit(0)
         self.running.discard(exchange)
-        if exchange.connection.gone:
-            self.reports.free()
+        exchange.connection.ended_one()
         self.see_whether_left()
 
 
@@ -130,6 +130,8 @@ class Connection(asyncio.BufferedProtocol):
         self.body: Body | None = None
         # What has arrived of the next request.
         self.held = b""
+        # Calls of the app that have not returned; one may have work left after its answer.
+        self.running = 0
         self.gone = False
         self.is_read = True
         self.may_write: asyncio.Event | None = None
@@ -242,16 +244,22 @@ class Connection(asyncio.BufferedProtocol):
             self.may_write = None
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Tells the app, and the supervisor when nothing runs."""
+        """Tells the app, and the supervisor when nothing of this connection runs."""
         self.gone = True
         PRIVATE.discard(self.descriptor)
         self.server.connections.discard(self)
         self.resume_writing()
         if self.exchange is not None:
             self.exchange.tell()
-        if not self.server.running:
+        if not self.running:
             self.server.reports.free()
         self.server.see_whether_left()
+
+    def ended_one(self) -> None:
+        """Tells the supervisor, once, that a connection is gone and nothing of it runs."""
+        self.running -= 1
+        if self.gone and not self.running:
+            self.server.reports.free()
 
 
 class Exchange:

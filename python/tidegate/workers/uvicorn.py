@@ -30,7 +30,8 @@ class UvicornServer:
             raise Failure("import", f"import `uvicorn`: {error}", hint=hint) from error
         self.reports = reports
         self.running = 0
-        self.is_left = False
+        # Connections that have gone while requests ran; whose is not known here.
+        self.gone = 0
         self.app = as_asgi(duty)
         config = uvicorn.Config(
             self.watched,
@@ -86,14 +87,15 @@ class UvicornServer:
             if os.getpid() != pid:
                 os._exit(0)
             self.running -= 1
-            if self.is_left and not self.running:
-                self.is_left = False
+            if self.gone:
+                self.gone -= 1
                 self.reports.free()
 
     def connection_ended(self) -> None:
-        """Tells the supervisor when nothing runs, else remembers to."""
-        self.is_left = self.running > 0
-        if not self.is_left:
+        """Tells the supervisor when nothing runs, else when the next request has ended."""
+        if self.running > self.gone:
+            self.gone += 1
+        else:
             self.reports.free()
 
 
