@@ -4,7 +4,7 @@
 //! with its parent and siblings; PSS counts each shared page as its part (proc(5), `smaps_rollup`).
 //! Where the system has no such files, nothing is known, and nothing is decided by memory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -42,12 +42,21 @@ fn parse(text: &str) -> Memory {
 
 /// Returns how many bytes a new process may take; none when the system does not say.
 ///
-/// The smaller of what the machine has available and what the control group leaves (cgroup v2).
+/// The least of what the machine has available and what the control groups leave.
 pub fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let machine = kilobytes(line);
-    Some(left_in_group(Path::new("/sys/fs/cgroup")).map_or(machine, |left| left.min(machine)))
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let left = own_groups(&groups).filter_map(|group| left_in_group(&group));
+    Some(left.fold(machine, u64::min))
+}
+
+/// The control groups that limit this process, the narrowest first (cgroup v2, cgroups(7)).
+fn own_groups(text: &str) -> impl Iterator<Item = PathBuf> {
+    let own = text.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let all = Path::new(own).ancestors().map(|group| Path::new("/sys/fs/cgroup").join(group));
+    all.collect::<Vec<_>>().into_iter()
 }
 
 fn left_in_group(group: &Path) -> Option<u64> {

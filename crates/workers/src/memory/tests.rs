@@ -19,3 +19,23 @@ fn this_process_has_memory_and_there_is_more() {
     assert!(available().unwrap() > 0);
     assert_eq!(of(i32::MAX), None);
 }
+
+#[test]
+fn every_group_above_ours_limits_us() {
+    let groups: Vec<_> = own_groups("1:name=x:/y\n0::/system.slice/tidegate.service\n").collect();
+    let expected = ["system.slice/tidegate.service", "system.slice", ""];
+    assert_eq!(groups, expected.map(|group| Path::new("/sys/fs/cgroup").join(group)));
+}
+
+#[test]
+fn a_group_leaves_what_it_does_not_use_and_idle_files() {
+    let dir = testkit::TempDir::new().unwrap();
+    assert_eq!(left_in_group(dir.path()), None);
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    write("memory.max", "max\n");
+    write("memory.current", "700\n");
+    assert_eq!(left_in_group(dir.path()), None);
+    write("memory.max", "1000\n");
+    write("memory.stat", "anon 600\ninactive_file 50\n");
+    assert_eq!(left_in_group(dir.path()), Some(350));
+}
