@@ -104,7 +104,11 @@ def test_head_that_comes_byte_by_byte_is_read(supervisor) -> None:
 
 @pytest.mark.parametrize(
     ("sent", "status"),
-    [(b"nonsense\r\n\r\n", b"400"), (b"GET / HTTP/1.1\r\nhost: a\r\nx: " + b"y" * 70_000, b"431")],
+    [
+        (b"nonsense\r\n\r\n", b"400"),
+        (b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nhost: a\r\nx: " + b"y" * 70_000, b"431"),
+    ],
 )
 def test_malformed_request_is_refused_and_closed(supervisor, sent, status) -> None:
     worker = supervisor.worker(ECHO)

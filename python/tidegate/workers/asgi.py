@@ -183,6 +183,8 @@ class Connection(asyncio.BufferedProtocol):
             self.body = Body(head.length)
             exchange.is_whole = False
             self.take_body(data[end + 4 :])
+            if self.transport.is_closing():
+                return
         elif len(data) > end + 4:
             self.held = data[end + 4 :]
         self.server.begin(exchange)
@@ -193,7 +195,9 @@ class Connection(asyncio.BufferedProtocol):
         assert body is not None and exchange is not None
         try:
             part = body.feed(data)
-        except BadRequest:
+        except BadRequest as error:
+            if not exchange.answer.begun:
+                self.transport.write(refusal(error))
             self.transport.close()
             return
         if part:

@@ -209,7 +209,7 @@ class Request:
         """Returns the body as a file; what has not arrived is read when it is asked for."""
         if self.body is None:
             return io.BytesIO()
-        return io.BufferedReader(BodyStream(self.connection, self.body), READ_BYTES)
+        return io.BufferedReader(BodyStream(self, self.body), READ_BYTES)
 
     def is_read(self) -> bool:
         """Whether the body is out of the way of the next request, as far as it has arrived."""
@@ -245,9 +245,9 @@ class Request:
 class BodyStream(io.RawIOBase):
     """The bytes of a request's body, from what is held and from the socket."""
 
-    def __init__(self, connection: Connection, body: Body) -> None:
+    def __init__(self, request: Request, body: Body) -> None:
         super().__init__()
-        self.connection = connection
+        self.request = request
         self.body = body
         self.ready = b""
 
@@ -258,17 +258,25 @@ class BodyStream(io.RawIOBase):
     def readinto(self, buffer: "bytearray | memoryview") -> int:  # type: ignore[override]
         """Reads what there is, at least one byte before the end."""
         while not self.ready and not self.body.complete:
-            data = self.connection.held or self.connection.receive()
-            self.connection.held = b""
-            if not data:
-                raise GivenUp("the request's body broke off")
-            try:
-                self.ready = self.body.feed(data)
-            except BadRequest as error:
-                raise GivenUp(f"the request's body cannot be read: {error}") from error
-            if self.body.complete:
-                self.connection.held = self.body.rest
+            self.ready = self.read_part()
         count = min(len(buffer), len(self.ready))
         buffer[:count] = self.ready[:count]
         self.ready = self.ready[count:]
         return count
+
+    def read_part(self) -> bytes:
+        """Waits for more of the body; raises `GivenUp` where it cannot be had."""
+        connection = self.request.connection
+        data = connection.held or connection.receive()
+        connection.held = b""
+        if not data:
+            raise GivenUp("the request's body broke off")
+        try:
+            part = self.body.feed(data)
+        except BadRequest as error:
+            if not self.request.answer.begun:
+                connection.send_last(refusal(error))
+            raise GivenUp(f"the request's body cannot be read: {error}") from error
+        if self.body.complete:
+            connection.held = self.body.rest
+        return part

@@ -61,6 +61,7 @@ class UvicornServer:
         server.startup = start
         # The supervisor's signals are the worker's business.
         server.capture_signals = no_signals
+        server.install_signal_handlers = ignore_signals
         with contextlib.suppress(SystemExit):
             server.run(sockets=[listener])
         if not server.started:
@@ -124,3 +125,7 @@ def reporting(protocol: Any, ended: Callable[[], None]) -> Any:
 def no_signals() -> Iterator[None]:
     """In place of uvicorn's signal handlers."""
     yield
+
+
+def ignore_signals() -> None:
+    """The same for uvicorn before 0.29."""
