@@ -1,6 +1,7 @@
 //! The pages and actions of the admin listener.
 
 mod purge;
+mod workers;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -35,6 +36,9 @@ pub fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     admin.action("POST", "/rollout", with(change_rollout));
     admin.action("DELETE", "/rollout", with(clear_rollout));
     admin.long_action("POST", "/purge", with(purge::purge));
+    admin.page("/workers", with(workers::list));
+    admin.action("POST", "/workers/recycle", with(workers::recycle));
+    admin.action("POST", "/workers/reload", with(workers::reload));
     admin.audit(|client, action, body| {
         let body = String::from_utf8_lossy(body);
         tracing::info!(target: "audit", client, action, body = %body, "operator's action");
@@ -87,7 +91,8 @@ fn not_ready(parts: &Parts) -> Vec<String> {
     }
     for upstream in &parts.gateway.plan.upstreams {
         if !upstream.is_healthy() {
-            reasons.push(format!("upstream `{}` has no healthy server", upstream.name));
+            let kind = if upstream.workers.is_some() { "worker" } else { "server" };
+            reasons.push(format!("upstream `{}` has no healthy {kind}", upstream.name));
         }
     }
     reasons
@@ -110,6 +115,7 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
         "learned": parts.learned.status(),
         "statsd": parts.statsd.as_ref().map(|statsd| statsd.status()),
         "journal": parts.journal.as_ref().map(journal),
+        "workers": parts.workers.iter().map(|pool| pool.status()).collect::<Vec<_>>(),
         "record": parts.record.as_ref().map(|record| record.status()),
         "rollout": shares(parts),
     });
@@ -139,6 +145,7 @@ fn alarms(parts: &Parts) -> Vec<String> {
     alarms.extend(disk.map(|fault| format!("cache on disk: {fault}")));
     alarms.extend(parts.learned.alarm());
     alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
+    alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));
     alarms.extend(parts.record.iter().flat_map(|record| record.alarms()));
     alarms
 }

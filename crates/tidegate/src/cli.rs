@@ -97,6 +97,9 @@ pub enum Command {
     /// Show or change who gets a personalised answer, in a running server.
     #[command(subcommand)]
     Rollout(RolloutCommand),
+    /// Show a running server's Python workers, replace them, or reload their app.
+    #[command(subcommand)]
+    Workers(WorkersCommand),
 }
 
 /// Which statsd to be.
@@ -477,6 +480,38 @@ pub enum RolloutCommand {
         #[arg(long, conflicts_with_all = ["rollout", "hold_out", "kill", "route"])]
         clear: bool,
     },
+}
+
+/// What to do with workers.
+#[derive(Debug, Subcommand)]
+pub enum WorkersCommand {
+    /// Show every pool: its workers, their requests, memory and age, why workers ended, and the
+    /// last error with its traceback.
+    List {
+        /// Which server.
+        #[command(flatten)]
+        admin: AdminArgs,
+        /// One pool, by the name of its upstream.
+        pool: Option<String>,
+        /// How.
+        #[arg(long, value_name = "table|json", value_parser = ["table", "json"])]
+        #[arg(default_value = "table", hide_possible_values = true)]
+        format: String,
+    },
+    /// Replace every worker by a new one, one at a time; no request is lost.
+    Recycle(WorkersAsk),
+    /// Import the app anew; the present workers serve until the new ones have answered.
+    Reload(WorkersAsk),
+}
+
+/// A pool of a running server.
+#[derive(Debug, Args)]
+pub struct WorkersAsk {
+    /// Which server.
+    #[command(flatten)]
+    pub admin: AdminArgs,
+    /// The pool, by the name of its upstream.
+    pub pool: String,
 }
 
 /// Which running server.

@@ -124,8 +124,8 @@ pub fn model(command: ModelCommand) -> Result<()> {
 /// `tidegate rollout …`
 pub fn rollout(command: RolloutCommand) -> Result<()> {
     match command {
-        RolloutCommand::Show(admin) => ask_admin(&admin, "GET", &[]),
-        RolloutCommand::Set { admin, clear: true, .. } => ask_admin(&admin, "DELETE", &[]),
+        RolloutCommand::Show(admin) => show_rollout(&admin, "GET", &[]),
+        RolloutCommand::Set { admin, clear: true, .. } => show_rollout(&admin, "DELETE", &[]),
         RolloutCommand::Set { admin, route, rollout, hold_out, kill, .. } => {
             let body = json!({
                 "route": route,
@@ -133,7 +133,7 @@ pub fn rollout(command: RolloutCommand) -> Result<()> {
                 "hold_out": hold_out.as_deref().map(share).transpose()?,
                 "killed": kill.map(|text| text == "on"),
             });
-            ask_admin(&admin, "POST", body.to_string().as_bytes())
+            show_rollout(&admin, "POST", body.to_string().as_bytes())
         }
     }
 }
@@ -201,24 +201,32 @@ fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
     Ok(())
 }
 
-fn ask_admin(admin: &AdminArgs, method: &str, body: &[u8]) -> Result<()> {
+fn show_rollout(admin: &AdminArgs, method: &str, body: &[u8]) -> Result<()> {
+    print!("{}", ask_admin(admin, method, "/rollout", body)?);
+    Ok(())
+}
+
+/// What the admin listener of a running server answers.
+///
+/// # Errors
+/// When no server is there, and when it refuses.
+pub fn ask_admin(admin: &AdminArgs, method: &str, path: &str, body: &[u8]) -> Result<String> {
     let mut client = Client::connect(admin.admin).context(NOT_THERE)?;
     let token = environment::admin_token();
     let fields = token.map(|token| format!("authorization: Bearer {token}\r\n"));
-    let reply = client.send(method, "/rollout", &fields.unwrap_or_default(), body)?;
+    let reply = client.send(method, path, &fields.unwrap_or_default(), body)?;
     let text = String::from_utf8_lossy(&reply.body);
     if reply.status != 200 {
         let parsed: Value = serde_json::from_str(&text).unwrap_or_default();
         let why = parsed["error"].as_str().unwrap_or("not the answer of an admin listener");
-        let error = anyhow!("{method} /rollout on `{}`: {}, {why}", admin.admin, reply.status);
+        let error = anyhow!("{method} {path} on `{}`: {}, {why}", admin.admin, reply.status);
         return Err(match reply.status {
             404 | 405 => error.context(NOT_THERE),
             401 | 403 => error.context(NO_TOKEN),
             _ => error,
         });
     }
-    print!("{text}");
-    Ok(())
+    Ok(text.into_owned())
 }
 
 fn share(text: &str) -> Result<f64> {

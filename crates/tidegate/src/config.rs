@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chassis::config::{Document, Problem};
+use gateway::PoolUpstream;
 use gateway::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
 use journal::{Keep, OnFull, Sync};
 use pipeline::config::{EventsConfig, FieldConfig, RollupConfig, SinkConfig, SourceConfig};
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use serving::{ModelConfig, ModelPlan};
 use statsd::config::Config as StatsdConfig;
 use stdx::{ByteSize, Span};
+use workers::config::{Defaults, PoolConfig};
 
 use crate::environment;
 use crate::learn;
@@ -33,7 +35,7 @@ pub struct Config {
     /// The access log as a queue. Without this section nothing is recorded.
     pub journal: Option<JournalConfig>,
     /// Whatever answers a miss over HTTP.
-    pub upstream: Vec<UpstreamConfig>,
+    pub upstream: Vec<UpstreamSection>,
     /// Models served from this process.
     pub model: Vec<ModelConfig>,
     /// User profiles.
@@ -56,6 +58,17 @@ pub struct Config {
     pub route: Vec<RouteConfig>,
     /// A statsd server, in the edge process, or alone by `tidegate statsd`.
     pub statsd: Option<StatsdConfig>,
+}
+
+/// An upstream of either kind.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "its schema is what is used: sections are read by kind")]
+pub enum UpstreamSection {
+    /// Servers.
+    Servers(UpstreamConfig),
+    /// Workers.
+    Python(PoolConfig),
 }
 
 /// Less would make a batch of every few lines.
@@ -158,6 +171,8 @@ pub struct Plan {
     pub profiles: Option<ProfilesPlan>,
     /// The record process.
     pub events: pipeline::Plan,
+    /// Pools of Python workers.
+    pub pools: Vec<workers::Plan>,
     /// The gateway.
     pub gateway: gateway::Plan,
     /// The statsd server.
@@ -207,9 +222,10 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let profiles = profiles.map(|config: ProfilesConfig| {
         profiles::config::plan(&config, root, &mut |key, why| document.wrong(key, why))
     });
+    let (pools, staffed) = check_pools(root, &mut document);
     let sections = gateway::Sections {
         upstreams: document.sections_by("upstream", "python", false),
-        pools: Vec::new(),
+        pools: staffed,
         routes: document.sections("route"),
         cache: document.section("cache"),
         limits: document.section("limits"),
@@ -246,11 +262,33 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
         models,
         profiles,
         events,
+        pools,
         gateway,
         statsd,
     };
     let problems = document.into_problems();
     if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+/// Pools of workers, and the upstreams that they answer for.
+fn check_pools(
+    root: &Path,
+    document: &mut Document<'_>,
+) -> (Vec<workers::Plan>, Vec<PoolUpstream>) {
+    // A path that cannot be made absolute is one that nothing is found at, either.
+    let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+    let defaults = Defaults { workers: environment::workers(), timeout: environment::timeout() };
+    let configs: Vec<(usize, PoolConfig)> = document.sections_by("upstream", "python", true);
+    let mut pools = (Vec::new(), Vec::new());
+    for (place, config) in configs {
+        let plan = workers::config::plan(&config, &root, defaults, &mut |key, why| {
+            document.wrong(&format!("upstream[{place}].{key}"), why);
+        });
+        let (name, answer_timeout) = (plan.name.clone(), plan.timeout);
+        pools.0.push(plan);
+        pools.1.push(PoolUpstream { place, name, answer_timeout });
+    }
+    pools
 }
 
 fn check_events(root: &Path, has_journal: bool, document: &mut Document<'_>) -> pipeline::Plan {

@@ -1,10 +1,12 @@
 //! The only place where the environment is read.
 //!
 //! Beside Tidegate's own names stand those that containers for Python APIs have (source document
-//! 000's Dockerfile): `LOG_LEVEL`, `JSON_LOGS`, `PORT`. They are defaults: what the configuration
-//! says wins, and so does `TIDEGATE_LOG`.
+//! 000's Dockerfile): `LOG_LEVEL`, `JSON_LOGS`, `PORT`, `MAX_WORKERS`, `TIMEOUT`. They are
+//! defaults: what the configuration says wins, and so does `TIDEGATE_LOG`.
 
 #![expect(clippy::disallowed_methods, reason = "this is the file that may")]
+
+use std::time::Duration;
 
 /// Which log lines are shown, in `tracing`'s filter syntax (`TIDEGATE_LOG`), or from which level on
 /// in Python's words (`LOG_LEVEL`).
@@ -32,6 +34,16 @@ pub fn has_json_logs() -> bool {
 /// The port of the public listener, on all addresses (`PORT`).
 pub fn port() -> Option<u16> {
     text("PORT")?.parse().ok()
+}
+
+/// Workers of a pool (`MAX_WORKERS`).
+pub fn workers() -> Option<usize> {
+    text("MAX_WORKERS")?.parse().ok()
+}
+
+/// Time for a worker to boot, and for a request, in seconds (`TIMEOUT`).
+pub fn timeout() -> Option<Duration> {
+    text("TIMEOUT")?.parse().ok().map(Duration::from_secs)
 }
 
 fn text(name: &str) -> Option<String> {

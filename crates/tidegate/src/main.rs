@@ -20,6 +20,7 @@ mod record;
 mod serve;
 mod signals;
 mod statsd;
+mod workers;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Profiles(command) => commands::profiles(command),
         Command::Model(command) => commands::model(command),
         Command::Rollout(command) => commands::rollout(command),
+        Command::Workers(command) => workers::command(command),
         Command::Statsd(args) => statsd::run(args),
         Command::Events(command) => events::command(command),
     };

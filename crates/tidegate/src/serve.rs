@@ -16,13 +16,14 @@ use metrics::Registry;
 use serving::Ranking;
 
 use crate::admin;
-use crate::config::Plan;
+use crate::config::{JournalPlan, Plan};
 use crate::hint::Hint;
 use crate::learn::{Learned, Learner};
 use crate::live::Live;
 use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, user_key};
 use crate::record::{RecordProcess, Watch};
 use crate::statsd::Running;
+use crate::workers::Pools;
 
 /// Jobs that may wait for a work thread.
 const WORK_QUEUE_MAX: usize = 1024;
@@ -50,6 +51,7 @@ pub struct Server {
     learner: Option<Learner>,
     record: Option<RecordProcess>,
     statsd: Option<Running>,
+    pools: Pools,
 }
 
 /// What the roles share.
@@ -74,13 +76,15 @@ pub struct Parts {
     pub record: Option<Arc<Watch>>,
     /// The statsd server.
     pub statsd: Option<Arc<statsd::Shared>>,
+    /// What lends workers.
+    pub workers: Vec<Arc<workers::Pool>>,
 }
 
 /// Starts everything; returns when the listeners are bound.
 ///
 /// # Errors
 /// When an address is taken, or a folder cannot be written.
-pub fn start(plan: Plan) -> Result<Server> {
+pub fn start(mut plan: Plan) -> Result<Server> {
     let source = Source::at(&plan.file).ok();
     let registry = Registry::default();
     let journal = plan.journal.as_ref().map(open_journal).transpose()?;
@@ -94,6 +98,8 @@ pub fn start(plan: Plan) -> Result<Server> {
     let ranking = Arc::new(Ranking::open(plan.models));
     let watcher = watch(&ranking, profiles.as_ref())?;
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
+    let pools = Pools::start(plan.pools, &registry)?;
+    pools.staff(&mut plan.gateway);
     let gateway = open_gateway(plan.gateway, &registry, (&ranking, profiles.as_ref()), work);
     let live = Live::open(&plan.root, &gateway)?;
     let listeners = bind(plan.public, plan.edge_cores)?;
@@ -122,22 +128,15 @@ pub fn start(plan: Plan) -> Result<Server> {
         learned,
         record: record.as_ref().map(RecordProcess::watch),
         statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.shared())),
+        workers: pools.pools(),
     });
     let counted = Arc::downgrade(&parts);
     parts.registry.before_reading(move |registry| {
         counted.upgrade().iter().for_each(|parts| admin::refresh(parts, registry));
     });
     let drain = Drain::default();
-    let mut admin: Vec<Option<Listener>> = admin.into_iter().map(Some).collect();
-    admin.resize_with(plan.edge_cores, || None);
-    let core = |(public, admin): (Listener, Option<Listener>)| {
-        let recorder = plan.journal.as_ref().zip(parts.journal.as_ref());
-        let recorder = recorder.map(|(plan, journal)| JournalRecorder::new(journal.lane(), plan));
-        let (parts, token) = (Arc::clone(&parts), plan.admin_token.clone());
-        Core { public, admin, recorder, parts, token, draining: drain.draining() }
-    };
-    let cores: Vec<Core> = listeners.into_iter().zip(admin).map(core).collect();
-    let cores = Cores::start("edge", cores, |number, core| core.run(number))?;
+    let cores =
+        start_cores((listeners, admin), &parts, (plan.journal.as_ref(), plan.admin_token), &drain)?;
     Ok(Server {
         public,
         admin: admin_address,
@@ -148,7 +147,26 @@ pub fn start(plan: Plan) -> Result<Server> {
         learner,
         record,
         statsd,
+        pools,
     })
+}
+
+/// One edge thread a listener; the first one has the admin listener too.
+fn start_cores(
+    (listeners, admin): (Vec<Listener>, Vec<Listener>),
+    parts: &Arc<Parts>,
+    (journal, token): (Option<&JournalPlan>, Option<String>),
+    drain: &Drain,
+) -> Result<Cores> {
+    let mut admin = admin.into_iter();
+    let core = |public: Listener| {
+        let recorder = journal.zip(parts.journal.as_ref());
+        let recorder = recorder.map(|(plan, journal)| JournalRecorder::new(journal.lane(), plan));
+        let (parts, token) = (Arc::clone(parts), token.clone());
+        Core { public, admin: admin.next(), recorder, parts, token, draining: drain.draining() }
+    };
+    let cores: Vec<Core> = listeners.into_iter().map(core).collect();
+    Ok(Cores::start("edge", cores, |number, core| core.run(number))?)
 }
 
 impl Server {
@@ -164,6 +182,7 @@ impl Server {
             learner.stop();
         }
         self.watcher.stop();
+        self.pools.end();
         if let Some(statsd) = self.statsd {
             statsd.end();
         }
@@ -239,7 +258,7 @@ fn start_statsd(
     Running::start(plan, Some(registry), (file.to_owned(), source, Box::new(read)))
 }
 
-fn open_journal(plan: &crate::config::JournalPlan) -> Result<Journal> {
+fn open_journal(plan: &JournalPlan) -> Result<Journal> {
     let opened = Journal::open(plan.options.clone(), Arc::new(stdx::RealDisk));
     opened.map_err(|error| match error {
         JournalError::Locked { .. } => anyhow::Error::new(error).context(LOCKED),

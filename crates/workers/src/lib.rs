@@ -11,6 +11,7 @@
 //! this process.
 
 mod canary;
+pub mod config;
 mod error;
 mod figures;
 mod folder;

@@ -22,10 +22,23 @@ pub fn text() -> String {
         let is_list = section["type"] == "array";
         let table = resolve(if is_list { &section["items"] } else { section }, definitions);
         let heading = if is_list { format!("[[{name}]]") } else { format!("[{name}]") };
-        let _ = write!(out, "\n{}{heading}\n", comment(description(section, table)));
-        keys(&mut out, table, definitions, "");
+        let kinds = kinds(table, definitions);
+        for kind in &kinds {
+            let text =
+                if kinds.len() > 1 { description(kind, kind) } else { description(section, kind) };
+            let _ = write!(out, "\n{}{heading}\n", comment(text));
+            keys(&mut out, kind, definitions, "");
+        }
     }
     out
+}
+
+/// The tables that a section may be: itself, or one of several.
+fn kinds<'v>(table: &'v Value, definitions: &'v Map<String, Value>) -> Vec<&'v Value> {
+    match table["anyOf"].as_array() {
+        Some(choices) => choices.iter().map(|choice| resolve(choice, definitions)).collect(),
+        None => vec![table],
+    }
 }
 
 fn keys(out: &mut String, table: &Value, definitions: &Map<String, Value>, prefix: &str) {

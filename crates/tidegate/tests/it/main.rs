@@ -30,3 +30,4 @@ mod statsd_prometheus;
 mod statsd_state;
 mod statsd_suite;
 mod varnishtest;
+mod workers;

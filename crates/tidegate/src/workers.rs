@@ -1,0 +1,198 @@
+//! Pools of Python workers: started with the server, lent to the gateway, and what `tidegate
+//! workers` asks of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use gateway::{Loan, NoWorker, Taking};
+use metrics::Registry;
+use serde_json::Value;
+use tokio::time::Instant;
+use workers::{Plan, Pool, Refusal, Workers};
+
+use crate::cli::{WorkersAsk, WorkersCommand};
+use crate::commands::ask_admin;
+
+/// The pools of a server.
+#[derive(Debug, Default)]
+pub struct Pools(Vec<Workers>);
+
+impl Pools {
+    /// Starts every pool; returns while their apps load.
+    ///
+    /// # Errors
+    /// When an interpreter or an app's folder is missing, or sockets cannot be made.
+    pub fn start(plans: Vec<Plan>, registry: &Registry) -> Result<Self> {
+        let start = |plan: Plan| {
+            let name = plan.name.clone();
+            Workers::start(plan, registry).with_context(|| format!("start workers of `{name}`"))
+        };
+        plans.into_iter().map(start).collect::<Result<_>>().map(Self)
+    }
+
+    /// Has their workers answer for the upstreams of their names.
+    pub fn staff(&self, plan: &mut gateway::Plan) {
+        for pool in self.pools() {
+            plan.staff(pool.name(), Arc::new(Lender(Arc::clone(&pool))));
+        }
+    }
+
+    /// What lends workers.
+    pub fn pools(&self) -> Vec<Arc<Pool>> {
+        self.0.iter().map(Workers::pool).collect()
+    }
+
+    /// Lets workers finish, and ends all of their processes.
+    pub fn end(self) {
+        self.0.iter().for_each(Workers::begin_end);
+        self.0.into_iter().for_each(Workers::end);
+    }
+}
+
+/// A pool as the gateway sees it.
+#[derive(Debug)]
+struct Lender(Arc<Pool>);
+
+impl gateway::Workers for Lender {
+    fn is_ready(&self) -> bool {
+        self.0.is_ready()
+    }
+
+    fn take(&self, end: Instant) -> Taking {
+        let pool = Arc::clone(&self.0);
+        Box::pin(async move {
+            let lent = pool.take(end.into_std()).await.map_err(|refusal| match refusal {
+                Refusal::Full { .. } => NoWorker::Full,
+                Refusal::TimedOut { .. } => NoWorker::Late,
+                Refusal::NoWorkers { .. } => NoWorker::Away,
+            })?;
+            Ok(Box::new(Lent(lent)) as Box<dyn Loan>)
+        })
+    }
+}
+
+/// A worker as the gateway sees it.
+#[derive(Debug)]
+struct Lent(workers::Loan);
+
+impl Loan for Lent {
+    fn worker(&self) -> u64 {
+        self.0.worker()
+    }
+
+    fn socket(&self) -> &Path {
+        self.0.socket()
+    }
+
+    fn done(self: Box<Self>) {
+        self.0.done();
+    }
+
+    fn timed_out(self: Box<Self>) {
+        self.0.timed_out();
+    }
+
+    fn lost(self: Box<Self>) {
+        self.0.lost();
+    }
+}
+
+/// `tidegate workers`
+///
+/// # Errors
+/// When no server is there, or it has no such pool.
+pub fn command(command: WorkersCommand) -> Result<()> {
+    match command {
+        WorkersCommand::List { admin, pool, format } => {
+            let text = ask_admin(&admin, "GET", "/workers", &[])?;
+            let all: Vec<Value> = serde_json::from_str(&text).context("read the answer")?;
+            let wanted = |one: &Value| pool.as_ref().is_none_or(|name| one["name"] == **name);
+            let all: Vec<Value> = all.into_iter().filter(wanted).collect();
+            if let Some(name) = pool.filter(|_| all.is_empty()) {
+                anyhow::bail!("the server has no pool `{name}`");
+            }
+            match format.as_str() {
+                "json" => println!("{:#}", Value::from(all)),
+                _ => all.iter().for_each(|pool| print!("{}", table(pool))),
+            }
+        }
+        WorkersCommand::Recycle(asked) => tell("/workers/recycle", &asked)?,
+        WorkersCommand::Reload(asked) => tell("/workers/reload", &asked)?,
+    }
+    Ok(())
+}
+
+fn tell(path: &str, asked: &WorkersAsk) -> Result<()> {
+    let body = serde_json::json!({ "name": asked.pool }).to_string();
+    let said = ask_admin(&asked.admin, "POST", path, body.as_bytes())?;
+    print!("{said}");
+    Ok(())
+}
+
+/// A pool for people: how it stands, its workers, and what went wrong last.
+fn table(pool: &Value) -> String {
+    let text = |value: &Value| value.as_str().map_or_else(|| shown(value), str::to_owned);
+    let mut out = format!(
+        "{}: {}, generation {}, {} waiting, {} in workers",
+        text(&pool["name"]),
+        text(&pool["state"]),
+        shown(&pool["generation"]),
+        shown(&pool["queue"]),
+        shown(&pool["in_flight"]),
+    );
+    for (key, words) in [("preload_s", "loaded in"), ("reload_s", "started in")] {
+        if let Some(seconds) = pool[key].as_f64() {
+            out += &format!(", {words} {seconds:.2} s");
+        }
+    }
+    let restarts = pool["restarts"].as_object().into_iter().flatten();
+    let restarts: Vec<String> = restarts.map(|(why, count)| format!("{why} {count}")).collect();
+    if !restarts.is_empty() {
+        out += &format!("; ended: {}", restarts.join(", "));
+    }
+    out += "\n  worker     pid state      requests      age   private    shared  answered\n";
+    for worker in pool["workers"].as_array().into_iter().flatten() {
+        let memory =
+            |key: &str| worker["memory"][key].as_f64().map_or_else(|| "-".to_owned(), megabytes);
+        out += &format!(
+            "  {:>6} {:>7} {:<9} {:>9} {:>8} {:>9} {:>9} {:>9}\n",
+            shown(&worker["id"]),
+            shown(&worker["pid"]),
+            text(&worker["state"]),
+            shown(&worker["requests"]),
+            seconds(&worker["age_s"]),
+            memory("private"),
+            memory("shared"),
+            seconds(&worker["answered_s_ago"]),
+        );
+        out += &trouble("    ", &worker["last_error"]);
+    }
+    out + &trouble("  ", &pool["last_error"])
+}
+
+/// What went wrong, with what Python said and what the process printed.
+fn trouble(indent: &str, trouble: &Value) -> String {
+    let Some(why) = trouble["why"].as_str() else { return String::new() };
+    let mut out = format!("{indent}{}: {why}\n", trouble["stage"].as_str().unwrap_or("error"));
+    let lines = trouble["traceback"].as_str().unwrap_or_default().lines();
+    lines.for_each(|line| out += &format!("{indent}  {line}\n"));
+    let printed = trouble["output"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    printed.for_each(|line| out += &format!("{indent}  | {line}\n"));
+    if let Some(hint) = trouble["hint"].as_str() {
+        out += &format!("{indent}hint: {hint}\n");
+    }
+    out
+}
+
+fn shown(value: &Value) -> String {
+    if value.is_null() { "-".to_owned() } else { value.to_string() }
+}
+
+fn seconds(value: &Value) -> String {
+    value.as_f64().map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.1} s"))
+}
+
+fn megabytes(bytes: f64) -> String {
+    format!("{:.1} MB", bytes / 1e6)
+}

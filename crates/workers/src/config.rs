@@ -1,0 +1,305 @@
+//! `[[upstream]]` with `python`: as written, and as meant.
+//!
+//! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
+//! checks what is required. The doc comments are the reference manual.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use stdx::{ByteSize, Span};
+
+use crate::plan::{Canary, Kind, Lifespan, Plan, Server};
+
+/// Requests after which a worker is replaced, where that is asked for without a number: source
+/// document 000's.
+const REQUESTS_MAX: u64 = 50;
+/// Bytes of a socket's path, less those that stand behind the folder's.
+const FOLDER_BYTES_MAX: usize = 85;
+
+/// An upstream that is a Python app: imported once, forked into workers that share its memory.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PoolConfig {
+    /// Name by which routes refer to it: `upstream:NAME`.
+    pub name: Option<String>,
+    /// The app, `module:attribute`, such as `main:app` or `main:create_app()`: any ASGI or WSGI
+    /// app, or a plain function.
+    pub python: Option<String>,
+    /// What is called once and stays loaded while the app's code changes, such as `models:load`:
+    /// the app's own calls of it get what it returned.
+    pub preload: Option<String>,
+    /// The app's Python, such as `.venv/bin/python`; default `python3`, looked for in `PATH`.
+    pub interpreter: Option<PathBuf>,
+    /// Folder from which modules are imported; default: the configuration's.
+    pub app_dir: Option<PathBuf>,
+    /// `asgi`, `wsgi` or `function`; default `auto`: found out by looking at the app.
+    pub kind: Option<String>,
+    /// Workers in service; default: the environment's `MAX_WORKERS`, else 3.
+    pub workers: Option<usize>,
+    /// Threads in each worker that call a WSGI app or a function, for code that waits (databases,
+    /// other services); default 1, which is best for code that computes.
+    pub threads: Option<usize>,
+    /// Requests that a worker gets at once; default: as many as `threads`.
+    pub concurrency: Option<usize>,
+    /// Requests that may wait for a worker; the next one is answered 503; default 1000.
+    pub queue: Option<usize>,
+    /// Requests, give or take a tenth, after which a worker is replaced; `true` means 50. Default:
+    /// never.
+    pub requests_max: Option<Requests>,
+    /// Memory that a worker has for itself, such as `500MB`, above which it is replaced; default:
+    /// any.
+    pub memory_max: Option<String>,
+    /// Age at which a worker is replaced, such as `6h`; default: any.
+    pub age_max: Option<String>,
+    /// Time to load, to import and to start, each; default: the environment's `TIMEOUT` in
+    /// seconds, else `60s`.
+    pub boot_timeout: Option<String>,
+    /// Time for an answer to begin; a worker that takes longer is killed, and the client gets 504.
+    /// Default: the environment's `TIMEOUT` in seconds, else `60s`.
+    pub timeout: Option<String>,
+    /// Time that a worker gets to finish what it does when it is to leave; default `30s`.
+    pub drain_timeout: Option<String>,
+    /// `on` (default): workers are forked and share memory; `off`: each imports the app for itself,
+    /// for apps that start threads when they are imported.
+    pub share: Option<String>,
+    /// `on` (default): a change of the app's files reloads it; `off`: only
+    /// `tidegate workers reload`.
+    pub reload: Option<String>,
+    /// What a new worker must answer before it gets requests; default `{ path = "/" }`, with any
+    /// status.
+    pub canary: Option<CanaryConfig>,
+    /// `own` (default), or `uvicorn`: the one in the app's environment speaks HTTP.
+    pub server: Option<String>,
+    /// Whether an ASGI app is told that it starts and ends: `on`, `off`, default `auto`.
+    pub lifespan: Option<String>,
+    /// Variables of the environment for the app, such as `{ OMP_NUM_THREADS = "2" }`; numeric
+    /// libraries have one thread otherwise.
+    pub environment: BTreeMap<String, String>,
+    /// Folder for sockets; default `data/workers/NAME`.
+    pub folder: Option<PathBuf>,
+}
+
+/// A number of requests, or whether there is to be one.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Requests {
+    /// So many.
+    Number(u64),
+    /// The usual number, or none.
+    Usual(bool),
+}
+
+/// A request that a new worker must answer.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CanaryConfig {
+    /// Path and query, asked by GET; default `/`. `off` asks nothing.
+    pub path: Option<String>,
+    /// The status that is good; default: any.
+    pub status: Option<u16>,
+}
+
+/// What the environment says where the file says nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Defaults {
+    /// Workers of each pool.
+    pub workers: Option<usize>,
+    /// Time to boot, and for a request.
+    pub timeout: Option<Duration>,
+}
+
+/// Checks an `[[upstream]]` with `python`; relative paths are taken from `root`, which is absolute.
+///
+/// Each problem is handed to `wrong` with its key; the plan is for use only if there was none.
+pub fn plan(
+    config: &PoolConfig,
+    root: &Path,
+    defaults: Defaults,
+    wrong: &mut dyn FnMut(&str, String),
+) -> Plan {
+    let mut check = Check { wrong };
+    let name = check.name(config.name.as_deref());
+    let app = check.attribute("python", config.python.as_deref().unwrap_or_default());
+    let path = |path: &Option<PathBuf>, usual: PathBuf| root.join(path.as_ref().unwrap_or(&usual));
+    let app_dir = path(&config.app_dir, PathBuf::from("."));
+    let folder = path(&config.folder, Path::new("data/workers").join(&name));
+    check.folder(&folder);
+    let usual = Plan::new(&name, &app, &app_dir, &folder);
+    let timeout = defaults.timeout.unwrap_or(usual.timeout);
+    let threads = check.at_least_one("threads", config.threads.unwrap_or(1));
+    let interpreter = config.interpreter.clone().unwrap_or(usual.interpreter);
+    let is_a_path = interpreter.components().count() > 1;
+    Plan {
+        preload: config.preload.as_deref().map(|text| check.attribute("preload", text)),
+        interpreter: if is_a_path { root.join(interpreter) } else { interpreter },
+        kind: check.choice(
+            "kind",
+            config.kind.as_deref(),
+            &[
+                ("auto", Kind::Auto),
+                ("asgi", Kind::Asgi),
+                ("wsgi", Kind::Wsgi),
+                ("function", Kind::Function),
+            ],
+        ),
+        workers: check
+            .at_least_one("workers", config.workers.or(defaults.workers).unwrap_or(usual.workers)),
+        threads,
+        concurrency: check.at_least_one("concurrency", config.concurrency.unwrap_or(threads)),
+        queue: config.queue.unwrap_or(usual.queue),
+        requests_max: check.requests(config.requests_max),
+        memory_max: config.memory_max.as_deref().and_then(|text| check.size("memory_max", text)),
+        age_max: config.age_max.as_deref().map(|text| check.span("age_max", text)),
+        boot_timeout: check.span_or("boot_timeout", config.boot_timeout.as_deref(), timeout),
+        timeout: check.span_or("timeout", config.timeout.as_deref(), timeout),
+        drain_timeout: check.span_or(
+            "drain_timeout",
+            config.drain_timeout.as_deref(),
+            usual.drain_timeout,
+        ),
+        share: check.choice("share", config.share.as_deref(), &ON_OFF),
+        reload: check.choice("reload", config.reload.as_deref(), &ON_OFF),
+        canary: check.canary(config.canary.as_ref(), usual.canary),
+        server: check.choice(
+            "server",
+            config.server.as_deref(),
+            &[("own", Server::Own), ("uvicorn", Server::Uvicorn)],
+        ),
+        lifespan: check.choice(
+            "lifespan",
+            config.lifespan.as_deref(),
+            &[("auto", Lifespan::Auto), ("on", Lifespan::On), ("off", Lifespan::Off)],
+        ),
+        environment: config.environment.clone().into_iter().collect(),
+        name,
+        app,
+        app_dir,
+        folder,
+        memory_reserve: usual.memory_reserve,
+    }
+}
+
+const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
+
+struct Check<'w> {
+    wrong: &'w mut dyn FnMut(&str, String),
+}
+
+impl Check<'_> {
+    fn name(&mut self, name: Option<&str>) -> String {
+        let name = name.unwrap_or_default();
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        if name.is_empty() {
+            (self.wrong)("name", "is missing: what do routes call it?".to_owned());
+        } else if !name.chars().all(fits) {
+            let why = format!("`{name}` names a folder, too: write letters, digits, `-` and `_`");
+            (self.wrong)("name", why);
+        }
+        name.to_owned()
+    }
+
+    /// `module:attribute`.
+    fn attribute(&mut self, key: &str, text: &str) -> String {
+        let is_good = text.split_once(':').is_some_and(|(module, attribute)| {
+            let part = |part: &str| {
+                let mut letters = part.chars();
+                letters.next().is_some_and(|l| l.is_alphabetic() || l == '_')
+                    && letters.all(|l| l.is_alphanumeric() || l == '_')
+            };
+            let attribute = attribute.strip_suffix("()").unwrap_or(attribute);
+            module.split('.').all(part) && attribute.split('.').all(part)
+        });
+        if !is_good {
+            let example = if key == "preload" { "models:load" } else { "main:app" };
+            let why = format!("`{text}` is no `module:attribute`, such as `{example}`");
+            (self.wrong)(key, why);
+        }
+        text.to_owned()
+    }
+
+    /// Sockets have paths of at most 107 bytes (`unix(7)`).
+    fn folder(&mut self, folder: &Path) {
+        let bytes = folder.as_os_str().len();
+        if bytes > FOLDER_BYTES_MAX {
+            let why = format!(
+                "`{}` has {bytes} bytes, and sockets in it may have {FOLDER_BYTES_MAX}: name a \
+                 shorter one, such as `/run/tidegate`",
+                folder.display()
+            );
+            (self.wrong)("folder", why);
+        }
+    }
+
+    fn at_least_one(&mut self, key: &str, count: usize) -> usize {
+        if count == 0 {
+            (self.wrong)(key, "is 0; write at least 1".to_owned());
+        }
+        count.max(1)
+    }
+
+    fn requests(&mut self, requests: Option<Requests>) -> Option<u64> {
+        match requests? {
+            Requests::Number(0) => {
+                (self.wrong)("requests_max", "is 0; write `false` for none".to_owned());
+                None
+            }
+            Requests::Number(count) => Some(count),
+            Requests::Usual(is_wanted) => is_wanted.then_some(REQUESTS_MAX),
+        }
+    }
+
+    fn canary(&mut self, config: Option<&CanaryConfig>, usual: Option<Canary>) -> Option<Canary> {
+        let Some(config) = config else { return usual };
+        let path = config.path.as_deref().unwrap_or("/");
+        if path == "off" {
+            return None;
+        }
+        if !path.starts_with('/') || path.contains(|l: char| l.is_whitespace() || l.is_control()) {
+            let why = format!("`{path}` is no path; write one that begins with `/`, or `off`");
+            (self.wrong)("canary.path", why);
+        }
+        Some(Canary { path: path.to_owned(), status: config.status })
+    }
+
+    fn choice<T: Copy>(&mut self, key: &str, text: Option<&str>, all: &[(&str, T)]) -> T {
+        let chosen = text.map_or(Some(all[0].1), |text| {
+            all.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice)
+        });
+        chosen.unwrap_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+            let text = text.unwrap_or_default();
+            (self.wrong)(key, format!("`{text}` is none of {}", names.join(", ")));
+            all[0].1
+        })
+    }
+
+    fn size(&mut self, key: &str, text: &str) -> Option<u64> {
+        match ByteSize::from_str(text) {
+            Ok(ByteSize(bytes)) => Some(bytes),
+            Err(error) => {
+                (self.wrong)(key, error.to_string());
+                None
+            }
+        }
+    }
+
+    fn span(&mut self, key: &str, text: &str) -> Duration {
+        match Span::from_str(text) {
+            Ok(Span(span)) if !span.is_zero() => return span,
+            Ok(_) => (self.wrong)(key, "is 0; write a length of time".to_owned()),
+            Err(error) => (self.wrong)(key, error.to_string()),
+        }
+        Duration::from_secs(1)
+    }
+
+    fn span_or(&mut self, key: &str, text: Option<&str>, usual: Duration) -> Duration {
+        text.map_or(usual, |text| self.span(key, text))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Claims about `[[upstream]]` with `python`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Defaults, PoolConfig, Requests, plan};
+use crate::plan::{Kind, Plan, Server};
+
+fn checked(config: PoolConfig, defaults: Defaults) -> (Plan, Vec<String>) {
+    let mut problems = Vec::new();
+    let plan = plan(&config, Path::new("/srv/app"), defaults, &mut |key, why| {
+        problems.push(format!("{key}: {why}"));
+    });
+    (plan, problems)
+}
+
+fn least() -> PoolConfig {
+    PoolConfig {
+        name: Some("app".to_owned()),
+        python: Some("main:create_app()".to_owned()),
+        ..PoolConfig::default()
+    }
+}
+
+#[test]
+fn a_name_and_an_app_are_enough() {
+    let (plan, problems) = checked(least(), Defaults::default());
+    assert_eq!(problems, [""; 0]);
+    assert_eq!((plan.workers, plan.threads, plan.concurrency, plan.queue), (3, 1, 1, 1000));
+    assert_eq!(
+        (plan.kind, plan.server, plan.share, plan.reload),
+        (Kind::Auto, Server::Own, true, true)
+    );
+    assert_eq!(plan.requests_max, None);
+    assert_eq!(plan.boot_timeout, Duration::from_secs(60));
+    assert_eq!(plan.app_dir, Path::new("/srv/app/."));
+    assert_eq!(plan.folder, Path::new("/srv/app/data/workers/app"));
+    assert_eq!(plan.interpreter, Path::new("python3"));
+    assert_eq!(plan.canary.unwrap().path, "/");
+}
+
+#[test]
+fn the_environment_stands_in_for_what_the_file_does_not_say() {
+    let defaults = Defaults { workers: Some(7), timeout: Some(Duration::from_secs(90)) };
+    let (plan, _) = checked(least(), defaults);
+    assert_eq!((plan.workers, plan.timeout.as_secs(), plan.boot_timeout.as_secs()), (7, 90, 90));
+    let config = PoolConfig { workers: Some(2), timeout: Some("5s".to_owned()), ..least() };
+    let (plan, _) = checked(config, defaults);
+    assert_eq!((plan.workers, plan.timeout.as_secs(), plan.boot_timeout.as_secs()), (2, 5, 90));
+}
+
+#[test]
+fn threads_are_requests_at_once_and_true_is_fifty_requests() {
+    let config = PoolConfig {
+        threads: Some(8),
+        requests_max: Some(Requests::Usual(true)),
+        interpreter: Some(".venv/bin/python".into()),
+        ..least()
+    };
+    let (plan, problems) = checked(config, Defaults::default());
+    assert_eq!(problems, [""; 0]);
+    assert_eq!((plan.threads, plan.concurrency, plan.requests_max), (8, 8, Some(50)));
+    assert_eq!(plan.interpreter, Path::new("/srv/app/.venv/bin/python"));
+}
+
+#[test]
+fn every_problem_is_told_with_its_key() {
+    let config = PoolConfig {
+        name: Some("a/b".to_owned()),
+        python: Some("main.app".to_owned()),
+        preload: Some("models".to_owned()),
+        workers: Some(0),
+        requests_max: Some(Requests::Number(0)),
+        memory_max: Some("much".to_owned()),
+        timeout: Some("0s".to_owned()),
+        share: Some("yes".to_owned()),
+        folder: Some(format!("/{}", "long/".repeat(30)).into()),
+        canary: Some(super::CanaryConfig { path: Some("ping".to_owned()), status: None }),
+        ..PoolConfig::default()
+    };
+    let (_, problems) = checked(config, Defaults::default());
+    let keys: Vec<&str> = problems.iter().map(|p| p.split(':').next().unwrap()).collect();
+    let expected = [
+        "name",
+        "python",
+        "folder",
+        "preload",
+        "workers",
+        "requests_max",
+        "memory_max",
+        "timeout",
+        "share",
+        "canary.path",
+    ];
+    assert_eq!(keys, expected, "{problems:#?}");
+}
