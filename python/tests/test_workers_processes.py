@@ -477,5 +477,9 @@ def test_model_files_and_workers_are_imported_apart() -> None:
         "import sys, tidegate\ntidegate.LinearModel\n"
         "assert not any(name.startswith('tidegate.workers') for name in sys.modules)\n"
     )
-    for text in (check, other):
+    without_loop = (
+        "import sys, tidegate.workers.wsgi, tidegate.workers.function, tidegate.workers.parent\n"
+        "assert 'asyncio' not in sys.modules\n"
+    )
+    for text in (check, other, without_loop):
         subprocess.run([sys.executable, "-c", text], cwd=Path(__file__).parent.parent, check=True)

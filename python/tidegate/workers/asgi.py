@@ -8,7 +8,6 @@ nobody. WebSockets are refused with 501: upgrades need `server = "uvicorn"`.
 """
 
 import asyncio
-import functools
 import os
 import signal
 import socket
@@ -17,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_to_bytes
 
+from tidegate.workers.addresses import client_of, scheme_of, server_of
 from tidegate.workers.http import (
     HEAD_BYTES_MAX,
     Answer,
@@ -91,7 +91,8 @@ class AsgiServer:
             exchange.task = asyncio.Task(exchange.run(), loop=self.loop, eager_start=True)
             return
         exchange.task = asyncio.Task(exchange.run(), loop=self.loop)
-        # Python 3.10 and 3.11 can only queue the first step; it stands last in the queue.
+        # Python 3.10 and 3.11 can only queue the first step; it stands last in the queue, or
+        # just before what another thread has queued since, and then both run all the same.
         if self.queue is not None:
             self.queue.pop()._run()
 
@@ -386,7 +387,7 @@ def scope_of(head: Head, state: dict[str, Any] | None) -> Message:
     raw_path = path.encode()
     if "%" in path:
         path = unquote_to_bytes(raw_path).decode("utf-8", "replace")
-    scheme = "https" if fields.get(b"x-forwarded-proto") == b"https" else "http"
+    scheme = scheme_of(fields)
     scope = {
         "type": "http",
         "asgi": VERSIONS,
@@ -404,22 +405,6 @@ def scope_of(head: Head, state: dict[str, Any] | None) -> Message:
     if state is not None:
         scope["state"] = state.copy()
     return scope
-
-
-@functools.lru_cache(maxsize=1024)
-def client_of(forwarded: bytes) -> tuple[str, int] | None:
-    """Returns whom the gateway itself saw: the last of the list, which no client can forge."""
-    last = forwarded.rpartition(b",")[2].strip().decode("latin-1")
-    return (last, 0) if last else None
-
-
-@functools.lru_cache(maxsize=256)
-def server_of(host: bytes, scheme: str) -> tuple[str, int]:
-    """Returns name and port that the request was sent to."""
-    name, colon, port = host.decode("latin-1").rpartition(":")
-    if colon and port.isdigit():
-        return name.strip("[]"), int(port)
-    return host.decode("latin-1").strip("[]"), 443 if scheme == "https" else 80
 
 
 def is_websocket(head: Head) -> bool:

@@ -9,7 +9,6 @@ another status. Anything else, `None` included, is an error of the app: a forgot
 not look like an answer. A body that is not JSON is answered with 400.
 """
 
-import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable
@@ -75,7 +74,7 @@ class AsyncFunction:
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise asyncio.CancelledError
+                raise ConnectionResetError("the request was given up before its body was whole")
             parts.append(message["body"])
             more = message["more_body"]
         target = scope["raw_path"].decode() + "?" + scope["query_string"].decode()

@@ -14,12 +14,12 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 from wsgiref.util import FileWrapper
 
-from tidegate.workers.asgi import client_of, server_of
+from tidegate.workers.addresses import client_of, scheme_of, server_of
 from tidegate.workers.blocking import Request
 from tidegate.workers.http import AnswerError, Head
 
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
-WithoutPrefix = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
+WITHOUT_PREFIX = {b"content-type": "CONTENT_TYPE", b"content-length": "CONTENT_LENGTH"}
 
 
 class WsgiApp:
@@ -104,7 +104,7 @@ def environ_of(request: Request, has_threads: bool) -> dict[str, Any]:
     path, _, query = head.target.partition("?")
     if "%" in path:
         path = unquote_to_bytes(path).decode("latin-1")
-    scheme = "https" if fields.get(b"x-forwarded-proto") == b"https" else "http"
+    scheme = scheme_of(fields)
     name, port = server_of(fields[b"host"], scheme)
     client = client_of(fields.get(b"x-forwarded-for", b""))
     environ: dict[str, Any] = {
@@ -148,4 +148,4 @@ def key_of(name: bytes) -> str | None:
     """Returns a field's name in the environ, None for one that is left out."""
     if b"_" in name:
         return None
-    return WithoutPrefix.get(name) or "HTTP_" + name.decode("ascii").upper().replace("-", "_")
+    return WITHOUT_PREFIX.get(name) or "HTTP_" + name.decode("ascii").upper().replace("-", "_")
