@@ -17,7 +17,7 @@ use crate::{soak, tidy};
 use counts::Counts;
 
 /// Folders whose pytest tests belong to the suite, each run by itself.
-const PYTHON_TESTS: [&str; 2] = ["python", "examples/news"];
+const PYTHON_TESTS: [&str; 3] = ["python", "examples/news", "examples/fastapi-cluster"];
 const PYTHON: &str = "target/venv/bin/python";
 const UNREACHABLE: &str = "failed to fetch advisory database";
 

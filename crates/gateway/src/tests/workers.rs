@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -40,12 +40,15 @@ struct Shared(Arc<Crew>);
 impl Crew {
     /// One worker before each origin.
     fn of(origins: &[&Origin]) -> Arc<Self> {
+        Self::at(&origins.iter().map(|origin| origin.address()).collect::<Vec<_>>())
+    }
+
+    fn at(addresses: &[SocketAddr]) -> Arc<Self> {
         let folder = TempDir::new().unwrap();
         let mut free = VecDeque::new();
-        for (worker, origin) in origins.iter().enumerate() {
+        for (worker, address) in addresses.iter().copied().enumerate() {
             let socket = folder.path().join(format!("w{worker}.sock"));
             let listener = UnixListener::bind(&socket).unwrap();
-            let address = origin.address();
             std::thread::spawn(move || listener.incoming().for_each(|from| join(from, address)));
             free.push_back((worker as u64, socket));
         }
@@ -215,5 +218,41 @@ fn an_answer_that_is_not_read_to_its_end_leaves_the_worker_without_a_word() {
     client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
     client.read_exact(&mut [0; 1000]).unwrap();
     drop(client);
+    eventually("the loan's end", || crew.told() == [(0, "")]);
+}
+
+#[test]
+fn a_tunnel_has_its_worker_for_as_long_as_it_lasts() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let crew = Crew::at(&[listener.local_addr().unwrap()]);
+    let echo = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            head.extend(byte);
+        }
+        let answer = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\n\
+                       upgrade: websocket\r\n\r\n";
+        stream.write_all(answer).unwrap();
+        let mut said = Vec::new();
+        stream.read_to_end(&mut said).unwrap();
+        said
+    });
+    let served = before(&crew, 5_000, "upgrade = [\"websocket\"]");
+    let mut client = TcpStream::connect(served.address).unwrap();
+    client
+        .write_all(
+            b"GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+        )
+        .unwrap();
+    let mut head = [0; 12];
+    client.read_exact(&mut head).unwrap();
+    assert_eq!(&head, b"HTTP/1.1 101");
+    client.write_all(b"hello").unwrap();
+    assert_eq!(crew.told(), []);
+    drop(client);
+    assert_eq!(echo.join().unwrap(), b"hello");
     eventually("the loan's end", || crew.told() == [(0, "")]);
 }

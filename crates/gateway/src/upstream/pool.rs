@@ -66,7 +66,7 @@ pub struct Lent {
     /// Its place.
     pub place: Place,
     /// The connection may carry another request.
-    reusable: bool,
+    pub(super) reusable: bool,
 }
 
 impl Pool {
@@ -130,6 +130,9 @@ impl Pool {
         key: &[u8],
         news: &News,
     ) -> Result<(Head, Lent), FetchError> {
+        if let Some(staff) = &self.staff {
+            return self.send_to_worker_alone(staff, request, news).await;
+        }
         let server = self.choose(key, None).ok_or(FetchError::Unhealthy)?;
         let place = self.take_place(server)?;
         let mut connection = self.connect(server).await?;

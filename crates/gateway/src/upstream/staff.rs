@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, timeout};
 
+use super::answer::Head;
 use super::connection::Connection;
-use super::pool::{Line, Place};
+use super::pool::{Lent, Line, Place};
 use super::stream::Stream;
 use super::{FetchError, Pool, Request, Response};
 use crate::interim::News;
@@ -31,6 +32,15 @@ impl Staff {
     /// No connections yet.
     pub fn new(workers: Arc<dyn Workers>) -> Self {
         Self { workers, lines: RefCell::default() }
+    }
+
+    /// Waits for a worker that is free.
+    async fn take(&self, latest: Instant) -> Result<Box<dyn Loan>, FetchError> {
+        self.workers.take(latest).await.map_err(|why| match why {
+            NoWorker::Full => FetchError::Busy,
+            NoWorker::Late => FetchError::Timeout,
+            NoWorker::Away => FetchError::Unhealthy,
+        })
     }
 
     /// The connections to a worker; those to workers that are gone are forgotten.
@@ -63,11 +73,7 @@ impl Pool {
         let latest = end.map_or(latest, |end| end.min(latest));
         let mut is_second = false;
         loop {
-            let loan = staff.workers.take(latest).await.map_err(|why| match why {
-                NoWorker::Full => FetchError::Busy,
-                NoWorker::Late => FetchError::Timeout,
-                NoWorker::Away => FetchError::Unhealthy,
-            })?;
+            let loan = staff.take(latest).await?;
             let (outcome, may_repeat) = self.ask_worker(staff, (request, news), loan, end).await;
             let is_lost = matches!(outcome, Err(FetchError::Closed | FetchError::Connect));
             if is_second || !is_lost || !may_repeat || Instant::now() >= latest {
@@ -75,6 +81,25 @@ impl Pool {
             }
             is_second = true;
         }
+    }
+
+    /// Sends to a worker on a connection of its own, and returns it with the answer's head; the
+    /// worker is lent as long as it lasts.
+    ///
+    /// # Errors
+    /// When no worker becomes free, and when it gives no answer.
+    pub(super) async fn send_to_worker_alone(
+        &self,
+        staff: &Staff,
+        request: &Request,
+        news: &News,
+    ) -> Result<(Head, Lent), FetchError> {
+        let loan = staff.take(Instant::now() + self.upstream().answer_timeout).await?;
+        let line = staff.line(self, loan.worker());
+        let mut connection = self.connect_to(&*loan).await?;
+        let place = Place::at(&line, Some(loan));
+        let head = connection.ask(request, news, (Instant::now(), self.patience(None))).await?;
+        Ok((head, Lent { connection, place, reusable: false }))
     }
 
     /// Sends to one worker; also returns whether another may be asked the same.

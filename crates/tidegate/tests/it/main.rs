@@ -31,3 +31,4 @@ mod statsd_state;
 mod statsd_suite;
 mod varnishtest;
 mod workers;
+mod workers_example;
