@@ -1,5 +1,6 @@
 //! What processes say, and what that means for them.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -173,8 +174,13 @@ impl Supervisor {
         if let Some(generation) = self.generations.get_mut(&worker.generation)
             && !self.pool.plan.share
         {
-            self.watch.add(&ready.files, worker.began_at, false);
-            generation.files = ready.files;
+            // What a change is measured by is what the first one loaded: a later one may have
+            // loaded the change.
+            let known: HashSet<&PathBuf> = generation.files.iter().collect();
+            let more = ready.files.into_iter().filter(|file| !known.contains(file));
+            let more: Vec<PathBuf> = more.collect();
+            self.watch.add(&more, worker.began_at, false);
+            generation.files.extend(more);
             generation.kind = generation.kind.take().or(ready.kind);
         }
         let events = self.events.clone();

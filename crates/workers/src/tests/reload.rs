@@ -152,3 +152,13 @@ fn workers_that_share_nothing_are_reloaded_too() {
     generation_alone(&bench, 2);
     assert!(bench.get("/").ends_with(" two"));
 }
+
+#[test]
+fn a_change_is_not_lost_on_a_worker_that_loads_it_by_itself() {
+    let bench = Bench::serving(APP, |plan| plan.share = false);
+    write(bench.dir.path(), "app.py", &second().replace("models, ", ""));
+    // Its successor imports the changed file before the change is seen.
+    signal(pids(&bench.pool().status())[0], "KILL");
+    generation_alone(&bench, 2);
+    assert!(bench.get("/").ends_with(" two"));
+}
