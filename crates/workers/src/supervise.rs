@@ -81,6 +81,8 @@ struct Supervisor {
     /// How processes ended.
     ends: HashMap<i32, ExitStatus>,
     watched: HashMap<i32, Process>,
+    /// Processes that have ended, and since when; what they said last is still on its way.
+    unheard: HashMap<i32, Instant>,
     tails: Tails,
     /// The generation in service.
     current: Option<u64>,
@@ -213,6 +215,7 @@ impl Supervisor {
             children: Vec::new(),
             ends: HashMap::new(),
             watched: HashMap::new(),
+            unheard: HashMap::new(),
             tails: Tails::default(),
             current: None,
             candidate: None,
@@ -274,7 +277,7 @@ impl Supervisor {
             }
             Event::Said { connection, say } => self.hear(connection, say),
             Event::Closed { connection } => self.close(connection),
-            Event::Ended { pid } => self.ended(pid),
+            Event::Ended { pid } => self.hear_out(pid),
             Event::Canary { id, outcome } => self.canary(id, outcome),
         }
     }

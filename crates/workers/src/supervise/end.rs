@@ -20,6 +20,8 @@ use crate::status::{Reason, Trouble};
 const LAST_WORDS: Duration = Duration::from_millis(300);
 /// What a dead process printed is on its way so long.
 const OUTPUT_WITHIN: Duration = Duration::from_millis(100);
+/// What a dead process said on its control connection is on its way so long.
+const HEARD_WITHIN: Duration = Duration::from_millis(200);
 /// How a process ended is known after this, or never.
 const STATUS_WITHIN: Duration = Duration::from_secs(1);
 /// The signal at which Python prints where each of its threads is.
@@ -85,7 +87,36 @@ impl Supervisor {
         }
     }
 
-    /// A process has ended.
+    /// A process has ended; what it said before that is heard first, for it may say why.
+    pub(super) fn hear_out(&mut self, pid: i32) {
+        let speakers: Vec<Who> = self.connections.values().copied().collect();
+        let mut speakers = speakers.into_iter().filter_map(|who| self.process(who));
+        if speakers.any(|it| it.pid() == pid) || self.has_said_nothing(pid) {
+            self.unheard.insert(pid, Instant::now());
+        } else {
+            self.ended(pid);
+        }
+    }
+
+    /// Whether a process that we have started has not said hello.
+    fn has_said_nothing(&self, pid: i32) -> bool {
+        let keepers = self.keepers.values().map(|it| (Some(&it.child), &it.member));
+        let workers = self.workers.values().map(|it| (it.child.as_ref(), &it.member));
+        let mut silent = keepers.chain(workers).filter(|(_, member)| member.is_none());
+        silent.any(|(child, _)| child.is_some_and(|child| child.pid() == pid))
+    }
+
+    /// Waits no longer for last words: what an app has forked may hold the connection.
+    pub(super) fn stop_listening(&mut self, now: Instant) {
+        let late = self.unheard.iter().filter(|(_, since)| now > **since + HEARD_WITHIN);
+        let late: Vec<i32> = late.map(|(pid, _)| *pid).collect();
+        for pid in late {
+            self.unheard.remove(&pid);
+            self.ended(pid);
+        }
+    }
+
+    /// The end of a process is known, and all that it said.
     pub(super) fn ended(&mut self, pid: i32) {
         self.watched.remove(&pid);
         self.reap();

@@ -107,6 +107,8 @@ impl Supervisor {
         if !member.process.is_watched() {
             member.process.signal(rustix::process::Signal::KILL);
             self.ended(pid);
+        } else if self.unheard.remove(&pid).is_some() {
+            self.ended(pid);
         }
     }
 

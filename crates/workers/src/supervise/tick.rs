@@ -34,6 +34,7 @@ impl Supervisor {
     /// Looks at the clock.
     pub(super) fn tick(&mut self) {
         let now = Instant::now();
+        self.stop_listening(now);
         self.bury(now);
         self.end_holders(now);
         let ids: Vec<u64> = self.workers.keys().copied().collect();
