@@ -16,6 +16,7 @@ mod origin;
 mod process;
 mod setup;
 mod tally;
+mod workers;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -71,13 +72,29 @@ enum What {
         #[arg(long)]
         thorough: bool,
     },
+    /// Pools of Python workers.
+    Workers {
+        /// The program to test.
+        #[arg(long, default_value = "target/debug/tidegate")]
+        binary: PathBuf,
+        /// Minutes with faults.
+        #[arg(long, default_value_t = 1.0)]
+        minutes: f64,
+        /// Of all chance; default: the clock.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Threads that ask.
+        #[arg(long, default_value_t = 8)]
+        clients: u64,
+    },
 }
 
 fn main() -> ExitCode {
     let clock = || SystemTime::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
+    let span = |minutes: f64| Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 86_400.0));
     let done = match Cli::parse().what {
         What::Gateway { binary, minutes, seed, clients, faults } => {
-            let time = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 86_400.0));
+            let time = span(minutes);
             let seed = seed.unwrap_or_else(clock);
             gateway::run(&gateway::Options { binary, time, seed, clients, faults_percent: faults })
         }
@@ -85,6 +102,10 @@ fn main() -> ExitCode {
             let seed = seed.unwrap_or_else(clock);
             let options = events::Options { binary, kills, seed, engine, lanes, thorough };
             events::run(&options)
+        }
+        What::Workers { binary, minutes, seed, clients } => {
+            let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));
+            workers::run(&workers::Options { binary, time, seed, clients })
         }
     };
     match done {

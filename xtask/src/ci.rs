@@ -33,6 +33,8 @@ pub fn run() -> Result<()> {
     suite.step("soak gateway", gateway, |_| soak::short_gateway());
     let events = "cargo xtask soak events --sink sqlite|postgres|mariadb --seed 1";
     suite.step("soak events", events, |_| soak::short_events());
+    let workers = "cargo xtask soak workers --minutes 0.25 --seed 1";
+    suite.step("soak workers", workers, |_| soak::short_workers());
     for folder in PYTHON_TESTS {
         if root().join(folder).join("tests").is_dir() {
             suite.python(folder);

@@ -35,6 +35,8 @@ usage: cargo xtask COMMAND
                           random faults on both sides of the real binary
     soak events [--kills N] [--seed S] [--sink E] [--thorough] [--release]
                           kills, failing calls and spoilt files around `events run`
+    soak workers [--minutes N] [--seed S] [--release]
+                          killed, stopped, hung and leaking Python workers, changing code
     test-engines          set up Kafka, ClickHouse and FerretDB, and run the long tests on them
     cache-tests --suite DIR [--only ID]
                           run any checkout of the HTTP cache tests, or one test of it

@@ -15,8 +15,8 @@ const SHORT_SEED: &str = "1";
 /// How often the record process is killed at random in `make test`, by sink.
 const SHORT_KILLS: [(&str, &str); 3] = [("sqlite", "200"), ("postgres", "40"), ("mariadb", "40")];
 
-/// Soaks what `arguments` name: `gateway` or `events`, then options of `soak`; with `--release`,
-/// the release binary.
+/// Soaks what `arguments` name: `gateway`, `events` or `workers`, then options of `soak`; with
+/// `--release`, the release binary.
 pub fn run(arguments: &[&str]) -> Result<()> {
     let release = arguments.contains(&"--release");
     let profile: &[&str] = if release { &["--release"] } else { &[] };
@@ -37,6 +37,11 @@ pub fn run(arguments: &[&str]) -> Result<()> {
 /// The short run of the gateway that belongs to every check.
 pub fn short_gateway() -> Result<()> {
     run(&["gateway", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED])
+}
+
+/// The short run of the workers that belongs to every check.
+pub fn short_workers() -> Result<()> {
+    run(&["workers", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED])
 }
 
 /// The short run of the record process that belongs to every check.

@@ -1,0 +1,198 @@
+//! The soak of Python workers: two pools under load and faults, then rest, then the account.
+//!
+//! Passed when no request to a handler that is well failed without an excuse ([`ledger`] says
+//! which there are), no body was wrong, both pools come to rest with all workers, the newest code
+//! and an empty queue, memory stayed bounded, and nothing is left when the server has ended.
+
+mod breaker;
+mod client;
+mod ledger;
+mod world;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use testkit::Client;
+
+use crate::dice::Dice;
+use crate::process::rss_bytes;
+use crate::tally::{Counts, total};
+use breaker::Breaker;
+use client::{Shared, Visitor};
+use world::{MEMORY_MAX, POOLS, World};
+
+/// Twenty answers of 20 MB at a time pass through; none of them is held.
+const RSS_BYTES_MAX: u64 = 320 << 20;
+/// What leaks between two looks at a worker's memory.
+const LEAK_BYTES: u64 = 400_000_000;
+/// Time for what has ended to be looked at.
+const REST: Duration = Duration::from_secs(10);
+/// Reasons for which workers are replaced without having failed.
+const RECYCLED: [&str; 4] = ["requests", "memory", "command", "reload"];
+
+/// What to do.
+#[derive(Debug)]
+pub struct Options {
+    /// The program.
+    pub binary: PathBuf,
+    /// How long faults are made.
+    pub time: Duration,
+    /// Of all chance.
+    pub seed: u64,
+    /// Threads that ask.
+    pub clients: u64,
+}
+
+/// What was found after the faults.
+#[derive(Debug, Default)]
+struct Rest {
+    ends: BTreeMap<String, u64>,
+    generations: u64,
+    rss_bytes: [u64; 2],
+    private_max: u64,
+    zombies: usize,
+    strangers: usize,
+    left: usize,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When anything was not as it must be.
+pub fn run(options: &Options) -> Result<()> {
+    println!("soak workers: seed {}, {} s", options.seed, options.time.as_secs());
+    let mut world = World::start(&options.binary, options.seed % 2 == 1)?;
+    let shared = Shared::new(&world);
+    let mut rest = traffic(options, &shared);
+    settle(&shared, &mut rest)?;
+    let counts = shared.tally.so_far();
+    rest.left = end(&mut world)?;
+    account(&counts, &rest);
+    verdict(&counts, &rest).inspect_err(|_| {
+        let log = std::env::temp_dir().join("soak-workers.log");
+        // The verdict is what matters.
+        let _ = std::fs::write(&log, world.server.stderr());
+        println!("what the server said is in `{}`", log.display());
+    })
+}
+
+/// Has clients ask and faults made for the whole time.
+fn traffic(options: &Options, shared: &Shared<'_>) -> Rest {
+    let pid = shared.world.server.process_id();
+    thread::scope(|scope| {
+        for number in 0..options.clients {
+            let visitor = Visitor::new(shared, Dice::new(options.seed, number));
+            scope.spawn(move || visitor.run());
+        }
+        let breakers = [0, 1].map(|pool| {
+            let dice = Dice::new(options.seed, u64::MAX - pool as u64);
+            scope.spawn(move || Breaker::new(shared, pool, dice).run())
+        });
+        thread::sleep(options.time / 2);
+        let middle = rss_bytes(pid);
+        thread::sleep(options.time / 2);
+        let rss_bytes = [middle, rss_bytes(pid)];
+        shared.is_over.store(true, Ordering::Relaxed);
+        let private = breakers.into_iter().map(|it| it.join().unwrap_or(u64::MAX));
+        Rest { rss_bytes, private_max: private.max().unwrap_or(0), ..Rest::default() }
+    })
+}
+
+/// Waits until the pools are whole, and looks at what they are.
+fn settle(shared: &Shared<'_>, rest: &mut Rest) -> Result<()> {
+    let mut known = 0;
+    for (pool, (name, _)) in POOLS.iter().enumerate() {
+        shared.world.wait(pool, "whole", world::is_whole)?;
+        let newest = shared.versions[pool].load(Ordering::SeqCst).to_string();
+        let reply = Client::get(shared.world.public, &format!("/{name}/fill/1/10")).try_send()?;
+        if reply.header("x-version") != Some(newest.as_str()) {
+            let served = reply.header("x-version");
+            shared.tally.wrong(format!("`{name}` serves {served:?}, {newest} is the newest"));
+        }
+        let told = shared.world.pool(pool)?;
+        rest.generations += told["generation"].as_u64().unwrap_or(0);
+        for (reason, count) in told["restarts"].as_object().into_iter().flatten() {
+            *rest.ends.entry(reason.clone()).or_default() += count.as_u64().unwrap_or(0);
+        }
+        let count = |key: &str| told[key].as_array().map_or(0, Vec::len);
+        known += count("workers") + count("holders");
+    }
+    let until = Instant::now() + REST;
+    loop {
+        rest.zombies = shared.world.zombies();
+        rest.strangers = shared.world.processes().len().abs_diff(known);
+        if (rest.zombies, rest.strangers) == (0, 0) || Instant::now() > until {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Ends the server; returns how many processes it leaves.
+fn end(world: &mut World) -> Result<usize> {
+    world.server.signal("TERM")?;
+    let status = world.server.wait().context("ending the server")?;
+    if !status.success() {
+        bail!("the server ended by {status}: {}", world.server.stderr());
+    }
+    let until = Instant::now() + Duration::from_secs(1);
+    while !world.processes().is_empty() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(50));
+    }
+    Ok(world.processes().len())
+}
+
+fn account(counts: &Counts, rest: &Rest) {
+    let table = |name: &str, kinds: &BTreeMap<&'static str, u64>| {
+        println!("{name}: {}", total(kinds));
+        for (kind, count) in kinds {
+            println!("    {count:>9}  {kind}");
+        }
+    };
+    table("requests", &counts.requests);
+    table("outcomes", &counts.outcomes);
+    table("faults", &counts.faults);
+    let failed = counts.outcomes.get("FAILED").copied().unwrap_or(0);
+    println!("failed requests of healthy handlers: {failed}");
+    let wrong = counts.outcomes.get("wrong").copied().unwrap_or(0);
+    println!("wrong answers: {wrong}");
+    let of = |names: &[&str]| names.iter().filter_map(|it| rest.ends.get(*it)).sum::<u64>();
+    println!("recycles: {}", of(&RECYCLED));
+    println!("generations of code and its holders: {}", rest.generations);
+    println!("ends of workers: {:?}", rest.ends);
+    let [middle, end] = rest.rss_bytes.map(|bytes| bytes >> 20);
+    println!("memory of the server: {middle} MB at half time, {end} MB at the end");
+    println!("most memory of a worker: {} MB", rest.private_max >> 20);
+    let Rest { zombies, strangers, left, .. } = rest;
+    println!("zombies: {zombies}, unknown processes: {strangers}, left at the end: {left}");
+    for example in &counts.examples {
+        println!("wrong: {example}");
+    }
+}
+
+fn verdict(counts: &Counts, rest: &Rest) -> Result<()> {
+    let holders = ["a parent killed", "a keeper killed", "told to reload", "code changed"];
+    let replaced: u64 = holders.iter().filter_map(|it| counts.faults.get(it)).sum();
+    let unknown = rest.ends.get("unknown").copied().unwrap_or(0);
+    let checks = [
+        (counts.wrong == 0, "failed or wrong requests"),
+        (rest.zombies == 0, "zombies"),
+        (rest.strangers == 0, "processes that nobody knows"),
+        (rest.left == 0, "processes left at the end"),
+        (rest.rss_bytes[1] <= RSS_BYTES_MAX, "memory of the server"),
+        (rest.private_max <= MEMORY_MAX + LEAK_BYTES, "memory of a worker"),
+        // How a worker ended is known to who forked it; if that was killed, to nobody.
+        (unknown <= 4 * replaced, "workers that ended for no known reason"),
+        (total(&counts.requests) > 0 && total(&counts.faults) > 0, "nothing was tried"),
+    ];
+    let failed: Vec<&str> = checks.iter().filter(|check| !check.0).map(|check| check.1).collect();
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    println!("passed");
+    Ok(())
+}
