@@ -32,3 +32,4 @@ mod statsd_suite;
 mod varnishtest;
 mod workers;
 mod workers_example;
+mod workers_faults;
