@@ -10,6 +10,7 @@ pub mod recorder;
 pub mod statsd;
 pub mod tidegate;
 pub mod varnish;
+pub mod workers;
 
 use crate::machine::first_line;
 use crate::setup::Setup;
@@ -35,6 +36,8 @@ fn version(setup: &Setup, peer: &str) -> String {
         "varnish" => first_line("varnishd", &["-V"]).replace("varnishd ", ""),
         "python" => of_python(VERSIONS),
         "libcachesim" => of_python(SIMULATOR_VERSION),
+        "gunicorn" => of_python(GUNICORN_VERSION),
+        "onnxruntime" => of_python(ONNXRUNTIME_VERSION),
         "duckdb" => of_python("import duckdb; print('DuckDB ' + duckdb.__version__)"),
         "cython" => of_python(CYTHON_VERSION),
         "postgresql" => {
@@ -71,6 +74,12 @@ const VERSIONS: &str = "import sys, importlib.metadata as m; print('Python ' + \
 
 const SIMULATOR_VERSION: &str =
     "import importlib.metadata as m; print('libcachesim ' + m.version('libcachesim'))";
+
+const GUNICORN_VERSION: &str = "import importlib.metadata as m; print('gunicorn ' + \
+    m.version('gunicorn') + ', uvicorn-worker ' + m.version('uvicorn-worker'))";
+
+const ONNXRUNTIME_VERSION: &str =
+    "import importlib.metadata as m; print('onnxruntime ' + m.version('onnxruntime'))";
 
 const CYTHON_VERSION: &str = "import sys, importlib.metadata as m; \
     print('Python ' + sys.version.split()[0] + ', Cython ' + m.version('cython'))";

@@ -139,6 +139,13 @@ impl Server {
         tree(self.child.id()).into_iter().map(|pid| status_bytes(pid, "VmRSS:")).sum()
     }
 
+    /// Resident memory of the process tree in bytes, a page that several have counted in parts
+    /// (proc(5), `smaps_rollup`).
+    pub fn pss_bytes(&self) -> u64 {
+        let pids = tree(self.child.id()).into_iter();
+        pids.map(|pid| field_bytes(&format!("/proc/{pid}/smaps_rollup"), "Pss:")).sum()
+    }
+
     fn wait_until(&mut self, is_ready: &mut dyn FnMut() -> bool) -> Result<()> {
         let deadline = Instant::now() + Duration::from_secs(30);
         while Instant::now() < deadline {
@@ -220,8 +227,12 @@ fn threads_ns(pid: u32) -> u64 {
 }
 
 fn status_bytes(pid: u32, field: &str) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    field_bytes(&format!("/proc/{pid}/status"), field)
+}
+
+fn field_bytes(file: &str, field: &str) -> u64 {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     kilobytes.unwrap_or(0) * 1024
 }

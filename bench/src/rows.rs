@@ -18,6 +18,7 @@ mod rank;
 mod rollout;
 mod statsd;
 mod traces;
+mod workers;
 
 use anyhow::Result;
 
@@ -61,4 +62,8 @@ pub const ROWS: &[Row] = &[
     statsd::lines::ROW,
     statsd::memory::ROW,
     statsd::buffers::ROW,
+    workers::throughput::ROW,
+    workers::recycle::ROW,
+    workers::memory::ROW,
+    workers::profiles::ROW,
 ];

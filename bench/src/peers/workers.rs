@@ -1,0 +1,111 @@
+//! Python apps under Tidegate's own workers, and under gunicorn as its manual advises.
+//!
+//! Both run the same files of `bench/peers/workers` with the same Python.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::process::Server;
+use crate::setup::{Setup, free_address};
+
+/// The core that all other rows' servers have.
+pub const ONE_CORE: &str = "0";
+/// Both cores, for apps whose workers are to compute at the same time; the load generator is on
+/// the second as well.
+pub const BOTH_CORES: &str = "0,1";
+
+/// How an app is served.
+pub struct App<'a> {
+    /// Name in the tables.
+    pub name: &'a str,
+    /// `module:attribute`.
+    pub app: &'a str,
+    /// Processes.
+    pub workers: usize,
+    /// Cores, as `taskset` reads them.
+    pub cores: &'a str,
+    /// Variables of the app's environment, `NAME=VALUE`.
+    pub environment: &'a [String],
+    /// A path answered with 200 once it is ready.
+    pub ready: &'a str,
+}
+
+/// Starts Tidegate with the app as its only upstream, and these keys beside.
+pub fn tidegate(setup: &Setup, app: &App<'_>, keys: &str) -> Result<Server> {
+    let sections = pool(setup, "app", app.app, &format!("workers = {}\n{keys}", app.workers))?;
+    tidegate_with(setup, app, &format!("{sections}{}", route("/{*rest}", "app")))
+}
+
+/// Starts Tidegate with these sections.
+pub fn tidegate_with(setup: &Setup, app: &App<'_>, sections: &str) -> Result<Server> {
+    let folder = setup.folder("workers")?;
+    let (public, admin) = (free_address()?, free_address()?);
+    let config = format!(
+        "cores = {{ edge = 1, work = 1 }}\n[listen]\npublic = \"{public}\"\nadmin = \"{admin}\"\n\
+         {sections}"
+    );
+    let file = folder.join("tidegate.toml");
+    fs::write(&file, config)?;
+    let (binary, file) = (setup.tidegate()?, file.to_string_lossy().into_owned());
+    let mut command = before(app);
+    command.extend([&*binary.to_string_lossy(), "serve", "-c", &file].map(str::to_owned));
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    Server::start(app.name, &words, &folder, public, app.ready)
+}
+
+/// An `[[upstream]]` of Tidegate's configuration.
+pub fn pool(setup: &Setup, name: &str, app: &str, keys: &str) -> Result<String> {
+    Ok(format!(
+        "[[upstream]]\nname = \"{name}\"\npython = \"{app}\"\ninterpreter = \"{}\"\n\
+         app_dir = \"{}\"\nreload = \"off\"\n{keys}\n",
+        setup.python()?.display(),
+        apps(setup).display(),
+    ))
+}
+
+/// A `[[route]]` of Tidegate's configuration.
+pub fn route(path: &str, to: &str) -> String {
+    format!("[[route]]\npath = \"{path}\"\nto = \"upstream:{to}\"\n")
+}
+
+/// Starts gunicorn with these options beside.
+pub fn gunicorn(setup: &Setup, app: &App<'_>, options: &[&str]) -> Result<Server> {
+    let folder = setup.folder("gunicorn")?;
+    let address = free_address()?;
+    let (python, apps) = (setup.python()?, apps(setup));
+    let (bind, workers) = (address.to_string(), app.workers.to_string());
+    let mut command = before(app);
+    command.extend([&*python.to_string_lossy(), "-m", "gunicorn", app.app].map(str::to_owned));
+    let usual = ["--chdir", &apps.to_string_lossy(), "--bind", &bind, "--workers", &workers];
+    command.extend(usual.map(str::to_owned));
+    // Its heartbeat belongs into memory, as its manual says.
+    command.extend(["--worker-tmp-dir", "/dev/shm", "--log-level", "warning"].map(str::to_owned));
+    command.extend(options.iter().map(|&option| option.to_owned()));
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    Server::start(app.name, &words, &folder, address, app.ready)
+}
+
+/// The options that make gunicorn's workers uvicorn's, for ASGI.
+pub const UVICORN: [&str; 2] = ["--worker-class", "uvicorn_worker.UvicornWorker"];
+
+/// For all alike. onnxruntime would report to its maker otherwise, from a thread that it starts
+/// when it is imported, and nothing with threads should be forked.
+const ENVIRONMENT: [&str; 4] = [
+    "OMP_NUM_THREADS=1",
+    "OPENBLAS_NUM_THREADS=1",
+    "ORT_DISABLE_TELEMETRY=1",
+    "PYTHONDONTWRITEBYTECODE=1",
+];
+
+fn apps(setup: &Setup) -> PathBuf {
+    setup.root().join("bench/peers/workers")
+}
+
+fn before(app: &App<'_>) -> Vec<String> {
+    let mut words = ["taskset", "-c", app.cores, "env"].map(str::to_owned).to_vec();
+    words.extend(ENVIRONMENT.map(str::to_owned));
+    words.extend(app.environment.iter().cloned());
+    words
+}
