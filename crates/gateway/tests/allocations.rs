@@ -54,7 +54,7 @@ fn allocations(origin: &Origin, target: &str, headers: &[(&str, &str)]) -> Vec<u
     );
     let mut document = Document::parse(&text);
     let sections = Sections {
-        upstreams: document.sections("upstream"),
+        upstreams: document.sections_by("upstream", "python", false),
         routes: document.sections("route"),
         ..Sections::default()
     };

@@ -27,7 +27,7 @@ fn gateway(origin: &Origin, cache_bytes: &str) -> Arc<Gateway> {
     );
     let mut document = Document::parse(&text);
     let sections = Sections {
-        upstreams: document.sections("upstream"),
+        upstreams: document.sections_by("upstream", "python", false),
         routes: document.sections("route"),
         cache: document.section("cache"),
         ..Sections::default()

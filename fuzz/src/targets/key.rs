@@ -122,7 +122,7 @@ fn plan(rules: usize) -> &'static Plan {
         );
         let mut document = Document::parse(&text);
         let sections = Sections {
-            upstreams: document.sections("upstream"),
+            upstreams: document.sections_by("upstream", "python", false),
             pools: Vec::new(),
             routes: document.sections("route"),
             cache: document.section("cache"),
