@@ -99,9 +99,11 @@ pub struct RouteConfig {
     /// How long it is remembered that the answer for a key could not be stored, so that requests
     /// for it do not wait for each other; a storable answer ends it. Default `10s`; `0s` never.
     pub hit_for_miss: Option<String>,
-    /// Time that one fetch may take before its lease ends; default `15s`.
+    /// Time that one fetch may take before its lease ends; default `15s`, or one and a half times
+    /// its upstream's time for an answer where that is longer.
     pub lease: Option<String>,
-    /// Time that a waiter waits in all; default `20s`.
+    /// Time that a waiter waits in all; default `20s`, or twice the upstream's time for an answer
+    /// where that is longer.
     pub wait: Option<String>,
     /// Who gets an answer of their own.
     pub personalise: Option<PersonaliseConfig>,

@@ -260,11 +260,10 @@ impl Plan {
             }
             upstreams.push(Arc::new(upstream));
         }
-        let names: Vec<Arc<str>> = upstreams.iter().map(|u| Arc::clone(&u.name)).collect();
         let mut routes = Vec::new();
         for (index, config) in sections.routes.into_iter().enumerate() {
             check.at = format!("route[{index}]");
-            routes.extend(check.route(config, &names, models));
+            routes.extend(check.route(config, &upstreams, models));
         }
         check.at = "cache".to_owned();
         let cache_bytes_max = check.size("bytes", sections.cache.bytes, 256_000_000);

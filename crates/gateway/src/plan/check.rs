@@ -112,7 +112,7 @@ impl Check<'_, '_> {
     pub(super) fn route(
         &mut self,
         config: RouteConfig,
-        upstreams: &[Arc<str>],
+        upstreams: &[Arc<Upstream>],
         models: &[&str],
     ) -> Option<Route> {
         let room = disk::room(&config);
@@ -123,6 +123,7 @@ impl Check<'_, '_> {
         let collect = self.collect(config.collect, config.reply);
         let here = matches!(collect, Some(Collect::Empty | Collect::Gif));
         let targets = self.targets(config.to, here, upstreams, models);
+        let (lease_ms, wait_ms) = patience_ms(&targets, upstreams);
         let when = config.when.and_then(|text| {
             Filter::parse(&text).map_err(|error| self.wrong("when", error.to_string())).ok()
         });
@@ -153,8 +154,8 @@ impl Check<'_, '_> {
             host: config.host.map(|host| host.to_ascii_lowercase().into()),
             if_healthy: first_upstream.filter(|_| config.if_healthy == Some(true)),
             hit_for_miss: self.span("hit_for_miss", config.hit_for_miss, 10_000),
-            lease: self.span("lease", config.lease, 15_000),
-            wait: self.span("wait", config.wait, 20_000),
+            lease: self.span("lease", config.lease, lease_ms),
+            wait: self.span("wait", config.wait, wait_ms),
             record: self.record(config.record),
             cors: config.cors.map(|cors| self.cors(cors)),
             upgrade: self.upgrade(config.upgrade, config.tunnel_idle, &targets),
@@ -177,7 +178,7 @@ impl Check<'_, '_> {
         &mut self,
         to: Option<ToConfig>,
         here: bool,
-        upstreams: &[Arc<str>],
+        upstreams: &[Arc<Upstream>],
         models: &[&str],
     ) -> Vec<(u32, Target)> {
         let list = match to {
@@ -217,14 +218,14 @@ impl Check<'_, '_> {
         targets
     }
 
-    fn target(&mut self, to: &str, upstreams: &[Arc<str>], models: &[&str]) -> Target {
+    fn target(&mut self, to: &str, upstreams: &[Arc<Upstream>], models: &[&str]) -> Target {
         match to.split_once(':') {
             None if to == "models" => return Target::Models,
             Some(("upstream", name)) => {
-                if let Some(index) = upstreams.iter().position(|known| **known == *name) {
+                if let Some(index) = upstreams.iter().position(|known| *known.name == *name) {
                     return Target::Upstream(index);
                 }
-                let known: Vec<&str> = upstreams.iter().map(AsRef::as_ref).collect();
+                let known: Vec<&str> = upstreams.iter().map(|known| &*known.name).collect();
                 self.unknown("to", "upstream", name, &known);
             }
             Some(("model", name)) if models.contains(&name) => return Target::Model(name.into()),
@@ -477,6 +478,18 @@ impl CachePlan {
             disk: None,
         }
     }
+}
+
+/// How long a fetch, and whoever waits for it, has where the route does not say: an upstream's own
+/// time for an answer is never cut short.
+fn patience_ms(targets: &[(u32, Target)], upstreams: &[Arc<Upstream>]) -> (u64, u64) {
+    let answers = targets.iter().filter_map(|(_, target)| match target {
+        Target::Upstream(index) => Some(upstreams.get(*index)?.answer_timeout),
+        _ => None,
+    });
+    let answer = answers.max().unwrap_or_default().as_millis();
+    let answer_ms = u64::try_from(answer).unwrap_or(u64::MAX / 2);
+    (answer_ms.saturating_add(answer_ms / 2).max(15_000), answer_ms.saturating_mul(2).max(20_000))
 }
 
 /// How a route stores, by what else it does.

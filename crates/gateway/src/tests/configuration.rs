@@ -177,3 +177,16 @@ fn what_is_wrong_inside_a_list_of_targets_is_told_with_its_key() {
     let said = route("7");
     assert!(said.contains("expected text such as \"upstream:NAME\", or a list"), "{said}");
 }
+
+#[test]
+fn an_upstreams_time_for_an_answer_is_not_cut_short_by_what_routes_have_by_default() {
+    let text = "[[upstream]]\nname = \"slow\"\nservers = [\"127.0.0.1:1\"]\n\
+                answer_timeout = \"60s\"\n[[upstream]]\nname = \"usual\"\n\
+                servers = [\"127.0.0.1:1\"]\n[[route]]\npath = \"/a\"\nto = \"upstream:slow\"\n\
+                [[route]]\npath = \"/b\"\nto = \"upstream:usual\"\n[[route]]\npath = \"/c\"\n\
+                to = \"upstream:slow\"\nlease = \"3s\"\nwait = \"7s\"\n";
+    let (plan, problems) = check(text);
+    assert!(problems.is_empty(), "{problems:?}");
+    let times = plan.routes.iter().map(|route| (route.lease.as_secs(), route.wait.as_secs()));
+    assert_eq!(times.collect::<Vec<_>>(), [(90, 120), (15, 20), (3, 7)]);
+}
