@@ -9,7 +9,7 @@ mod client;
 mod ledger;
 mod world;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -68,11 +68,12 @@ pub fn run(options: &Options) -> Result<()> {
     let mut world = World::start(&options.binary, options.seed % 2 == 1)?;
     let shared = Shared::new(&world);
     let mut rest = traffic(options, &shared);
-    settle(&shared, &mut rest)?;
+    let settled = settle(&shared, &mut rest);
     let counts = shared.tally.so_far();
-    rest.left = end(&mut world)?;
+    let ended = settled.and_then(|()| end(&mut world));
+    rest.left = ended.as_ref().map_or(0, |left| *left);
     account(&counts, &rest);
-    verdict(&counts, &rest).inspect_err(|_| {
+    ended.and_then(|_| verdict(&counts, &rest)).inspect_err(|_| {
         let log = std::env::temp_dir().join("soak-workers.log");
         // The verdict is what matters.
         let _ = std::fs::write(&log, world.server.stderr());
@@ -104,9 +105,9 @@ fn traffic(options: &Options, shared: &Shared<'_>) -> Rest {
 
 /// Waits until the pools are whole, and looks at what they are.
 fn settle(shared: &Shared<'_>, rest: &mut Rest) -> Result<()> {
-    let mut known = 0;
+    let mut known = BTreeSet::new();
     for (pool, (name, _)) in POOLS.iter().enumerate() {
-        shared.world.wait(pool, "whole", world::is_whole)?;
+        replace_all(shared.world, pool)?;
         let newest = shared.versions[pool].load(Ordering::SeqCst).to_string();
         let reply = Client::get(shared.world.public, &format!("/{name}/fill/1/10")).try_send()?;
         if reply.header("x-version") != Some(newest.as_str()) {
@@ -118,18 +119,30 @@ fn settle(shared: &Shared<'_>, rest: &mut Rest) -> Result<()> {
         for (reason, count) in told["restarts"].as_object().into_iter().flatten() {
             *rest.ends.entry(reason.clone()).or_default() += count.as_u64().unwrap_or(0);
         }
-        let count = |key: &str| told[key].as_array().map_or(0, Vec::len);
-        known += count("workers") + count("holders");
+        known.extend(world::serving(&told));
+        let holders = told["holders"].as_array().into_iter().flatten();
+        known.extend(holders.filter_map(|it| u32::try_from(it.as_u64()?).ok()));
     }
     let until = Instant::now() + REST;
     loop {
         rest.zombies = shared.world.zombies();
-        rest.strangers = shared.world.processes().len().abs_diff(known);
+        rest.strangers = shared.world.processes().symmetric_difference(&known).count();
         if (rest.zombies, rest.strangers) == (0, 0) || Instant::now() > until {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(100));
     }
+}
+
+/// Waits until a pool is whole, and then again with other workers: what apps have forked has to end
+/// with the old ones.
+fn replace_all(world: &World, pool: usize) -> Result<()> {
+    world.wait(pool, "whole", world::is_whole)?;
+    let old = world::serving(&world.pool(pool)?);
+    world.tell(pool, "recycle")?;
+    world.wait(pool, "whole with new workers", |told| {
+        world::is_whole(told) && !world::serving(told).iter().any(|pid| old.contains(pid))
+    })
 }
 
 /// Ends the server; returns how many processes it leaves.

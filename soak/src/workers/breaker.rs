@@ -60,8 +60,12 @@ impl<'s> Breaker<'s> {
         }
         let victim = self.dice.pick(&pids);
         match self.dice.below(100) {
-            0..40 => {
-                self.kill_worker(victim);
+            0..35 => {
+                self.end_worker("a worker killed", victim, "KILL");
+                Ok(())
+            }
+            35..40 => {
+                self.end_worker("a worker told to end", victim, "TERM");
                 Ok(())
             }
             40..55 => self.pause("a worker stopped for a while", victim),
@@ -85,10 +89,10 @@ impl<'s> Breaker<'s> {
         self.private_max = private.fold(self.private_max, u64::max);
     }
 
-    fn kill_worker(&mut self, pid: u32) {
-        self.shared.tally.fault("a worker killed");
+    fn end_worker(&mut self, what: &'static str, pid: u32, signal: &str) {
+        self.shared.tally.fault(what);
         self.shared.ledger.begin(self.pool, Fault::Kill);
-        world::signal(pid, "KILL");
+        world::signal(pid, signal);
     }
 
     /// Stops a process for less time than a request may take.
@@ -150,7 +154,7 @@ impl<'s> Breaker<'s> {
             let pids = world::serving(&self.shared.world.pool(self.pool)?);
             if !pids.is_empty() {
                 let victim = self.dice.pick(&pids);
-                self.kill_worker(victim);
+                self.end_worker("a worker killed", victim, "KILL");
             }
             sleep(Duration::from_millis(self.dice.below(300)));
         }
