@@ -1,6 +1,9 @@
 //! What the way to a worker costs: a handler that does nothing, and one that computes.
 
+use std::time::Duration;
+
 use anyhow::Result;
+use load::Plan;
 
 use super::get;
 use crate::measure::{Measurement, Side, Trial, alternate, by_round, closed_64, poisson};
@@ -23,6 +26,9 @@ pub const ROW: Row = Row {
 };
 
 const NAMES: [&str; 3] = ["Tidegate", "Tidegate + uvicorn", "gunicorn + uvicorn"];
+/// Fewer than Tidegate lets wait for a worker: whatever holds the machine up, nothing is refused,
+/// and latencies go on counting.
+const CONNECTIONS_MAX: usize = 512;
 const OURS: usize = 0;
 const THEIRS: usize = 2;
 
@@ -49,13 +55,17 @@ fn case(setup: &Setup, what: &str, path: &str, cores: &str) -> Result<Vec<Measur
         })
         .collect();
     let rounds = setup.rounds.min(3);
-    let trial = setup.trial.min(std::time::Duration::from_secs(2));
+    let trial = setup.trial.min(Duration::from_secs(2));
     let full = alternate(rounds, &sides, &closed_64(trial))?;
     let slowest = full
         .iter()
         .map(|trials| Measurement::new("", "", trials.iter().map(|trial| trial.rate)).value)
         .fold(f64::INFINITY, f64::min);
-    let partly = alternate(rounds, &sides, &poisson(trial, 0.7 * slowest))?;
+    let arriving = poisson(trial, 0.7 * slowest);
+    let partly = alternate(rounds, &sides, &|target| Plan {
+        connections_max: CONNECTIONS_MAX,
+        ..arriving(target)
+    })?;
     Ok(figures(what, &sides, &full, &partly))
 }
 
