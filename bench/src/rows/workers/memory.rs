@@ -53,7 +53,7 @@ fn case(setup: &Setup, large: &str) -> Result<Vec<Measurement>> {
         server.settle()?;
         let course = course(&server, large)?;
         for (made, mebibytes) in course.iter().filter(|(made, _)| SHOWN.contains(made)) {
-            let case = format!("{large}, {name}, after {made:>6}");
+            let case = format!("{large}, {name}, after {made}");
             measurements.push(Measurement::new(case, "MiB of PSS", [*mebibytes]).drawn());
         }
         last.extend(course.last().map(|(_, mebibytes)| *mebibytes));
