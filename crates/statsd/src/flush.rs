@@ -3,10 +3,11 @@
 //! Tables are asked for a few hundred names at a time, so that receivers go on meanwhile. A sample
 //! that arrives during a flush is in this one or in the next, never in both or none.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::figures;
 use crate::line::Notice;
@@ -115,36 +116,30 @@ pub fn collect(
     (keep, timer_values_max): (&Keep, usize),
     wanted: &Wanted,
 ) -> Flush {
-    let (mut counters, mut timers, mut sets) =
-        (Merge::of(tables), Merge::of(tables), Merge::of(tables));
-    let mut notices = Vec::new();
-    for table in tables {
-        drain(table, Table::take_counters, &mut |seen| {
-            let is_kept = keep.counters.keeps(seen.idle) || keep.is_own(seen.name);
-            counters.add(seen, |sum, more| *sum += more);
-            is_kept
-        });
-        drain(table, Table::take_timers, &mut |seen| {
-            let is_kept = keep.timers.keeps(seen.idle);
-            timers.add(seen, |all, more| all.merge(more, timer_values_max));
-            is_kept
-        });
-        drain(table, Table::take_sets, &mut |seen| {
-            let is_kept = keep.sets.keeps(seen.idle);
-            sets.add(seen, Members::merge);
-            is_kept
-        });
-        notices.append(&mut table.lock().notices);
-    }
+    let counters: Kind<f64> = (|table| table.counters.len(), Table::take_counters);
+    let keeps = |seen: &Seen<'_, f64>| keep.counters.keeps(seen.idle) || keep.is_own(seen.name);
+    let mut counters = gather(tables, counters, keeps, |sum, more| *sum += more);
+    counters.iter_mut().for_each(|(_, sum)| *sum = figures::finite(*sum));
+
+    let timers: Kind<Samples> = (|table| table.timers.len(), Table::take_timers);
+    let keeps = |seen: &Seen<'_, Samples>| keep.timers.keeps(seen.idle);
+    let timers = gather(tables, timers, keeps, |all, more| all.merge(more, timer_values_max));
+
+    let sets: Kind<Members> = (|table| table.sets.len(), Table::take_sets);
+    let keeps = |seen: &Seen<'_, Members>| keep.sets.keeps(seen.idle);
+    let sets = gather(tables, sets, keeps, Members::merge);
+
+    let notices = tables.iter().flat_map(|table| std::mem::take(&mut table.lock().notices));
+    let notices = notices.collect();
     let begun = Instant::now();
-    let timers = timers.into_pairs().into_iter().map(|(name, mut samples)| {
+    let timers = timers.into_iter().map(|(name, mut samples)| {
         let statistics = wanted.of(&name, &mut samples);
         Timer { name, samples, statistics }
     });
     Flush {
-        counters: summed(counters),
+        counters,
         timers: timers.collect(),
-        sets: sets.into_pairs(),
+        sets,
         gauges: take_gauges(gauges, keep),
         notices,
         processing: begun.elapsed(),
@@ -152,9 +147,47 @@ pub fn collect(
     }
 }
 
-fn summed(counters: Merge<f64>) -> Vec<(Name, f64)> {
-    let mut pairs = counters.into_pairs();
-    pairs.iter_mut().for_each(|(_, sum)| *sum = figures::finite(*sum));
+/// How many names of a kind a table has, and how they are taken out.
+type Kind<C> = (fn(&Table) -> usize, fn(&mut Table, usize, usize, Look<'_, C>) -> Option<usize>);
+
+/// Takes one kind out of all tables; the cells of a name become one.
+///
+/// Names of the table that has most are looked up among the others' only, and everything is put
+/// where room was made for it: an index of a million names that grows while a table is locked keeps
+/// its receiver waiting until the socket's buffer is full.
+fn gather<C: Default>(
+    tables: &[Arc<Mutex<Table>>],
+    (count, take): Kind<C>,
+    keeps: impl Fn(&Seen<'_, C>) -> bool,
+    merge: impl Fn(&mut C, C),
+) -> Vec<(Name, C)> {
+    let mut tables: Vec<(usize, &Mutex<Table>)> =
+        tables.iter().map(|table| (count(&table.lock()), &**table)).collect();
+    tables.sort_by_key(|(names, _)| Reverse(*names));
+    let Some(((most, largest), others)) = tables.split_first() else { return Vec::new() };
+    let mut rest = Names::with_capacity(others.iter().map(|(names, _)| names).sum());
+    for (_, table) in others {
+        drain(table, take, &mut |seen| {
+            let is_kept = keeps(&seen);
+            let cell = std::mem::take(seen.cell);
+            match rest.find(seen.name.as_bytes(), seen.hash) {
+                Some(place) => merge(rest.touch(place), cell),
+                None => drop(rest.add(Name::clone(seen.name), seen.hash, 0, cell)),
+            }
+            is_kept
+        });
+    }
+    let mut pairs = Vec::with_capacity(most + rest.len());
+    drain(largest, take, &mut |seen| {
+        let is_kept = keeps(&seen);
+        let mut cell = std::mem::take(seen.cell);
+        if rest.find(seen.name.as_bytes(), seen.hash).is_some() {
+            rest.remove(seen.name.as_bytes()).into_iter().for_each(|more| merge(&mut cell, more));
+        }
+        pairs.push((Name::clone(seen.name), cell));
+        is_kept
+    });
+    pairs.extend(rest.into_pairs());
     pairs
 }
 
@@ -177,38 +210,11 @@ fn drain<C>(
 ) {
     let mut from = Some(0);
     while let Some(at) = from {
-        from = take(&mut table.lock(), at, NAMES_AT_ONCE, look);
-    }
-}
-
-/// Cells of several tables under one name.
-enum Merge<C> {
-    /// There is one table, whose names differ.
-    Pairs(Vec<(Name, C)>),
-    Names(Names<C>),
-}
-
-impl<C: Default> Merge<C> {
-    fn of(tables: &[Arc<Mutex<Table>>]) -> Self {
-        if tables.len() == 1 { Self::Pairs(Vec::new()) } else { Self::Names(Names::default()) }
-    }
-
-    fn add(&mut self, seen: Seen<'_, C>, merge: impl FnOnce(&mut C, C)) {
-        let cell = std::mem::take(seen.cell);
-        match self {
-            Self::Pairs(pairs) => pairs.push((Name::clone(seen.name), cell)),
-            Self::Names(names) => match names.find(seen.name.as_bytes(), seen.hash) {
-                Some(place) => merge(names.touch(place), cell),
-                None => drop(names.add(Name::clone(seen.name), seen.hash, 0, cell)),
-            },
-        }
-    }
-
-    fn into_pairs(self) -> Vec<(Name, C)> {
-        match self {
-            Self::Pairs(pairs) => pairs,
-            Self::Names(names) => names.into_pairs().collect(),
-        }
+        let mut held = table.lock();
+        from = take(&mut held, at, NAMES_AT_ONCE, look);
+        // To the receiver if it waits: on a core that both share this thread would take the lock
+        // again before the receiver wakes.
+        MutexGuard::unlock_fair(held);
     }
 }
 

@@ -75,6 +75,12 @@ pub fn hash(name: &[u8]) -> u64 {
 }
 
 impl<C> Names<C> {
+    /// With room for so many names.
+    pub fn with_capacity(names: usize) -> Self {
+        let (index, slots) = (HashTable::with_capacity(names), Vec::with_capacity(names));
+        Self { index, slots, free: Vec::new() }
+    }
+
     /// The number of names.
     pub fn len(&self) -> usize {
         self.index.len()

@@ -78,6 +78,21 @@ fn receivers_are_added_up_under_one_name() {
 }
 
 #[test]
+fn names_are_added_up_whichever_receiver_has_most_of_them() {
+    for most in 0..3 {
+        let server = Server::new(3, Idle::Kept);
+        for receiver in 0..3 {
+            server.receive(receiver, "a:1|c\nb:2|ms\nd:x|s");
+        }
+        server.receive(most, "e:1|c\ne:1|ms\nf:1|c\nf:1|ms\ne:x|s\na:4|c");
+        let mut shown = shown(&server.flush());
+        shown.sort();
+        let wanted = ["c a 7", "c e 1", "c f 1", "ms b 3", "ms e 1", "ms f 1", "s d 1", "s e 1"];
+        assert_eq!(shown, wanted, "receiver {most} has most");
+    }
+}
+
+#[test]
 fn idle_names_go_after_so_many_flushes_and_are_refunded() {
     let server = Server::new(1, Idle::Flushes(2));
     server.receive(0, "a:1|c\nb:2|ms\nc:3|g\nd:x|s\nown:1|c");
