@@ -6,7 +6,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// No server is healthy.
-    #[error("no server of the upstream is healthy")]
+    #[error("no server or worker of the upstream is healthy")]
     Unhealthy,
     /// Every server's connections are in use.
     #[error("every connection to the upstream is in use")]

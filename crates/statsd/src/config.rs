@@ -294,7 +294,7 @@ impl Reader<'_> {
                 None => self.wrong("listen", format!("`{text}` is no address; {INPUT}")),
             }
         }
-        if inputs.is_empty() {
+        if listen.is_empty() {
             self.wrong("listen", format!("is empty; {INPUT}"));
         }
         inputs

@@ -174,7 +174,8 @@ fn table(pool: &Value) -> String {
 /// What went wrong, with what Python said and what the process printed.
 fn trouble(indent: &str, trouble: &Value) -> String {
     let Some(why) = trouble["why"].as_str() else { return String::new() };
-    let mut out = format!("{indent}{}: {why}\n", trouble["stage"].as_str().unwrap_or("error"));
+    let stage = trouble["stage"].as_str().unwrap_or("error");
+    let mut out = format!("{indent}{}\n", workers::in_a_line(stage, why));
     let lines = trouble["traceback"].as_str().unwrap_or_default().lines();
     lines.for_each(|line| out += &format!("{indent}  {line}\n"));
     let printed = trouble["output"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -124,9 +124,9 @@ pub fn plan(
     let mut check = Check { wrong };
     let name = check.name(config.name.as_deref());
     let app = check.attribute("python", config.python.as_deref().unwrap_or_default());
-    let path = |path: &Option<PathBuf>, usual: PathBuf| root.join(path.as_ref().unwrap_or(&usual));
-    let app_dir = path(&config.app_dir, PathBuf::from("."));
-    let folder = path(&config.folder, Path::new("data/workers").join(&name));
+    let app_dir = config.app_dir.as_ref().map_or_else(|| root.to_owned(), |dir| root.join(dir));
+    let usual = || Path::new("data/workers").join(&name);
+    let folder = root.join(config.folder.clone().unwrap_or_else(usual));
     check.folder(&folder);
     let usual = Plan::new(&name, &app, &app_dir, &folder);
     let timeout = defaults.timeout.unwrap_or(usual.timeout);

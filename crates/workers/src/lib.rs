@@ -31,7 +31,7 @@ pub use loan::Loan;
 pub use memory::Memory;
 pub use plan::{Canary, Kind, Lifespan, Plan, Server};
 pub use pool::{Pool, Refusal};
-pub use status::{Reason, Status, Trouble, WorkerStatus};
+pub use status::{Reason, Status, Trouble, WorkerStatus, in_a_line};
 pub use supervise::Workers;
 
 #[cfg(test)]

@@ -104,6 +104,12 @@ pub struct Trouble {
     pub unix_us: u64,
 }
 
+/// A trouble in one line: its stage, where `why` does not begin with that word, and `why`.
+#[must_use]
+pub fn in_a_line(stage: &str, why: &str) -> String {
+    if why.starts_with(stage) { why.to_owned() } else { format!("{stage}: {why}") }
+}
+
 /// Why a worker ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {

@@ -320,7 +320,10 @@ fn an_app_that_cannot_be_imported_is_503_with_an_alarm_and_comes_when_it_is_mend
     let reply = running.get("/");
     assert_eq!(reply.status, 503, "{}", reply.text());
     assert_eq!(Client::get(running.admin, "/health/ready").send().status, 503);
-    until_listed(&running, &["app: failing", "import: ", "ModuleNotFoundError", "Traceback"]);
+    until_listed(
+        &running,
+        &["app: failing", "import `app:app`: ", "ModuleNotFoundError", "Traceback"],
+    );
     std::fs::write(running.folder.path().join("app.py"), APP).unwrap();
     until("two workers", || count(&pool(&running), "free") == 2);
     assert_eq!((running.get("/").status, alarms(&running).as_str()), (200, "[]"));

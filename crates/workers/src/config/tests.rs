@@ -33,7 +33,7 @@ fn a_name_and_an_app_are_enough() {
     );
     assert_eq!(plan.requests_max, None);
     assert_eq!(plan.boot_timeout, Duration::from_secs(60));
-    assert_eq!(plan.app_dir, Path::new("/srv/app/."));
+    assert_eq!(plan.app_dir, Path::new("/srv/app"));
     assert_eq!(plan.folder, Path::new("/srv/app/data/workers/app"));
     assert_eq!(plan.interpreter, Path::new("python3"));
     assert_eq!(plan.canary.unwrap().path, "/");

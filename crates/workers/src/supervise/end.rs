@@ -14,7 +14,7 @@ use super::fleet::{Dead, HolderStage, Stage, Who, Worker};
 use super::{Supervisor, WELL_AFTER};
 use crate::memory;
 use crate::process::end_in_words;
-use crate::status::{Reason, Trouble};
+use crate::status::{Reason, Trouble, in_a_line};
 
 /// How long a process that hangs may take to say where.
 const LAST_WORDS: Duration = Duration::from_millis(300);
@@ -270,7 +270,7 @@ impl Supervisor {
                 why = trouble.why,
                 "the new code cannot serve, the old goes on"
             );
-            self.notes.reload_failed = Some(format!("{}: {}", trouble.stage, trouble.why));
+            self.notes.reload_failed = Some(in_a_line(&trouble.stage, &trouble.why));
         }
         self.notes.trouble = Some(trouble);
         self.abandon_generation(number);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::Supervisor;
 use super::fleet::{Stage, Worker};
 use crate::process::Process;
-use crate::status::{Reason, Status, Trouble, WorkerStatus};
+use crate::status::{Reason, Status, Trouble, WorkerStatus, in_a_line};
 
 /// What is noted for the status alone.
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ impl Supervisor {
         let pool = self.pool.name();
         let why = || {
             let trouble = self.notes.trouble.as_ref();
-            trouble.map_or_else(String::new, |it| format!(": {}: {}", it.stage, it.why))
+            trouble.map_or_else(String::new, |it| format!(": {}", in_a_line(&it.stage, &it.why)))
         };
         if self.notes.is_hopeless && self.end_by.is_none() {
             alarms.push(format!("workers {pool}: none is in service{}", why()));

@@ -17,13 +17,16 @@ use crate::output::{self, Source};
 use crate::plan::Plan;
 use crate::process::Process;
 
-const ENVIRONMENT: [(&str, &str); 9] = [
+/// Numeric libraries get one thread and start none when they are imported (ONNX Runtime's telemetry
+/// has one): a fork would copy its locks, and not it.
+const ENVIRONMENT: [(&str, &str); 10] = [
     ("OMP_NUM_THREADS", "1"),
     ("OPENBLAS_NUM_THREADS", "1"),
     ("MKL_NUM_THREADS", "1"),
     ("NUMEXPR_NUM_THREADS", "1"),
     ("VECLIB_MAXIMUM_THREADS", "1"),
     ("TOKENIZERS_PARALLELISM", "false"),
+    ("ORT_DISABLE_TELEMETRY", "1"),
     ("PYTHONUNBUFFERED", "1"),
     ("PYTHONIOENCODING", "utf-8:backslashreplace"),
     ("MALLOC_ARENA_MAX", "2"),
