@@ -1,6 +1,7 @@
 """Source 001's service as someone who knows CPython well writes it: a parser process that reads,
-validates and counts, a multiprocessing.Queue, and an upserter process with one transaction a batch
-and a binlog of its offsets. `logbunker.pxd` has the types for Cython, which compiles it as it is."""
+validates and counts, a multiprocessing.Queue, and an upserter process with one transaction a
+batch and a binlog of its offsets. `logbunker.pxd` has the types for Cython, which compiles it as it
+is."""
 
 import multiprocessing
 import os

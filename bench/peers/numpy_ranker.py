@@ -39,7 +39,7 @@ def answer(affinity, rows, limit):
     chances = 1.0 / (1.0 + numpy.exp(-(scores[best] + INTERCEPT)))
     items = [
         {"id": IDS[row if rows is None else rows[row]], "score": float(chance)}
-        for row, chance in zip(best.tolist(), chances.tolist())
+        for row, chance in zip(best.tolist(), chances.tolist(), strict=True)
     ]
     return Response(orjson.dumps({"items": items}), media_type="application/json")
 

@@ -89,4 +89,4 @@ def principal(matrix: Vectors, dimensions: int) -> Vectors:
 
 def unit(rows: Vectors) -> Vectors:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths == 0.0, 1.0, lengths)
+    return np.asarray(rows / np.where(lengths == 0.0, 1.0, lengths), np.float32)

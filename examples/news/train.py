@@ -15,8 +15,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from ranker import Space, fit, hold_out, leave_one_out, measure, ranker, uplift_interval
 
+from ranker import Space, fit, hold_out, leave_one_out, measure, ranker, uplift_interval
 from tidegate import export_linear
 
 HERE = Path(__file__).resolve().parent

@@ -12,12 +12,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
+use crate::setup::execute;
 use crate::tree::root;
 use crate::{soak, tidy};
 use counts::Counts;
 
 /// Folders whose pytest tests belong to the suite, each run by itself.
 const PYTHON_TESTS: [&str; 3] = ["python", "examples/news", "examples/fastapi-cluster"];
+/// Folders with what of them mypy checks.
+const PYTHON_TYPED: [(&str, &str); 2] = [("python", "tidegate"), ("examples/fastapi-cluster", ".")];
 const PYTHON: &str = "target/venv/bin/python";
 const UNREACHABLE: &str = "failed to fetch advisory database";
 
@@ -35,6 +38,11 @@ pub fn run() -> Result<()> {
     suite.step("soak events", events, |_| soak::short_events());
     let workers = "cargo xtask soak workers --minutes 0.25 --seed 1";
     suite.step("soak workers", workers, |_| soak::short_workers());
+    suite.checker("ruff", &["ruff", "check", "--no-cache", "-q", "."], ".");
+    suite.checker("ruff format", &["ruff", "format", "--no-cache", "-q", "--check", "."], ".");
+    for (folder, what) in PYTHON_TYPED {
+        suite.checker("mypy", &["mypy", "--strict", "--cache-dir=/dev/null", what], folder);
+    }
     for folder in PYTHON_TESTS {
         if root().join(folder).join("tests").is_dir() {
             suite.python(folder);
@@ -65,6 +73,15 @@ impl Suite {
             // No `__pycache__` or `.pytest_cache` in the checkout.
             pytest.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]);
             stream(pytest.current_dir(root().join(folder)), counts)
+        });
+    }
+
+    /// A module of the environment that looks at Python code.
+    fn checker(&mut self, name: &str, words: &[&str], folder: &str) {
+        let shown = format!("{PYTHON} -m {} (in {folder})", words.join(" "));
+        self.step(&format!("{name} {folder}"), &shown, |_| {
+            let mut python = Command::new(root().join(PYTHON));
+            execute(python.args(["-B", "-m"]).args(words).current_dir(root().join(folder)))
         });
     }
 

@@ -28,7 +28,11 @@ if kind == "array":
 
 elif kind == "dicts":
     DICTS = {
-        f"item-{number}": {"title": f"Title of item {number}", "price": number * 1.01, "sold": number}
+        f"item-{number}": {
+            "title": f"Title of item {number}",
+            "price": number * 1.01,
+            "sold": number,
+        }
         for number in range(ITEMS)
     }
 

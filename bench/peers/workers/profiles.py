@@ -49,7 +49,9 @@ async def async_io() -> None:
     """Waits for another service, and lets others work meanwhile."""
     host, port = ORIGIN.split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(f"GET {WAIT_PATH} HTTP/1.1\r\nHost: {ORIGIN}\r\nConnection: close\r\n\r\n".encode())
+    writer.write(
+        f"GET {WAIT_PATH} HTTP/1.1\r\nHost: {ORIGIN}\r\nConnection: close\r\n\r\n".encode()
+    )
     await reader.readuntil(b"\r\n\r\n")
     writer.close()
 

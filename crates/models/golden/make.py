@@ -61,7 +61,9 @@ truth = [
     request["user"]["affinity"][item["category"]] * 3 + item["n2"] / 3 + rng.normal() > 1.5
     for item, request in pairs
 ]
-model = make_pipeline(DictVectorizer(), StandardScaler(with_mean=False), LogisticRegression(max_iter=2000))
+model = make_pipeline(
+    DictVectorizer(), StandardScaler(with_mean=False), LogisticRegression(max_iter=2000)
+)
 model.fit(rows, truth)
 export_linear(model, FOLDER / "model.json", name="golden", version=sklearn.__version__)
 (FOLDER / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items))

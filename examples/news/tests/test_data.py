@@ -6,8 +6,9 @@ import math
 import random
 from pathlib import Path
 
-import prepare
 import pytest
+
+import prepare
 
 NEWS = Path(prepare.__file__).parent
 FIELDS = {"id", "title", "category", "publisher", "popularity", "freshness"}

@@ -5,12 +5,12 @@ import dataclasses
 import json
 from pathlib import Path
 
-import msweb
 import numpy as np
 import pytest
+
+import msweb
 import ranker
 import train
-
 from tidegate import LinearModel, export_linear
 
 NEWS = Path(train.__file__).parent

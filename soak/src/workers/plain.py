@@ -2,8 +2,9 @@
 
 import time
 
-import models
 from faults import filler, misbehave
+
+import models
 
 VERSION = 0
 MODEL = models.load()

@@ -35,11 +35,22 @@ def send(client, rate):
         client.set("users", f"u{user}")
     client.increment("tagged", 5, tags=["team:a", "env:prod", "canary"])
     client.event(
-        "Köln: ü|🌊", "Flut\nund|Ebbe 🌊", alert_type="error", aggregation_key="k",
-        source_type_name="s", date_happened=TIME, priority="low", tags=["a:1", "b"], hostname="h",
+        "Köln: ü|🌊",
+        "Flut\nund|Ebbe 🌊",
+        alert_type="error",
+        aggregation_key="k",
+        source_type_name="s",
+        date_happened=TIME,
+        priority="low",
+        tags=["a:1", "b"],
+        hostname="h",
     )
     client.service_check(
-        "db.up", DogStatsd.CRITICAL, tags=["a:1", "b"], timestamp=TIME, hostname="h",
+        "db.up",
+        DogStatsd.CRITICAL,
+        tags=["a:1", "b"],
+        timestamp=TIME,
+        hostname="h",
         message="gone\naway|far",
     )
     client.increment("done")
