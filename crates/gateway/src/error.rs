@@ -73,6 +73,8 @@ pub enum Refusal {
     NotCached,
     /// A model refused the request.
     Model(u16, String),
+    /// The client left before it had its answer: it is told nothing.
+    ClientLeft,
 }
 
 impl Refusal {
@@ -86,6 +88,8 @@ impl Refusal {
             Self::Fetch(FetchError::Unhealthy | FetchError::Busy) => 503,
             Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong | Self::NotCached => 504,
             Self::Fetch(_) => 502,
+            // Never sent; as nginx calls it.
+            Self::ClientLeft => 499,
         }
     }
 
@@ -105,6 +109,7 @@ impl Refusal {
             Self::Fetch(error) => error.to_string(),
             Self::WaitedTooLong => "the upstream did not answer in time".to_owned(),
             Self::NotCached => "no stored answer; the request asks for no other".to_owned(),
+            Self::ClientLeft => "the client has left".to_owned(),
         }
     }
 
@@ -120,6 +125,7 @@ impl Refusal {
             Self::WaitedTooLong => "waited-too-long",
             Self::NotCached => "not-cached",
             Self::Model(..) => "model",
+            Self::ClientLeft => "client-left",
         }
     }
 }

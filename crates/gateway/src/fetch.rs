@@ -1,5 +1,6 @@
-//! Fetches from upstreams and models, in tasks of their own: a client that goes away takes no
-//! fetch with it.
+//! Fetches from upstreams and models: those that others may wait for in tasks of their own, so that
+//! a client that goes away takes none with it; those for one request alone in the request's task,
+//! so that they end with it.
 //!
 //! Invariant: only complete answers are stored. Every fetch ends within the route's lease, and with
 //! it the flight, whatever the upstream does.
@@ -95,26 +96,12 @@ enum Body {
     Incoming(UpstreamBody),
 }
 
-/// Brings the answer back from disk or fetches it, stores what may be stored, ends the flight,
-/// delivers.
-pub async fn fly(
-    edge: Rc<Edge>,
-    mut order: Order,
-    lease: Option<Lease>,
-    handover: Option<Handover>,
-) {
+/// Brings the answer for everybody who waits for it, ends the flight, delivers.
+pub async fn fly(edge: Rc<Edge>, mut order: Order, lease: Lease, handover: Option<Handover>) {
     let gateway = Arc::clone(&edge.gateway);
     let route = &gateway.plan.routes[order.route];
-    let outcome = match timeout(route.lease, bring(&edge, route, &mut order)).await {
-        Ok(outcome) => outcome,
-        Err(_) => Err(failed(&edge, FetchError::Timeout)),
-    };
-    judge_stale(&edge, route, &order, &outcome);
-    remember(&edge, (route, &order), &outcome, lease.is_some());
-    let outcome = or_stale(outcome, &order);
-    if let Some(lease) = lease {
-        lease.land(landing(&outcome, route));
-    }
+    let outcome = settle(&edge, route, &mut order, true).await;
+    lease.land(landing(&outcome, route));
     match handover {
         // A client that went away needs no delivery.
         Some(handover) => drop(handover.send(outcome)),
@@ -126,7 +113,32 @@ pub async fn fly(
     }
 }
 
-/// Fetches an answer for one request alone, in the request's own task; `now` it begins.
+/// Brings the answer for a request that nobody waits with; it may be stored all the same.
+///
+/// # Errors
+/// When there is none.
+pub async fn alone(edge: &Rc<Edge>, route: &Route, mut order: Order) -> Result<Delivery, Refusal> {
+    settle(edge, route, &mut order, false).await
+}
+
+/// Brings the answer back from disk or fetches it, and stores what may be stored; a failure may
+/// bring the stale one.
+async fn settle(
+    edge: &Rc<Edge>,
+    route: &Route,
+    order: &mut Order,
+    for_others: bool,
+) -> Result<Delivery, Refusal> {
+    let outcome = match timeout(route.lease, bring(edge, route, order)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(failed(edge, FetchError::Timeout)),
+    };
+    judge_stale(edge, route, order, &outcome);
+    remember(edge, (route, order), &outcome, for_others);
+    or_stale(outcome, order)
+}
+
+/// Fetches an answer that is never stored; `now` it begins.
 ///
 /// # Errors
 /// When the upstream or the model gives none.

@@ -15,7 +15,7 @@ use chassis::http::Reply;
 use parking_lot::Mutex;
 
 use crate::entry;
-use crate::error::FetchError;
+use crate::error::{FetchError, Refusal};
 use crate::fields::FieldLines;
 
 /// Interim responses before one answer.
@@ -51,11 +51,19 @@ impl News {
     }
 
     /// Does the work, and meanwhile tells the client what arrives.
+    ///
+    /// # Errors
+    /// Those of the work, and when the client leaves before it is done.
     pub async fn passed_on<T>(
         &self,
         reply: &Reply,
-        mut work: Pin<&mut impl Future<Output = T>>,
-    ) -> T {
+        work: Pin<&mut impl Future<Output = Result<T, Refusal>>>,
+    ) -> Result<T, Refusal> {
+        let done = reply.unless_left(self.told(reply, work)).await;
+        done.unwrap_or(Err(Refusal::ClientLeft))
+    }
+
+    async fn told<T>(&self, reply: &Reply, mut work: Pin<&mut impl Future<Output = T>>) -> T {
         let Some(state) = &self.0 else { return work.await };
         loop {
             let next = poll_fn(|cx| {

@@ -2,29 +2,45 @@
 //!
 //! After a method that is not known to be safe has succeeded, nothing that was stored of its URL
 //! answers any more, nor of the URLs that `Location` and `Content-Location` name on the same host:
-//! another host's answers are not this one's to invalidate.
+//! another host's answers are not this one's to invalidate. Whose client left before the answer is
+//! taken to have succeeded: what is forgotten in vain costs a fetch.
 
 use chassis::http::Head;
 
-use crate::fetch::Own;
+use crate::error::Refusal;
+use crate::fetch::{Brought, Delivery};
 use crate::fields::FieldLines;
 use crate::gateway::Gateway;
 use crate::key;
 use crate::plan::{Route, Target};
 use crate::purge::Wanted;
 
-/// Forgets what a request has changed, judged by its method and its answer.
-pub fn after(gateway: &Gateway, (route, arm): (&Route, usize), head: &Head<'_>, own: &Own) {
+/// Forgets what a request has changed, judged by its method and what its fetch brought.
+pub fn after(
+    gateway: &Gateway,
+    (route, arm): (&Route, usize),
+    head: &Head<'_>,
+    outcome: &Result<Delivery, Refusal>,
+) {
+    let own = match outcome {
+        Ok(Delivery { brought: Brought::Own(own), .. }) if (200..400).contains(&own.status) => {
+            Some(own)
+        }
+        Err(Refusal::ClientLeft) => None,
+        Ok(_) | Err(_) => return,
+    };
     let is_safe = matches!(head.method(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
     let is_upstream = matches!(route.targets[arm].1, Target::Upstream(_));
     let is_stored_anywhere = gateway.plan.routes.iter().any(|route| route.cache.is_some());
-    if is_safe || !is_upstream || !is_stored_anywhere || !(200..400).contains(&own.status) {
+    if is_safe || !is_upstream || !is_stored_anywhere {
         return;
     }
     let host = key::canonical_host(head.host());
     let mut urls = vec![format!("http://{host}{}", head.path_and_query())];
     let named = ["location", "content-location"];
-    urls.extend(named.iter().filter_map(|name| resolve(&own.headers, name, head)));
+    if let Some(own) = own {
+        urls.extend(named.iter().filter_map(|name| resolve(&own.headers, name, head)));
+    }
     let wanted = Wanted { urls, ..Wanted::default() };
     // What is no URL was none that could have been stored.
     if let Ok(areas) = wanted.areas(&gateway.plan) {

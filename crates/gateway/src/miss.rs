@@ -2,9 +2,9 @@
 //! of its own.
 //!
 //! Invariants: a request sees at most two flights of a key, and waits no longer than its route
-//! says; the fetch it began goes on without it.
+//! says; the flight it began goes on without it, and what it fetches for itself alone ends with it.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,6 +22,7 @@ use crate::error::{FetchError, Refusal};
 use crate::fetch::{self, Delivery};
 use crate::flight::{Join, Landing, Lease, Waiter};
 use crate::gateway::Edge;
+use crate::interim::News;
 use crate::order::{Order, asks_for_less};
 use crate::plan::{Coalesce, Route};
 use crate::purge::Verdict;
@@ -136,8 +137,10 @@ async fn bring(
     let mut attempt = 0;
     loop {
         if alone {
-            let delivery = fly(edge, order, (None, None), (reply, trace)).await;
-            return delivery.map(End::Delivered);
+            let news = order.news.clone();
+            // Boxed, because most misses are not alone, and this is most of their memory.
+            let mut fetch = Box::pin(fetch::alone(edge, route, order));
+            return fetched(fetch.as_mut(), news, (reply, trace)).await.map(End::Delivered);
         }
         let asked = edge.gateway.cache.purges.stamp();
         match edge.gateway.flights.join(&order.key, attempt) {
@@ -149,14 +152,17 @@ async fn bring(
                 }
                 // Who takes over has waited before: its deadline stands, the fetch goes on.
                 let limit = (attempt > 0).then_some(deadline);
-                let delivery = fly(edge, order, (Some(lease), limit), (reply, trace)).await;
+                let news = order.news.clone();
+                let flight = pin!(until(limit, begin(edge, order, lease)));
+                let delivery = fetched(flight, news, (reply, trace)).await;
                 return delivery.map(End::Delivered).map_err(|refusal| together(refusal, route));
             }
             Join::Full => return Err(Refusal::Overloaded("waiters")),
             Join::Wait(waiter) => {
-                let next = wait(waiter, attempt, deadline, route).await;
+                let next = reply.unless_left(wait(waiter, attempt, deadline, route)).await;
                 trace.mark(Phase::Wait);
-                match unless_purged(next?, edge, &order.key, asked, attempt) {
+                let next = next.unwrap_or(Err(Refusal::ClientLeft))?;
+                match unless_purged(next, edge, &order.key, asked, attempt) {
                     Next::Shared(entry) => {
                         if let Some(entry) = variant(edge, head, &mut order, entry) {
                             return Ok(End::Shared(entry));
@@ -263,8 +269,8 @@ fn variant(
     usable.then_some(found)
 }
 
-/// Begins a fetch in a task of its own: it outlives the request, and its answer may be stored.
-fn begin(edge: &Rc<Edge>, order: Order, lease: Option<Lease>) -> Delivered {
+/// Begins a flight in a task of its own: it outlives the request.
+fn begin(edge: &Rc<Edge>, order: Order, lease: Lease) -> Delivered {
     let (handover, delivered) = oneshot::channel();
     tokio::task::spawn_local(fetch::fly(Rc::clone(edge), order, lease, Some(handover)));
     delivered
@@ -298,16 +304,12 @@ fn landed_meanwhile(edge: &Edge, order: &Order) -> Option<Arc<Entry>> {
     (is_new && entry.is_fresh(Instant::now())).then_some(entry)
 }
 
-/// Fetches, and tells the client meanwhile what the upstream says ahead of its answer; with a
-/// lease when others wait for it.
-async fn fly(
-    edge: &Rc<Edge>,
-    order: Order,
-    (lease, deadline): (Option<Lease>, Option<Instant>),
+/// Waits for a fetch, and tells the client meanwhile what the upstream says ahead of its answer.
+async fn fetched(
+    fetch: Pin<&mut impl Future<Output = Result<Delivery, Refusal>>>,
+    news: News,
     (reply, trace): (&Reply, &mut Trace),
 ) -> Result<Delivery, Refusal> {
-    let news = order.news.clone();
-    let fetch = pin!(until(deadline, begin(edge, order, lease)));
     let delivery = news.passed_on(reply, fetch).await;
     trace.mark(Phase::Fetch);
     delivery
@@ -321,7 +323,7 @@ fn refresh(edge: &Rc<Edge>, mut order: Order) {
         return;
     };
     order.id = edge.next_id();
-    let flight = fetch::fly(Rc::clone(edge), order, Some(lease), None);
+    let flight = fetch::fly(Rc::clone(edge), order, lease, None);
     tokio::task::spawn_local(async move {
         let _pending = pending;
         flight.await;

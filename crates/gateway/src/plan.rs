@@ -71,6 +71,8 @@ pub struct Route {
     pub rules: Option<Box<Rules>>,
     /// Coalescing.
     pub coalesce: Coalesce,
+    /// Requests whose clients left.
+    pub client_gone: ClientGone,
     /// How long a key is remembered whose answer could not be stored.
     pub hit_for_miss: Duration,
     /// Time of a fetch.
@@ -153,6 +155,16 @@ pub enum Coalesce {
     On,
     /// They share one answer, good or bad.
     Strict,
+}
+
+/// What becomes of a request whose client left before it had its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClientGone {
+    /// It is given up.
+    #[default]
+    Drop,
+    /// It goes on.
+    Finish,
 }
 
 /// Who gets an answer of their own.

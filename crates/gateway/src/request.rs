@@ -25,7 +25,7 @@ use crate::invalidate;
 use crate::key;
 use crate::miss::Miss;
 use crate::order::Order;
-use crate::plan::{Coalesce, Route, Target};
+use crate::plan::{ClientGone, Coalesce, Route, Target};
 use crate::record;
 use crate::respond::{self, Status};
 use crate::rollout;
@@ -103,6 +103,9 @@ async fn live(
 
     if let Some(kind) = route.collect {
         return Box::pin(collect::collect(edge, kind, head, body, (reply, trace))).await;
+    }
+    if route.client_gone == ClientGone::Drop {
+        reply.end_with_client();
     }
     if let Some(offer) = upgrade::offer(route, head) {
         return Box::pin(upgrade::pass(edge, route, offer, head, (reply, trace))).await;
@@ -229,9 +232,7 @@ async fn pass(
             return Box::pin(fall_back(edge, route, head, reply, trace)).await;
         }
     }
-    if let Ok(Delivery { brought: Brought::Own(own), .. }) = &outcome {
-        invalidate::after(&edge.gateway, (route, trace.arm), head, own);
-    }
+    invalidate::after(&edge.gateway, (route, trace.arm), head, &outcome);
     let is_read = matches!(head.method(), "GET" | "HEAD");
     deliver(outcome?, edge, head, (reply, trace), if is_read { "bypass" } else { "method" });
     Ok(())

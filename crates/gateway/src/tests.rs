@@ -16,6 +16,7 @@ mod disk;
 mod hopeless;
 mod interim;
 mod keys;
+mod leaving;
 mod personalised;
 mod purging;
 mod ranges;

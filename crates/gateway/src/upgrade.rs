@@ -66,10 +66,13 @@ pub async fn pass(
     let order = Order::new(head, route, trace, Bytes::new())?;
     let request = order.request(route, pool.upstream(), Some(&offer));
     edge.gateway.metrics.fetches.add(1);
-    let switched = pin!(pool.switch(&request, &order.key, &order.news));
+    let switched = pin!(async {
+        let switched = pool.switch(&request, &order.key, &order.news).await;
+        switched.map_err(|error| fetch::failed(edge, error))
+    });
     let switched = order.news.passed_on(reply, switched).await;
     trace.mark(Phase::Fetch);
-    match switched.map_err(|error| fetch::failed(edge, error))? {
+    match switched? {
         Switched::Far(headers, far) => {
             respond::switched(reply, &headers);
             let far = far.shown_in(&edge.gateway.metrics.tunnels);

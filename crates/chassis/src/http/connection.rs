@@ -52,7 +52,7 @@ pub trait Answer {
 /// What became of a reply.
 #[derive(Debug, Clone, Copy)]
 pub struct Sent {
-    /// The status that was sent.
+    /// The status that was sent; 0 when the client left before there was one.
     pub status: u16,
     /// Bytes of the request's body that were read.
     pub bytes_in: u64,
@@ -169,8 +169,8 @@ async fn serve_one<S: Answer>(
     };
     let fields = std::mem::take(&mut lent.fields);
     let head = Head::new(&lent.inbox[..line.length], &line, &fields, live.peer);
-    let interim = (!head.is_http_10()).then(|| Rc::clone(live));
-    let mut reply = Reply::new(std::mem::take(&mut lent.out), interim);
+    let informs = !head.is_http_10();
+    let mut reply = Reply::new(std::mem::take(&mut lent.out), Some(Rc::clone(live)), informs);
     let rest = split_rest(&lent, line.length);
     let awaited = !head.is_http_10() && head.has_token("expect", "100-continue");
     let mut body = Incoming::new(live, rest, line.body, awaited);
@@ -281,6 +281,7 @@ fn consume(lent: &mut Buffers, bytes: usize) {
 /// Writes head and body; returns the body's bytes and whether all of it was written.
 async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
     match std::mem::replace(&mut reply.payload, Payload::Empty) {
+        _ if framing == Framing::Unsent => (0, false),
         Payload::Empty | Payload::Withheld(_) | Payload::Tunnel(..) => {
             (0, live.write_all(&reply.out, b"").await.is_ok())
         }
@@ -297,9 +298,7 @@ async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
         Payload::Whole(bytes) => {
             (bytes.len() as u64, live.write_all(&reply.out, &bytes).await.is_ok())
         }
-        Payload::Stream(length, source) => {
-            stream(live, &mut reply.out, framing, (length, source)).await
-        }
+        Payload::Stream(length, source) => stream(live, reply, framing, (length, source)).await,
     }
 }
 
@@ -307,7 +306,7 @@ async fn send(live: &Live, reply: &mut Reply, framing: Framing) -> (u64, bool) {
 /// is yet to come.
 async fn stream(
     live: &Live,
-    out: &mut Vec<u8>,
+    reply: &mut Reply,
     framing: Framing,
     (length, mut source): (Option<u64>, Box<dyn Source>),
 ) -> (u64, bool) {
@@ -317,11 +316,12 @@ async fn stream(
         live.enter(Stage::Answering);
         let next = poll_fn(|cx| match source.poll_piece(cx) {
             // What is written already need not wait for what is not there.
-            Poll::Pending if !out.is_empty() => Poll::Ready(None),
+            Poll::Pending if !reply.out.is_empty() => Poll::Ready(None),
             polled => polled.map(Some),
         });
-        let next = next.await;
+        let Some(next) = reply.unless_left(next).await else { return (sent, false) };
         live.enter(Stage::Sending);
+        let out = &mut reply.out;
         let piece = match next {
             None => {
                 if live.write_all(out, b"").await.is_err() {
@@ -350,9 +350,9 @@ async fn stream(
         sent = after;
     }
     if framing == Framing::Chunked {
-        out.extend_from_slice(b"0\r\n\r\n");
+        reply.out.extend_from_slice(b"0\r\n\r\n");
     }
-    let ended = live.write_all(out, b"").await.is_ok();
+    let ended = live.write_all(&reply.out, b"").await.is_ok();
     (sent, ended && length.is_none_or(|length| length == sent))
 }
 
@@ -385,7 +385,7 @@ async fn send_piece(
 
 /// Answers a head that cannot be understood, and says why.
 async fn refuse(live: &Live, malformed: Malformed) {
-    let mut reply = Reply::new(Vec::new(), None);
+    let mut reply = Reply::new(Vec::new(), None, false);
     reply.error(malformed.status(), &malformed.to_string());
     reply.seal(false, false, false);
     if let Payload::Whole(body) = &reply.payload {

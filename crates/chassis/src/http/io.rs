@@ -109,6 +109,15 @@ impl Live {
         }
     }
 
+    /// Waits until the client has closed its side of the connection, or reset it. What it sends
+    /// meanwhile stays unread and wakes nobody.
+    pub async fn until_closed(&self) {
+        // No socket here asks the kernel for priority data; what is left of that interest is the
+        // end of reading, whatever is unread before it, and an end stays known once it came.
+        // An error is the runtime's end, which ends the connection, too.
+        let _ = self.stream.ready(Interest::PRIORITY).await;
+    }
+
     /// Writes all of `first` and then all of `second`.
     pub async fn write_all(&self, first: &[u8], second: &[u8]) -> io::Result<()> {
         let total = first.len() + second.len();

@@ -61,20 +61,59 @@ pub struct Reply {
     status: u16,
     dated: bool,
     pub(super) close: bool,
-    /// Where interim responses go; none for a client that knows none (HTTP/1.0).
-    interim: Option<Rc<Live>>,
+    /// Who gets it; none for a reply to what is no request.
+    client: Option<Rc<Live>>,
+    /// The client knows interim responses (HTTP/1.1).
+    informs: bool,
+    /// Ends when the client leaves.
+    watched: bool,
+    /// The client has left.
+    left: Cell<bool>,
 }
 
 impl Reply {
-    pub(super) fn new(out: Vec<u8>, interim: Option<Rc<Live>>) -> Self {
-        let payload = Payload::Empty;
-        Self { out, payload, status: 0, dated: false, close: false, interim }
+    pub(super) fn new(out: Vec<u8>, client: Option<Rc<Live>>, informs: bool) -> Self {
+        Self {
+            out,
+            payload: Payload::Empty,
+            status: 0,
+            dated: false,
+            close: false,
+            client,
+            informs,
+            watched: false,
+            left: Cell::new(false),
+        }
+    }
+
+    /// Has this reply end when the client leaves: closes its side of the connection, or resets it.
+    /// Without it, whoever makes the reply goes on, and a client that only stopped sending is
+    /// answered.
+    pub fn end_with_client(&mut self) {
+        self.watched = true;
+    }
+
+    /// Does work for this reply. `None` when the client left before it was done: the work is
+    /// dropped, nothing of the reply is sent, and its status is 0.
+    pub async fn unless_left<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let Some(client) = self.client.as_ref().filter(|_| self.watched) else {
+            return Some(work.await);
+        };
+        tokio::select! {
+            // Work that need not wait costs no look at the connection.
+            biased;
+            done = work => Some(done),
+            () = client.until_closed() => {
+                self.left.set(true);
+                None
+            }
+        }
     }
 
     /// Sends an interim response (1xx, but 101) at once, ahead of this reply (RFC 9110 §15.2);
     /// `fields` as for [`Self::block`]. A client of HTTP/1.0 gets none.
     pub async fn inform(&self, status: u16, fields: &[u8]) {
-        let Some(live) = &self.interim else { return };
+        let Some(live) = self.client.as_ref().filter(|_| self.informs) else { return };
         let mut head = Vec::with_capacity(48 + fields.len());
         status_line(&mut head, status);
         head.extend_from_slice(fields);
@@ -179,6 +218,10 @@ impl Reply {
 
     /// Writes the framing fields and the empty line; returns how the body is sent.
     pub(super) fn seal(&mut self, head_only: bool, http_10: bool, keep: bool) -> Framing {
+        if self.left.get() {
+            (self.status, self.payload) = (0, Payload::Empty);
+            return Framing::Unsent;
+        }
         if self.status == 0 {
             self.error(500, "no answer was made");
         }
@@ -232,6 +275,8 @@ pub(super) enum Framing {
     Length,
     Chunked,
     Close,
+    /// Nobody is there to be told.
+    Unsent,
 }
 
 thread_local! {

@@ -9,9 +9,12 @@ mod tunnels;
 
 use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
@@ -31,10 +34,12 @@ use crate::listen::{Limits, bind};
 struct Served {
     address: SocketAddr,
     drain: Drain,
-    /// Lets one request for `/wait`, or one piece of `/gated`, go on.
+    /// Lets one request for `/wait` or `/watched` go on.
     gate: Arc<Semaphore>,
-    /// Requests that reached `/wait` or `/gated`.
+    /// Requests that reached `/wait` or another gate.
     arrived: mpsc::Receiver<()>,
+    /// How often the work of `/watched` was looked at.
+    polls: Arc<AtomicUsize>,
     sent: mpsc::Receiver<Sent>,
     buffers: Arc<Mutex<HashSet<usize>>>,
     thread: Option<JoinHandle<()>>,
@@ -44,6 +49,7 @@ struct Script {
     gate: Arc<Semaphore>,
     arrived: mpsc::Sender<()>,
     sent: mpsc::Sender<Sent>,
+    polls: Arc<AtomicUsize>,
     /// Addresses of the buffers that heads stood in.
     buffers: Arc<Mutex<HashSet<usize>>>,
 }
@@ -56,14 +62,22 @@ fn serve(limits: Limits) -> Served {
     let (arrivals, arrived) = mpsc::channel();
     let (sends, sent) = mpsc::channel();
     let buffers = Arc::<Mutex<HashSet<usize>>>::default();
+    let polls = Arc::<AtomicUsize>::default();
     let (draining, own_gate, own_buffers) = (drain.draining(), gate.clone(), buffers.clone());
+    let own_polls = Arc::clone(&polls);
     let thread = std::thread::spawn(move || {
-        let role = Script { gate: own_gate, arrived: arrivals, sent: sends, buffers: own_buffers };
+        let role = Script {
+            gate: own_gate,
+            arrived: arrivals,
+            sent: sends,
+            polls: own_polls,
+            buffers: own_buffers,
+        };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let serving = listener.serve(Rc::new(role), limits, draining);
         LocalSet::new().block_on(&runtime, serving).unwrap();
     });
-    Served { address, drain, gate, arrived, sent, buffers, thread: Some(thread) }
+    Served { address, drain, gate, arrived, polls, sent, buffers, thread: Some(thread) }
 }
 
 fn serve_plain() -> Served {
@@ -120,6 +134,22 @@ fn replies(text: &str) -> usize {
     text.lines().filter(|line| line.starts_with("HTTP/1.")).count()
 }
 
+impl Script {
+    async fn wait_unless_left(&self, reply: &mut Reply) {
+        reply.end_with_client();
+        self.arrived.send(()).unwrap();
+        let mut permit = pin!(self.gate.acquire());
+        let work = poll_fn(|cx| {
+            self.polls.fetch_add(1, Ordering::SeqCst);
+            permit.as_mut().poll(cx)
+        });
+        if let Some(permit) = reply.unless_left(work).await {
+            permit.unwrap().forget();
+            say(reply, "watched");
+        }
+    }
+}
+
 impl Answer for Script {
     type Trace = ();
 
@@ -143,6 +173,8 @@ impl Answer for Script {
                 self.gate.acquire().await.unwrap().forget();
                 say(reply, "waited");
             }
+            "/watched" => self.wait_unless_left(reply).await,
+            "/silent" => say_nothing(reply),
             "/status" => {
                 reply.begin(head.query().unwrap().parse().unwrap());
                 reply.payload(Payload::Whole("body".into()));
@@ -171,14 +203,7 @@ impl Answer for Script {
                 let after = "x".repeat(head.query().unwrap().parse().unwrap());
                 reply.payload(Payload::Spliced("before ".into(), "middle ", after.into()));
             }
-            "/tunnel" => {
-                let (near, far) = tokio::io::duplex(64);
-                tokio::task::spawn_local(echo(far));
-                reply.begin(101);
-                reply.field("upgrade", b"echo");
-                let idle = head.query().map_or(60, |seconds| seconds.parse().unwrap());
-                reply.payload(Payload::Tunnel(Box::new(near), Duration::from_secs(idle)));
-            }
+            "/tunnel" => change_protocol(head, reply),
             "/early" => {
                 reply.inform(103, b"link: </a.css>\r\n").await;
                 self.arrived.send(()).unwrap();
@@ -198,6 +223,15 @@ impl Answer for Script {
         // The test may have ended.
         let _ = self.sent.send(*sent);
     }
+}
+
+fn change_protocol(head: &Head<'_>, reply: &mut Reply) {
+    let (near, far) = tokio::io::duplex(64);
+    tokio::task::spawn_local(echo(far));
+    reply.begin(101);
+    reply.field("upgrade", b"echo");
+    let idle = head.query().map_or(60, |seconds| seconds.parse().unwrap());
+    reply.payload(Payload::Tunnel(Box::new(near), Duration::from_secs(idle)));
 }
 
 /// Says back what it hears, and `bye` at its end.
@@ -220,6 +254,21 @@ struct Pieces(VecDeque<io::Result<Bytes>>);
 impl Source for Pieces {
     fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         Poll::Ready(self.0.pop_front())
+    }
+}
+
+/// Begins a reply, and says no more.
+fn say_nothing(reply: &mut Reply) {
+    reply.end_with_client();
+    reply.begin(200);
+    reply.payload(Payload::Stream(None, Box::new(Silent)));
+}
+
+struct Silent;
+
+impl Source for Silent {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        Poll::Pending
     }
 }
 

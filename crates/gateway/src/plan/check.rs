@@ -14,7 +14,8 @@ use exchange::Filter;
 use stdx::{ByteSize, Span};
 
 use super::{
-    CachePlan, Coalesce, Collect, Cors, Personalise, RecordMode, Route, ServerTiming, Target,
+    CachePlan, ClientGone, Coalesce, Collect, Cors, Personalise, RecordMode, Route, ServerTiming,
+    Target,
 };
 use crate::accept::{Coding, Codings};
 use crate::compress::Compression;
@@ -149,6 +150,7 @@ impl Check<'_, '_> {
         });
         let timings =
             [("debug", ServerTiming::Debug), ("on", ServerTiming::On), ("off", ServerTiming::Off)];
+        let leaving = [("drop", ClientGone::Drop), ("finish", ClientGone::Finish)];
         Some(Route {
             methods: methods(config.methods, &targets, collect),
             host: config.host.map(|host| host.to_ascii_lowercase().into()),
@@ -162,6 +164,7 @@ impl Check<'_, '_> {
             server_timing: self.choice("server_timing", config.server_timing, &timings),
             body_bytes_max: self.size("body_bytes_max", config.body_bytes_max, 8_000_000),
             compress: self.compress(config.compress),
+            client_gone: self.choice("client_gone", config.client_gone, &leaving),
             pattern: pattern?,
             name,
             when,

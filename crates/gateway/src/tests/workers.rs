@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use testkit::{Client, Gate, Origin, OriginReply, TempDir};
@@ -20,6 +21,8 @@ use crate::ports::{Loan, NoWorker, Taking, Workers};
 struct Crew {
     free: Mutex<VecDeque<(u64, PathBuf)>>,
     freed: Notify,
+    /// Requests that wait for a worker.
+    waiting: AtomicUsize,
     /// What became of each loan.
     told: Mutex<Vec<(u64, &'static str)>>,
     _folder: TempDir,
@@ -52,8 +55,8 @@ impl Crew {
             std::thread::spawn(move || listener.incoming().for_each(|from| join(from, address)));
             free.push_back((worker as u64, socket));
         }
-        let (freed, told) = (Notify::new(), Mutex::default());
-        Arc::new(Self { free: Mutex::new(free), freed, told, _folder: folder })
+        let (freed, waiting, told) = (Notify::new(), AtomicUsize::new(0), Mutex::default());
+        Arc::new(Self { free: Mutex::new(free), freed, waiting, told, _folder: folder })
     }
 
     fn told(&self) -> Vec<(u64, &'static str)> {
@@ -90,6 +93,7 @@ impl Workers for Shared {
     fn take(&self, end: Instant) -> Taking {
         let crew = Arc::clone(&self.0);
         Box::pin(async move {
+            let _place = Place::of(&crew);
             loop {
                 let freed = crew.freed.notified();
                 if let Some((worker, socket)) = crew.free.lock().unwrap().pop_front() {
@@ -99,6 +103,22 @@ impl Workers for Shared {
                 timeout_at(end, freed).await.map_err(|_| NoWorker::Late)?;
             }
         })
+    }
+}
+
+/// A request that waits, until dropped.
+struct Place(Arc<Crew>);
+
+impl Place {
+    fn of(crew: &Arc<Crew>) -> Self {
+        crew.waiting.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(crew))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -219,6 +239,50 @@ fn an_answer_that_is_not_read_to_its_end_leaves_the_worker_without_a_word() {
     client.read_exact(&mut [0; 1000]).unwrap();
     drop(client);
     eventually("the loan's end", || crew.told() == [(0, "")]);
+}
+
+#[test]
+fn a_client_that_leaves_the_queue_takes_no_worker() {
+    let gate = Gate::new();
+    let origin = gated(&gate);
+    let crew = Crew::of(&[&origin]);
+    let served = before(&crew, 20_000, "");
+    let first = served.ask("/first", &[]);
+    gate.wait_for(1);
+    let stays = served.ask("/stays", &[]);
+    let waiting = |count| crew.waiting.load(Ordering::SeqCst) == count;
+    eventually("one that waits", || waiting(1));
+    for method in ["GET", "POST"] {
+        let mut leaves = TcpStream::connect(served.address).unwrap();
+        let request = format!("{method} /leaves HTTP/1.1\r\nhost: a\r\n\r\n");
+        leaves.write_all(request.as_bytes()).unwrap();
+        eventually("another", || waiting(2));
+        drop(leaves);
+        eventually("it is gone", || waiting(1));
+    }
+    let left = served.journal.wait_for(2);
+    assert!(left.iter().all(|record| (&*record.path, record.status) == ("/leaves", 0)));
+    gate.open();
+    assert_eq!((first.join().unwrap().status, stays.join().unwrap().status), (200, 200));
+    let asked: Vec<String> = origin.requests().iter().map(|it| it.target.clone()).collect();
+    assert_eq!(asked, ["/first", "/stays"]);
+    assert_eq!(crew.told(), [(0, "done"); 2]);
+}
+
+#[test]
+fn a_worker_that_computes_for_a_client_that_left_is_given_up_without_a_word() {
+    for route in ["", "cache = {}\ncoalesce = \"off\""] {
+        let gate = Gate::new();
+        let origin = gated(&gate);
+        let crew = Crew::of(&[&origin]);
+        let served = before(&crew, 20_000, route);
+        let mut client = TcpStream::connect(served.address).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        gate.wait_for(1);
+        drop(client);
+        eventually("the loan's end", || crew.told() == [(0, "")]);
+        gate.open();
+    }
 }
 
 #[test]

@@ -1,15 +1,18 @@
 //! Claims about the lives of connections: idle ones, slow ones, those that leave, and the drain.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use socket2::SockRef;
 use testkit::PATIENCE;
 
 use super::{reply_to, serve, serve_plain};
 use crate::listen::Limits;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const WATCHED: &str = "GET /watched HTTP/1.1\r\nHost: a\r\n\r\n";
 const WAIT: &str = "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n";
 
 #[test]
@@ -58,6 +61,61 @@ fn a_client_that_left_while_its_answer_was_made_harms_nobody() {
     served.gate.add_permits(1);
     assert_eq!(served.next_sent().status, 200);
     assert_eq!(reply_to(&mut served.client(), GET).status, 200);
+}
+
+#[test]
+fn a_client_that_leaves_ends_what_is_made_for_it_if_the_role_says_so() {
+    let served = serve_plain();
+    for leave in [
+        |_: &TcpStream| {},
+        |stream: &TcpStream| SockRef::from(stream).set_linger(Some(Duration::ZERO)).unwrap(),
+        |stream: &TcpStream| stream.shutdown(Shutdown::Write).unwrap(),
+    ] {
+        // What it sent behind its request is no sign that it stays.
+        for request in [WATCHED.to_owned(), format!("{WATCHED}{GET}")] {
+            let stream = TcpStream::connect(served.address).unwrap();
+            (&stream).write_all(request.as_bytes()).unwrap();
+            served.wait_for_arrival();
+            leave(&stream);
+            drop(stream);
+            let sent = served.next_sent();
+            assert_eq!((sent.status, sent.bytes_out, sent.complete), (0, 0, false));
+        }
+    }
+    assert_eq!(reply_to(&mut served.client(), GET).status, 200);
+}
+
+#[test]
+fn a_client_that_leaves_while_the_next_piece_is_made_ends_the_reply() {
+    let served = serve_plain();
+    let mut stream = TcpStream::connect(served.address).unwrap();
+    stream.write_all(b"GET /silent HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    stream.read_exact(&mut [0; 12]).unwrap();
+    drop(stream);
+    let sent = served.next_sent();
+    assert_eq!((sent.status, sent.complete), (200, false));
+}
+
+#[test]
+fn what_a_client_sends_while_it_waits_is_kept_and_wakes_nobody() {
+    let served = serve_plain();
+    let mut client = served.client();
+    client.write_raw(WATCHED.as_bytes()).unwrap();
+    served.wait_for_arrival();
+    let mut other = served.client();
+    for _ in 0..20 {
+        client.write_raw(GET.as_bytes()).unwrap();
+        // Whatever woke the one that waits has done so when another is answered.
+        assert_eq!(reply_to(&mut other, GET).status, 200);
+    }
+    // Whoever read the request's own head may be woken once for what comes behind it.
+    let polls = served.polls.load(Ordering::SeqCst);
+    assert!(polls <= 2, "{polls}");
+    served.gate.add_permits(1);
+    assert_eq!(client.read_reply("GET").unwrap().text(), "watched");
+    for _ in 0..20 {
+        assert_eq!(client.read_reply("GET").unwrap().text(), "GET a /");
+    }
 }
 
 #[test]
