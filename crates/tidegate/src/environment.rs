@@ -41,9 +41,10 @@ pub fn workers() -> Option<usize> {
     text("MAX_WORKERS")?.parse().ok()
 }
 
-/// Time for a worker to boot, and for a request, in seconds (`TIMEOUT`).
+/// Time for a worker to boot, and for a request, in seconds (`TIMEOUT`). 0, which is for ever in
+/// gunicorn, is not taken over: what hangs for ever is what pools are there to end.
 pub fn timeout() -> Option<Duration> {
-    text("TIMEOUT")?.parse().ok().map(Duration::from_secs)
+    text("TIMEOUT")?.parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
 fn text(name: &str) -> Option<String> {

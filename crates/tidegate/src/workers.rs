@@ -63,9 +63,9 @@ impl gateway::Workers for Lender {
         let pool = Arc::clone(&self.0);
         Box::pin(async move {
             let lent = pool.take(end.into_std()).await.map_err(|refusal| match refusal {
-                Refusal::Full { .. } => NoWorker::Full,
-                Refusal::TimedOut { .. } => NoWorker::Late,
-                Refusal::NoWorkers { .. } => NoWorker::Away,
+                Refusal::Full(_) => NoWorker::Full,
+                Refusal::TimedOut => NoWorker::Late,
+                Refusal::NoWorkers(_) => NoWorker::Away,
             })?;
             Ok(Box::new(Lent(lent)) as Box<dyn Loan>)
         })

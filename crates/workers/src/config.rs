@@ -12,13 +12,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use stdx::{ByteSize, Span};
 
+use crate::folder::FOLDER_BYTES_MAX;
 use crate::plan::{Canary, Kind, Lifespan, Plan, Server};
 
 /// Requests after which a worker is replaced, where that is asked for without a number: source
 /// document 000's.
 const REQUESTS_MAX: u64 = 50;
-/// Bytes of a socket's path, less those that stand behind the folder's.
-const FOLDER_BYTES_MAX: usize = 85;
 
 /// An upstream that is a Python app: imported once, forked into workers that share its memory.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -26,7 +25,7 @@ const FOLDER_BYTES_MAX: usize = 85;
 pub struct PoolConfig {
     /// Name by which routes refer to it: `upstream:NAME`.
     pub name: Option<String>,
-    /// The app, `module:attribute`, such as `main:app` or `main:create_app()`: any ASGI or WSGI
+    /// The app, `module:attribute`, such as `main:app` or `main:create_app("production")`: any ASGI or WSGI
     /// app, or a plain function.
     pub python: Option<String>,
     /// What is called once and stays loaded while the app's code changes, such as `models:load`:
@@ -210,7 +209,8 @@ impl Check<'_> {
                 letters.next().is_some_and(|l| l.is_alphabetic() || l == '_')
                     && letters.all(|l| l.is_alphanumeric() || l == '_')
             };
-            let attribute = attribute.strip_suffix("()").unwrap_or(attribute);
+            let call = attribute.strip_suffix(')').and_then(|call| call.split_once('('));
+            let attribute = call.map_or(attribute, |(name, _)| name);
             module.split('.').all(part) && attribute.split('.').all(part)
         });
         if !is_good {
@@ -221,7 +221,7 @@ impl Check<'_> {
         text.to_owned()
     }
 
-    /// Sockets have paths of at most 107 bytes (`unix(7)`).
+    /// Sockets have short paths.
     fn folder(&mut self, folder: &Path) {
         let bytes = folder.as_os_str().len();
         if bytes > FOLDER_BYTES_MAX {

@@ -29,15 +29,15 @@ pub enum WorkersError {
     },
     /// The path of a socket would be longer than the system can name.
     #[error(
-        "pool `{pool}`: the path of its sockets in `{}` has {bytes} bytes, and the system takes \
-         {max}; hint: set `folder` to a shorter path", folder.display()
+        "pool `{pool}`: the path of its sockets' folder `{}` has {bytes} bytes, and may have {max}; \
+         hint: set `folder` to a shorter path", folder.display()
     )]
     PathTooLong {
         /// The pool.
         pool: String,
         /// Its folder.
         folder: PathBuf,
-        /// How long the longest path would be.
+        /// How long its path is.
         bytes: usize,
         /// How long it may be.
         max: usize,

@@ -24,6 +24,8 @@ use crate::plan::Plan;
 const SOCKET_PATH_BYTES: usize = if cfg!(target_os = "linux") { 108 } else { 104 };
 /// The longest name of a socket in the folder.
 const LONGEST_NAME: &str = "w18446744073709551615.sock";
+/// Bytes of the longest path of a folder.
+pub const FOLDER_BYTES_MAX: usize = SOCKET_PATH_BYTES - 2 - LONGEST_NAME.len();
 /// The environment variable that names the control socket.
 pub const CONTROL: &str = "TIDEGATE_CONTROL";
 /// What Python runs, made by the build script.
@@ -54,9 +56,9 @@ impl Folder {
     /// When it cannot be written, is another's, or its path is too long for sockets.
     pub fn take(plan: &Plan) -> Result<(Self, Listeners), WorkersError> {
         let path = plan.folder.clone();
-        let bytes = path.join(LONGEST_NAME).as_os_str().as_bytes().len();
-        if bytes >= SOCKET_PATH_BYTES {
-            let (pool, max) = (plan.name.clone(), SOCKET_PATH_BYTES - 1);
+        let bytes = path.as_os_str().as_bytes().len();
+        if bytes > FOLDER_BYTES_MAX {
+            let (pool, max) = (plan.name.clone(), FOLDER_BYTES_MAX);
             return Err(WorkersError::PathTooLong { pool, folder: path, bytes, max });
         }
         let failed = |operation: &'static str, path: PathBuf| {

@@ -9,7 +9,9 @@ use std::time::Instant;
 
 use crate::pool::Pool;
 
-/// A worker for one request.
+/// A worker for one request. Dropped without a word, when nobody wants the answer any more and the
+/// connection is closed, it is lent again when it says that it is free, and killed when its request
+/// takes longer than requests may.
 #[derive(Debug)]
 #[must_use = "dropping it abandons the request"]
 pub struct Loan {
@@ -41,19 +43,10 @@ impl Loan {
         &self.socket
     }
 
-    /// When it was lent.
-    pub fn taken(&self) -> Instant {
-        self.taken
-    }
-
     /// The answer was read to its end: the worker is free.
     pub fn done(mut self) {
         self.outcome = Outcome::Done;
     }
-
-    /// Nobody wants the answer any more, and the connection is closed: the worker is lent again
-    /// when it says that it is free, and killed when its request takes longer than requests may.
-    pub fn abandoned(self) {}
 
     /// The request took longer than it may: the worker is killed.
     pub fn timed_out(mut self) {

@@ -24,7 +24,8 @@ use crate::status::{Known, Status};
 
 /// How long ago a worker may have answered for the pool to be ready.
 const READY_WITHIN: Duration = Duration::from_secs(10);
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+/// How long an app may take, at most, to notice that nobody waits for what it sends.
+const NOTICE_WITHIN: Duration = Duration::from_secs(10);
 
 /// The workers of one app, shared by all cores.
 #[derive(Debug)]
@@ -41,38 +42,14 @@ pub struct Pool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// As many wait already as may.
-    #[error("{waiting} requests wait for a worker already")]
-    Full {
-        /// How many.
-        waiting: usize,
-        /// When a worker may be free.
-        retry_after: Duration,
-    },
+    #[error("{0} requests wait for a worker already")]
+    Full(usize),
     /// None was free in time.
     #[error("no worker was free in time")]
-    TimedOut {
-        /// When one may be free.
-        retry_after: Duration,
-    },
+    TimedOut,
     /// There are none, and none is about to come.
-    #[error("there is no worker: {why}")]
-    NoWorkers {
-        /// Why.
-        why: Arc<str>,
-        /// When one may be there.
-        retry_after: Duration,
-    },
-}
-
-impl Refusal {
-    /// When it may be worth coming back; at least a second.
-    pub fn retry_after(&self) -> Duration {
-        match self {
-            Self::Full { retry_after, .. }
-            | Self::TimedOut { retry_after }
-            | Self::NoWorkers { retry_after, .. } => *retry_after,
-        }
-    }
+    #[error("there is no worker: {0}")]
+    NoWorkers(Arc<str>),
 }
 
 /// What the supervisor is told.
@@ -102,7 +79,7 @@ pub(crate) enum Standing {
     /// Workers are there, or about to come.
     Hopeful,
     /// None is there, and the last tries have failed; or the pool has ended.
-    Hopeless { why: Arc<str>, retry_after: Duration },
+    Hopeless(Arc<str>),
 }
 
 #[derive(Debug)]
@@ -114,8 +91,6 @@ struct Inner {
     standing: Standing,
     /// Loans so far: orders seats by their last use.
     lent: u64,
-    /// Mean time of a request, in seconds, the last ones weighing more.
-    mean_s: f64,
 }
 
 impl Pool {
@@ -131,7 +106,6 @@ impl Pool {
             next_ticket: 0,
             standing: Standing::Hopeful,
             lent: 0,
-            mean_s: 0.0,
         };
         Self { plan, known: Known::default(), figures, inner: Mutex::new(inner), commands }
     }
@@ -139,11 +113,6 @@ impl Pool {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.plan.name
-    }
-
-    /// How long a request may take once it has a worker.
-    pub fn timeout(&self) -> Duration {
-        self.plan.timeout
     }
 
     /// Returns a worker for one request; waits for a free one until `end`, needs tokio's timer for
@@ -161,14 +130,13 @@ impl Pool {
         self.figures.waited.record(began.elapsed());
         match offered {
             Ok(Ok(offer)) => Ok(offer.accept()),
-            Ok(Err(_)) => Err(self.inner.lock().hopeless().unwrap_or(Refusal::NoWorkers {
-                why: "the pool has ended".into(),
-                retry_after: Duration::from_secs(1),
-            })),
+            Ok(Err(_)) => {
+                let why = self.inner.lock().hopeless();
+                Err(why.unwrap_or_else(|| Refusal::NoWorkers("the pool has ended".into())))
+            }
             Err(_) => {
                 self.figures.refused_timed_out.add(1);
-                let retry_after = self.inner.lock().retry_after(&self.plan);
-                Err(Refusal::TimedOut { retry_after })
+                Err(Refusal::TimedOut)
             }
         }
     }
@@ -177,11 +145,6 @@ impl Pool {
     pub fn is_ready(&self) -> bool {
         let inner = self.inner.lock();
         inner.seats.iter().any(|seat| seat.answered.elapsed() < READY_WITHIN)
-    }
-
-    /// Requests that wait.
-    pub fn waiting(&self) -> usize {
-        self.inner.lock().waiters.len()
     }
 
     /// What is known of it, for `/status` and `tidegate workers list`.
@@ -236,8 +199,7 @@ impl Pool {
         }
         if inner.waiters.len() >= self.plan.queue {
             self.figures.refused_full.add(1);
-            let (waiting, retry_after) = (inner.waiters.len(), inner.retry_after(&self.plan));
-            return Err(Refusal::Full { waiting, retry_after });
+            return Err(Refusal::Full(inner.waiters.len()));
         }
         let (offer, offered) = oneshot::channel();
         let ticket = inner.next_ticket;
@@ -249,13 +211,12 @@ impl Pool {
     /// A loan has ended.
     pub(crate) fn settle(self: &Arc<Self>, id: u64, outcome: Outcome, taken: Instant) {
         let mut inner = self.inner.lock();
-        let mean_s = inner.mean_s;
         // The seat of a worker that has ended is gone, with its loans.
         let Some(seat) = inner.seats.iter_mut().find(|seat| seat.id == id) else { return };
-        let told = seat.settle(outcome, taken + self.plan.timeout);
+        // An app notices that nobody listens when it sends the next time.
+        let notices_by = Instant::now() + NOTICE_WITHIN.min(self.plan.timeout);
+        let told = seat.settle(outcome, notices_by.max(taken + self.plan.timeout));
         if outcome == Outcome::Done {
-            let took_s = taken.elapsed().as_secs_f64();
-            inner.mean_s = if mean_s == 0.0 { took_s } else { mean_s + (took_s - mean_s) / 16.0 };
             self.figures.requests.add(1);
         }
         drop(inner);
@@ -304,7 +265,7 @@ impl Pool {
     /// Says whether waiting makes sense; if not, nobody waits any more.
     pub(crate) fn stand(&self, standing: Standing) {
         let mut inner = self.inner.lock();
-        let is_hopeless = matches!(standing, Standing::Hopeless { .. });
+        let is_hopeless = matches!(standing, Standing::Hopeless(_));
         inner.standing = standing;
         if is_hopeless {
             let refused = std::mem::take(&mut inner.waiters);
@@ -365,18 +326,9 @@ impl Inner {
 
     fn hopeless(&self) -> Option<Refusal> {
         match &self.standing {
-            Standing::Hopeless { why, retry_after } => {
-                Some(Refusal::NoWorkers { why: Arc::clone(why), retry_after: *retry_after })
-            }
+            Standing::Hopeless(why) => Some(Refusal::NoWorkers(Arc::clone(why))),
             Standing::Hopeful => None,
         }
-    }
-
-    /// When all who wait may have been served.
-    fn retry_after(&self, plan: &Plan) -> Duration {
-        let at_once = (self.seats.len().max(1) * plan.concurrency) as f64;
-        let estimate_s = self.mean_s * (self.waiters.len() + 1) as f64 / at_once;
-        Duration::from_secs_f64(estimate_s.ceil().clamp(1.0, RETRY_AFTER_MAX.as_secs_f64()))
     }
 }
 

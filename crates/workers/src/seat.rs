@@ -5,10 +5,13 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::loan::Outcome;
 use crate::pool::Command;
+
+/// How long before a loan ends its worker may have said that it is free of it.
+const EARLY_MAX: Duration = Duration::from_secs(1);
 
 /// A worker in service.
 #[derive(Debug)]
@@ -23,10 +26,13 @@ pub(crate) struct Seat {
     pub loans: usize,
     /// Of these: nobody waits for the answer.
     pub abandoned: usize,
+    /// Whether one of these took too long.
+    has_timed_out: bool,
     /// Of these: the connection broke.
     pub suspect: usize,
-    /// Ends of abandoned requests that were told before the abandonment was.
-    freed_early: usize,
+    /// Ends of abandoned requests that were told before the abandonment was, and when the last one
+    /// was: any connection that closes tells such an end.
+    freed_early: (usize, Instant),
     /// Requests that were answered.
     pub requests: u64,
     /// Requests after which it is replaced.
@@ -48,8 +54,9 @@ impl Seat {
             concurrency,
             loans: 0,
             abandoned: 0,
+            has_timed_out: false,
             suspect: 0,
-            freed_early: 0,
+            freed_early: (0, Instant::now()),
             requests: 0,
             requests_max,
             is_open: true,
@@ -64,7 +71,7 @@ impl Seat {
 
     pub fn lend(&mut self, number: u64) {
         if self.loans == 0 {
-            self.freed_early = 0;
+            self.freed_early.0 = 0;
         }
         self.loans += 1;
         self.used = number;
@@ -79,10 +86,10 @@ impl Seat {
                 self.answered = Instant::now();
                 let worn =
                     (self.requests_max == Some(self.requests)).then_some(Command::Worn(self.id));
-                [worn, self.idle()]
+                [worn, self.idle().or_else(|| self.hangs())]
             }
-            Outcome::Abandoned if self.freed_early > 0 => {
-                self.freed_early -= 1;
+            Outcome::Abandoned if self.was_freed_early() => {
+                self.freed_early.0 -= 1;
                 self.loans -= 1;
                 [self.idle(), None]
             }
@@ -96,6 +103,8 @@ impl Seat {
             }
             Outcome::TimedOut => {
                 self.is_open = false;
+                self.abandoned += 1;
+                self.has_timed_out = true;
                 [Some(Command::TimedOut(self.id)), None]
             }
         }
@@ -104,12 +113,16 @@ impl Seat {
     /// The worker says that an abandoned request has ended.
     pub fn free(&mut self) -> Option<Command> {
         if self.abandoned == 0 {
-            self.freed_early = (self.freed_early + 1).min(self.loans);
+            self.freed_early = ((self.freed_early.0 + 1).min(self.loans), Instant::now());
             return None;
         }
         self.abandoned -= 1;
         self.loans -= 1;
         self.idle()
+    }
+
+    fn was_freed_early(&self) -> bool {
+        self.freed_early.0 > 0 && self.freed_early.1.elapsed() < EARLY_MAX
     }
 
     /// What nobody waits for is taken to be over.
@@ -126,6 +139,12 @@ impl Seat {
         }
         self.loans -= std::mem::take(&mut self.suspect);
         self.idle()
+    }
+
+    /// What took too long is all that it has left.
+    fn hangs(&self) -> Option<Command> {
+        let is_all = self.has_timed_out && self.loans == self.abandoned;
+        is_all.then_some(Command::TimedOut(self.id))
     }
 
     fn idle(&self) -> Option<Command> {

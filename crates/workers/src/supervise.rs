@@ -25,6 +25,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use metrics::Registry;
+use rustix::process::Pid;
 use tokio::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver};
 use tokio::time::MissedTickBehavior;
 
@@ -78,6 +79,8 @@ struct Supervisor {
     dead: Vec<Dead>,
     /// What we started and have to wait for.
     children: Vec<Child>,
+    /// What dead workers' apps had forked, and since when it is to end.
+    orphans: Vec<(Pid, Instant)>,
     /// How processes ended.
     ends: HashMap<i32, ExitStatus>,
     watched: HashMap<i32, Process>,
@@ -213,6 +216,7 @@ impl Supervisor {
             connections: HashMap::new(),
             dead: Vec::new(),
             children: Vec::new(),
+            orphans: Vec::new(),
             ends: HashMap::new(),
             watched: HashMap::new(),
             unheard: HashMap::new(),
@@ -259,7 +263,7 @@ impl Supervisor {
             self.report();
         }
         let why = "the pool has ended".into();
-        self.pool.stand(Standing::Hopeless { why, retry_after: Duration::from_secs(1) });
+        self.pool.stand(Standing::Hopeless(why));
         if let Err(error) = self.folder.clear() {
             tracing::warn!(pool = self.pool.name(), %error, "the pool's folder cannot be cleared");
         }

@@ -34,7 +34,7 @@ impl Supervisor {
             self.retire_surplus();
         }
         self.dismiss(now);
-        self.stand(now);
+        self.stand();
     }
 
     /// Begins the end: no request is taken any more, workers finish.
@@ -392,7 +392,7 @@ impl Supervisor {
     }
 
     /// Tells requests whether waiting makes sense.
-    fn stand(&mut self, now: Instant) {
+    fn stand(&mut self) {
         let serves = |worker: &Worker| {
             worker.is_serving() || matches!(worker.stage, Stage::Draining(_) | Stage::Leaving(_))
         };
@@ -409,9 +409,8 @@ impl Supervisor {
             let trouble = self.notes.trouble.as_ref();
             trouble.map_or_else(|| "none could be started".to_owned(), |it| it.why.clone())
         };
-        let retry_after = self.pace.wait(now).max(Duration::from_secs(1));
         if is_hopeless != self.notes.is_hopeless || is_hopeless {
-            let standing = Standing::Hopeless { why: why.into(), retry_after };
+            let standing = Standing::Hopeless(why.into());
             self.pool.stand(if is_hopeless { standing } else { Standing::Hopeful });
         }
         self.notes.is_hopeless = is_hopeless;

@@ -17,13 +17,15 @@ use crate::process::end_in_words;
 use crate::status::{Reason, Trouble, in_a_line};
 
 /// How long a process that hangs may take to say where.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+pub(super) const LAST_WORDS: Duration = Duration::from_millis(300);
 /// What a dead process printed is on its way so long.
 const OUTPUT_WITHIN: Duration = Duration::from_millis(100);
 /// What a dead process said on its control connection is on its way so long.
 const HEARD_WITHIN: Duration = Duration::from_millis(200);
 /// How a process ended is known after this, or never.
 const STATUS_WITHIN: Duration = Duration::from_secs(1);
+/// What a worker's app had forked has ended by then.
+const ORPHANS_WITHIN: Duration = Duration::from_secs(10);
 /// The signal at which Python prints where each of its threads is.
 const WHERE_ARE_YOU: Signal = Signal::USR2;
 
@@ -66,22 +68,33 @@ impl Supervisor {
         self.start_failed(generation, trouble);
     }
 
-    /// A request took too long: the worker says where it hangs, and is killed.
+    /// A request took too long: the worker says where it hangs, and is killed; if it has others,
+    /// it may finish these first.
     pub(super) fn timed_out(&mut self, id: u64) {
         let seconds = self.pool.plan.timeout.as_secs_f64();
         let trouble = Self::trouble("run", format!("a request took longer than {seconds} s"));
-        self.hang(id, trouble);
+        let has_others = self.pool.with(id, |seat| seat.loans > seat.abandoned).unwrap_or(false);
+        let stage = if has_others {
+            Stage::Draining(Instant::now() + self.pool.plan.drain_timeout)
+        } else {
+            Stage::Dying(Instant::now() + LAST_WORDS)
+        };
+        self.hang(id, trouble, stage);
     }
 
-    pub(super) fn hang(&mut self, id: u64, trouble: Trouble) {
+    /// A worker hangs: it is lent no more and says where.
+    pub(super) fn hang(&mut self, id: u64, trouble: Trouble, stage: Stage) {
         self.pool.close(id);
         let Some(worker) = self.workers.get_mut(&id) else { return };
-        if matches!(worker.stage, Stage::Dying(_) | Stage::Killed) {
+        let drains = matches!(worker.stage, Stage::Draining(_) | Stage::Leaving(_));
+        if matches!(worker.stage, Stage::Dying(_) | Stage::Killed)
+            || drains && matches!(stage, Stage::Draining(_))
+        {
             return;
         }
         worker.reason = Some(Reason::Timeout);
         worker.failed = Some(trouble);
-        worker.stage = Stage::Dying(Instant::now() + LAST_WORDS);
+        worker.stage = stage;
         if let Some(process) = worker.process() {
             process.signal(WHERE_ARE_YOU);
         }
@@ -142,7 +155,7 @@ impl Supervisor {
     fn worker_ended(&mut self, id: u64, pid: i32) {
         let Some(worker) = self.workers.remove(&id) else { return };
         if worker.leads {
-            end_group(pid);
+            self.end_group(pid);
         }
         let seat = self.pool.unseat(id);
         if let Some(socket) = &worker.socket {
@@ -298,6 +311,7 @@ impl Supervisor {
     pub(super) fn bury(&mut self, now: Instant) {
         self.reap();
         self.adopt();
+        self.reap_orphans(now);
         let is_due = |dead: &Dead, known: bool| {
             let since = now.duration_since(dead.at);
             since > STATUS_WITHIN || (known && since > OUTPUT_WITHIN)
@@ -406,6 +420,24 @@ impl Supervisor {
         }
     }
 
+    /// Ends what the app of a dead worker has forked.
+    fn end_group(&mut self, leader: i32) {
+        let Some(group) = Pid::from_raw(leader) else { return };
+        // Most workers leave nobody behind.
+        if rustix::process::kill_process_group(group, Signal::KILL).is_ok() {
+            self.orphans.push((group, Instant::now()));
+        }
+    }
+
+    /// Waits for what was ended so and has become ours.
+    fn reap_orphans(&mut self, now: Instant) {
+        let next = |group| rustix::process::waitpgid(group, WaitOptions::NOHANG);
+        self.orphans.retain(|(group, since)| {
+            while matches!(next(*group), Ok(Some(_))) {}
+            now < *since + ORPHANS_WITHIN
+        });
+    }
+
     /// Takes the exit status of our own children.
     pub(super) fn reap(&mut self) {
         let ends = &mut self.ends;
@@ -429,11 +461,3 @@ fn where_it_hung(output: &[String]) -> Option<String> {
 }
 
 const SIGBUS: i32 = Signal::BUS.as_raw();
-
-/// Ends what the app of a dead worker has forked.
-fn end_group(leader: i32) {
-    if let Some(group) = Pid::from_raw(leader) {
-        // Most workers leave nobody behind.
-        let _ = rustix::process::kill_process_group(group, Signal::KILL);
-    }
-}

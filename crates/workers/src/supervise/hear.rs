@@ -15,7 +15,8 @@ use crate::status::Trouble;
 use crate::wire::{Failed, Hello, Ready, Role, Say};
 
 /// Shared memory below this is too small for most tensors.
-const SHM_BYTES_MIN: u64 = 64_000_000;
+/// What containers have where nobody asked for more.
+const SHM_BYTES_SMALL: u64 = 64 << 20;
 /// Exceptions are told one at a time, the others counted: an app may raise in every request.
 const ERRORS_TOLD_EVERY: Duration = Duration::from_millis(200);
 
@@ -136,7 +137,7 @@ impl Supervisor {
         self.watch.add(&keeper.files, keeper.began_at, true);
         self.notes.preload_s = self.pool.plan.preload.as_ref().map(|_| ready.seconds);
         tracing::info!(pool = self.pool.name(), seconds = ready.seconds, "the keeper is ready");
-        let is_small = ready.shm.filter(|shm| shm.free < SHM_BYTES_MIN);
+        let is_small = ready.shm.filter(|shm| shm.free <= SHM_BYTES_SMALL);
         if let Some(shm) = is_small {
             let text = format!(
                 "/dev/shm has {} MB free of {} MB, which is too little for `share(model)`; {}",

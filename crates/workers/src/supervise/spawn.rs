@@ -79,6 +79,8 @@ fn command(plan: &Plan) -> Command {
     // A group of its own: the interrupt of a terminal is for the edge, which ends its workers.
     command.process_group(0);
     command.envs(ENVIRONMENT);
+    // The app has no business on the admin listener.
+    command.env_remove("TIDEGATE_ADMIN_TOKEN");
     command.envs(plan.environment.iter().map(|(name, value)| (name, value)));
     command
 }

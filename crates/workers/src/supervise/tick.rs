@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
+use super::end::LAST_WORDS;
 use super::fleet::{HolderStage, Stage, Who};
 use super::{Supervisor, WELL_AFTER, Wish};
 use crate::memory::{self, Memory};
@@ -93,7 +94,7 @@ impl Supervisor {
                 let seconds = self.pool.plan.timeout.as_secs_f64();
                 let why = format!("a request that was given up went on for more than {seconds} s");
                 let trouble = Self::trouble("run", why);
-                self.hang(id, trouble);
+                self.hang(id, trouble, Stage::Dying(now + LAST_WORDS));
             }
             Stage::Serving(since)
                 if now > since + WELL_AFTER && self.pace.is_mended_by(worker.began) =>

@@ -49,9 +49,9 @@ fn an_abandoned_request_keeps_its_worker_until_it_ends() {
     let stream = send(loan.socket(), "/gate").unwrap();
     bench.wait_for_file("at-gate");
     drop(stream);
-    loan.abandoned();
+    drop(loan);
     let refused = bench.try_take(Duration::from_millis(50)).err().unwrap();
-    assert!(matches!(refused, Refusal::TimedOut { .. }), "{refused}");
+    assert!(matches!(refused, Refusal::TimedOut), "{refused}");
     bench.open("open");
     assert!(bench.get("/").ends_with(" one"));
     assert_eq!(bench.wait_until_full().restarts.len(), 0);
@@ -72,6 +72,68 @@ fn an_abandoned_request_without_end_costs_the_worker() {
     assert!(!bench.get("/").starts_with(&format!("{pid} ")));
     let status = bench.wait("the end is told", |it| it.restarts.contains_key("timeout"));
     assert!(status.last_error.unwrap().why.contains("given up"));
+}
+
+#[test]
+fn an_answer_that_is_left_after_longer_than_a_request_may_take_costs_no_worker() {
+    let app = "import asyncio, os, time\n\
+        async def app(scope, receive, send):\n    \
+            await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n    \
+            began = time.monotonic()\n    \
+            while scope['path'] == '/stream':\n        \
+                old = b'old' if time.monotonic() > began + 0.5 else b'new'\n        \
+                await send({'type': 'http.response.body', 'body': old, 'more_body': True})\n        \
+                await asyncio.sleep(0.02)\n    \
+            await send({'type': 'http.response.body', 'body': str(os.getpid()).encode()})\n";
+    let bench = Bench::serving(app, |plan| {
+        plan.workers = 1;
+        plan.timeout = Duration::from_millis(400);
+    });
+    let before = bench.get("/");
+    let loan = bench.take();
+    let mut stream = send(loan.socket(), "/stream").unwrap();
+    let (mut read, mut piece) = (Vec::new(), [0; 1024]);
+    while !read.ends_with(b"old\r\n") {
+        let length = stream.read(&mut piece).unwrap();
+        assert!(length > 0, "{}", String::from_utf8_lossy(&read));
+        read.extend_from_slice(&piece[..length]);
+    }
+    drop(stream);
+    drop(loan);
+    assert_eq!(bench.get("/"), before);
+    assert!(bench.pool().status().restarts.is_empty());
+}
+
+#[test]
+fn a_request_that_takes_too_long_costs_the_others_of_its_worker_nothing() {
+    let wsgi = "def wsgi(environ, start_response):\n    \
+                    answer = act(environ['PATH_INFO']).encode()\n    \
+                    start_response('200 OK', [])\n    \
+                    return [answer]\n";
+    let bench = Bench::serving(&format!("{APP}\n{wsgi}"), |plan| {
+        plan.app = "app:wsgi".to_owned();
+        (plan.workers, plan.threads, plan.concurrency) = (1, 2, 2);
+    });
+    let (hung, other) = (bench.take(), bench.take());
+    let pid = bench.pid_of(hung.worker());
+    let _stuck = send(hung.socket(), "/hang").unwrap();
+    let mut waits = send(other.socket(), "/gate").unwrap();
+    bench.wait_for_file("hangs");
+    bench.wait_for_file("at-gate");
+    hung.timed_out();
+    assert!(!bench.get("/").starts_with(&format!("{pid} ")));
+    bench.open("open");
+    let (mut answer, mut piece) = (String::new(), [0; 1024]);
+    while !answer.contains(" one") {
+        let length = waits.read(&mut piece).unwrap();
+        assert!(length > 0, "{answer}");
+        answer += std::str::from_utf8(&piece[..length]).unwrap();
+    }
+    other.done();
+    let status = bench.wait("its end is told", |it| it.restarts.contains_key("timeout"));
+    let trouble = status.last_error.unwrap();
+    assert!(trouble.why.contains("took longer than"), "{trouble:?}");
+    assert!(trouble.traceback.unwrap().contains("in act"));
 }
 
 #[test]
