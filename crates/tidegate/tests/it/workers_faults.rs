@@ -334,6 +334,25 @@ fn a_worker_that_computes_for_a_client_that_has_gone_is_lent_when_it_is_free() {
 }
 
 #[test]
+fn a_client_that_leaves_the_queue_never_reaches_the_app() {
+    let running = begin(APP, &config("concurrency = 1").replace("workers = 2", "workers = 1"));
+    until("a worker", || count(&pool(&running), "free") == 1);
+    let computes = ask(&running, "GET", "/gate");
+    let worker = until_at_gate(&running, 1);
+    for method in ["GET", "POST"] {
+        let leaves = ask(&running, method, "/gate");
+        until("it waits", || pool(&running)["queue"] == 1);
+        drop(leaves);
+        until("its place is free", || pool(&running)["queue"] == 0);
+    }
+    open(&running);
+    assert!(answer(computes).ends_with(&format!("well {worker}")));
+    assert_eq!(running.get("/").text(), format!("well {worker}"));
+    assert_eq!(at_gate(&running), [worker]);
+    assert_eq!(pool(&running)["restarts"], serde_json::json!({}));
+}
+
+#[test]
 fn a_request_that_is_given_up_is_told_to_the_app_and_costs_a_worker_that_hangs() {
     let running = begin(APP, &format!("{}lease = \"1s\"\n", config("timeout = \"3s\"")));
     until("two workers", || count(&pool(&running), "free") == 2);
