@@ -106,10 +106,11 @@ pub struct RouteConfig {
     /// where that is longer.
     pub wait: Option<String>,
     /// What becomes of a request whose client closes its side of the connection before it has its
-    /// answer. `drop` (default) gives it up: its place in a queue, its worker, its connection to
-    /// the upstream. `finish` carries it to its end and answers, for clients that say by closing
-    /// that they will send no more, and for work that is to be done whoever waits. A fetch that
-    /// others may wait for, and an event that is collected, go on either way.
+    /// answer. `drop` (default where workers answer) gives it up: its place in a queue, its worker,
+    /// its connection to the upstream. `finish` (default elsewhere) carries it to its end and
+    /// answers, for clients that say by closing that they will send no more, and for work that is
+    /// to be done whoever waits. A fetch that others may wait for, and an event that is collected,
+    /// go on either way.
     pub client_gone: Option<String>,
     /// Who gets an answer of their own.
     pub personalise: Option<PersonaliseConfig>,

@@ -8,8 +8,8 @@ pub enum FetchError {
     /// No server is healthy.
     #[error("no server or worker of the upstream is healthy")]
     Unhealthy,
-    /// Every server's connections are in use.
-    #[error("every connection to the upstream is in use")]
+    /// Every server's connections are in use, or every place in the workers' queue.
+    #[error("the upstream has as many requests as it may")]
     Busy,
     /// The connection could not be made.
     #[error("the upstream refused the connection")]

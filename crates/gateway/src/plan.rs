@@ -160,11 +160,11 @@ pub enum Coalesce {
 /// What becomes of a request whose client left before it had its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClientGone {
-    /// It is given up.
-    #[default]
-    Drop,
     /// It goes on.
+    #[default]
     Finish,
+    /// It is given up.
+    Drop,
 }
 
 /// Who gets an answer of their own.

@@ -12,7 +12,9 @@ use super::{assert_hit, assert_miss, before, eventually, route_to_addresses, ser
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const POST: &str = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx";
-const ALONE: &str = "cache = {}\ncoalesce = \"off\"";
+const DROP: &str = "client_gone = \"drop\"\n";
+const ALONE: &str = "coalesce = \"off\"\ncache = {}\n";
+const CACHE: &str = "cache = {}\n";
 
 /// Waits for the gateway to close the connection.
 fn until_closed(line: &mut Line) {
@@ -26,12 +28,13 @@ fn gated(gate: &Gate) -> Origin {
 
 #[test]
 fn what_is_fetched_for_one_client_alone_ends_with_it() {
-    for (route, request) in [("", GET), ("", POST), ("cache = {}", POST), (ALONE, GET)] {
+    for (route, request) in [("", GET), ("", POST), (CACHE, POST), (ALONE, GET)] {
         let origin = RawOrigin::start(|_, line| {
             until_closed(line);
             false
         });
-        let served = serve(&route_to_addresses(&[origin.address], "", route));
+        let route = format!("{route}{DROP}");
+        let served = serve(&route_to_addresses(&[origin.address], "", &route));
         let line = connect(served.address, request);
         eventually("the origin is asked", || !origin.asked().is_empty());
         drop(line);
@@ -54,7 +57,7 @@ fn what_could_not_be_stored_before_is_fetched_for_one_client_alone() {
         say(line, "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 1\r\n\r\nx");
         true
     });
-    let served = serve(&route_to_addresses(&[origin.address], "", "cache = {}"));
+    let served = serve(&route_to_addresses(&[origin.address], "", &format!("{CACHE}{DROP}")));
     assert_eq!(served.get_with("/", &[("Host", "a")]).status, 200);
     let line = connect(served.address, GET);
     eventually("the origin is asked again", || origin.asked().len() == 2);
@@ -70,7 +73,7 @@ fn an_answer_that_comes_slowly_ends_with_its_client() {
         until_closed(line);
         false
     });
-    let served = serve(&route_to_addresses(&[origin.address], "", ""));
+    let served = serve(&route_to_addresses(&[origin.address], "", DROP));
     let mut line = connect(served.address, GET);
     head(&mut line);
     drop(line);
@@ -82,7 +85,7 @@ fn an_answer_that_comes_slowly_ends_with_its_client() {
 fn a_flight_goes_on_without_its_clients_and_its_answer_is_stored() {
     let gate = Gate::new();
     let origin = gated(&gate);
-    let served = before(&origin, "cache = {}");
+    let served = before(&origin, &format!("{CACHE}{DROP}"));
     let leader = connect(served.address, GET);
     origin.wait_for("/", 1);
     let waiter = connect(served.address, GET);
@@ -101,10 +104,10 @@ fn a_flight_goes_on_without_its_clients_and_its_answer_is_stored() {
 
 #[test]
 fn a_request_that_is_sent_meanwhile_is_answered_in_its_turn() {
-    for route in ["", "cache = {}"] {
+    for route in [DROP.to_owned(), format!("{CACHE}{DROP}")] {
         let gate = Gate::new();
         let origin = gated(&gate);
-        let served = before(&origin, route);
+        let served = before(&origin, &route);
         let mut client = Client::connect(served.address).unwrap();
         client.write_raw(b"GET /first HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
         origin.wait_for("/first", 1);
@@ -119,15 +122,15 @@ fn a_request_that_is_sent_meanwhile_is_answered_in_its_turn() {
 }
 
 #[test]
-fn a_client_that_stops_sending_has_left_unless_the_route_says_otherwise() {
-    for route in ["", "cache = {}"] {
-        for more in ["", "\nclient_gone = \"finish\""] {
+fn a_client_that_stops_sending_is_answered_unless_the_route_says_that_it_has_left() {
+    for route in ["", CACHE] {
+        for more in ["", DROP] {
             let gate = Gate::new();
             let origin = gated(&gate);
             let served = before(&origin, &format!("{route}{more}"));
             let mut line = connect(served.address, GET);
             line.get_ref().shutdown(Shutdown::Write).unwrap();
-            if more.is_empty() {
+            if more == DROP {
                 assert_eq!(rest(&mut line), "");
                 assert_eq!(served.journal.wait_for(1)[0].status, 0);
                 gate.open();
@@ -145,7 +148,7 @@ fn a_stored_answer_is_sent_to_a_client_that_stopped_sending() {
     let gate = Gate::new();
     gate.open();
     let origin = gated(&gate);
-    let served = before(&origin, "cache = {}");
+    let served = before(&origin, &format!("{CACHE}{DROP}"));
     assert_miss(&served.get_with("/", &[("Host", "a")]));
     let mut line = connect(served.address, GET);
     line.get_ref().shutdown(Shutdown::Write).unwrap();
@@ -156,7 +159,7 @@ fn a_stored_answer_is_sent_to_a_client_that_stopped_sending() {
 fn an_event_is_forwarded_and_recorded_though_its_sender_has_left() {
     let gate = Gate::new();
     let origin = gated(&gate);
-    let served = before(&origin, "collect = \"also\"");
+    let served = before(&origin, &format!("collect = \"also\"\n{DROP}"));
     let line = connect(served.address, POST);
     origin.wait_for("/", 1);
     drop(line);
@@ -173,7 +176,7 @@ fn what_a_client_that_left_may_have_changed_is_fetched_anew() {
         "POST" => OriginReply::ok("x").after(&own),
         _ => OriginReply::ok("x").header("Cache-Control", "max-age=60"),
     });
-    let served = before(&origin, "cache = {}");
+    let served = before(&origin, &format!("{CACHE}{DROP}"));
     assert_miss(&served.get_with("/", &[("Host", "a")]));
     assert_hit(&served.get_with("/", &[("Host", "a")]));
     let line = connect(served.address, POST);

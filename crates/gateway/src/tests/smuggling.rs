@@ -30,35 +30,29 @@ const ROUTES: &str = r#"
 [[route]]
 path = "/cached/{*rest}"
 to = "upstream:o"
-client_gone = "finish"
 cache = { ttl = "60s" }
 [[route]]
 path = "/post"
 methods = ["POST"]
 to = "upstream:o"
-client_gone = "finish"
 [[route]]
 path = "/collect"
 collect = "only"
 [[route]]
 path = "/cors"
 to = "upstream:o"
-client_gone = "finish"
 cors = {}
 [[route]]
 path = "/small"
 to = "upstream:o"
-client_gone = "finish"
 body_bytes_max = "4B"
 [[route]]
 path = "/socket"
 to = "upstream:o"
-client_gone = "finish"
 upgrade = ["websocket"]
 [[route]]
 path = "/pass/{*rest}"
 to = "upstream:o"
-client_gone = "finish"
 "#;
 
 /// A gateway before an origin that echoes, and what the origin should have been asked.

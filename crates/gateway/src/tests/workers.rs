@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use socket2::{Domain, Type};
 use testkit::{Client, Gate, Origin, OriginReply, TempDir};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
@@ -239,6 +240,43 @@ fn an_answer_that_is_not_read_to_its_end_leaves_the_worker_without_a_word() {
     client.read_exact(&mut [0; 1000]).unwrap();
     drop(client);
     eventually("the loan's end", || crew.told() == [(0, "")]);
+}
+
+#[test]
+fn a_worker_is_free_when_it_has_answered_however_slowly_the_client_reads() {
+    const BYTES: usize = 1 << 20;
+    let gate = Gate::new();
+    let (opens, body) = (gate.clone(), "x".repeat(BYTES));
+    let origin = Origin::start(move |_| OriginReply::ok(body.clone()).after(&opens));
+    let crew = Crew::of(&[&origin]);
+    let served = before(&crew, 20_000, "");
+    let mut slow: Vec<TcpStream> = Vec::new();
+    for _ in 0..3 {
+        let client = socket2::Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        // Short segments and a small window: else the system would take the whole answer.
+        client.set_tcp_mss(536).unwrap();
+        client.set_recv_buffer_size(4096).unwrap();
+        client.connect(&served.address.into()).unwrap();
+        let mut client = TcpStream::from(client);
+        client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
+        slow.push(client);
+    }
+    gate.open();
+    eventually("three loans' ends", || crew.told() == [(0, "done"); 3]);
+    for mut client in slow {
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).unwrap();
+        assert!(answer.len() > BYTES && answer.ends_with(b"xxx"));
+    }
+}
+
+#[test]
+fn an_answer_that_a_worker_breaks_off_is_502_and_its_pool_is_told() {
+    let origin = Origin::start(|_| OriginReply::ok("x".repeat(50_000)).claim_length(100_000));
+    let crew = Crew::of(&[&origin]);
+    let served = before(&crew, 5_000, "");
+    assert_eq!(served.get("/").status, 502);
+    assert_eq!(crew.told(), [(0, "lost")]);
 }
 
 #[test]

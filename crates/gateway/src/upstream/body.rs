@@ -2,17 +2,19 @@
 //!
 //! Invariants: it ends where its framing says and nowhere else, so what breaks off is an error and
 //! never an end; its connection goes back to the pool when the end is read, and is closed when it
-//! is not. Pieces are windows on the read buffer: nothing is copied. Trailers are discarded.
+//! is not. Pieces are windows on the read buffer: nothing is copied. Trailers are discarded. What is
+//! read ahead is bounded by who asks for that.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use chassis::http::{Decoder, Source, Step};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Sleep, sleep, timeout};
 
 use super::framing::Length;
 use super::pool::Lent;
@@ -25,6 +27,8 @@ pub struct UpstreamBody {
     lent: Option<Lent>,
     /// Why it broke off.
     broken: Option<FetchError>,
+    /// What was read before anybody asked for it.
+    held: VecDeque<Bytes>,
     rest: Rest,
     length: Option<u64>,
     /// What is left of the request, when the answer came early.
@@ -52,8 +56,9 @@ impl UpstreamBody {
     pub(super) fn new(length: Length, lent: Lent, unsent: Bytes, limit: Duration) -> Self {
         let rest = Rest::of(length);
         let length = if let Rest::Exact(bytes) = rest { Some(bytes) } else { None };
+        let (held, timer) = (VecDeque::new(), None);
         let mut body =
-            Self { lent: Some(lent), broken: None, rest, length, unsent, limit, timer: None };
+            Self { lent: Some(lent), broken: None, held, rest, length, unsent, limit, timer };
         if length == Some(0) {
             body.end();
         }
@@ -67,11 +72,34 @@ impl UpstreamBody {
 
     /// The whole body, when it has a length and has come already.
     pub fn take_whole(&mut self) -> Option<Bytes> {
+        if self.lent.is_none() && self.broken.is_none() && self.held.len() == 1 {
+            return self.held.pop_front();
+        }
         let inbox = self.lent.as_mut()?.connection.inbox();
         let length = usize::try_from(self.length?).ok().filter(|length| *length <= inbox.len())?;
         let whole = inbox.split_to(length).freeze();
         self.end();
         Some(whole)
+    }
+
+    /// Reads a body of at most `bytes_max` bytes without waiting for who wants it; what has not come
+    /// `within` that time comes as it does.
+    ///
+    /// # Errors
+    /// When the body breaks off or stalls.
+    pub async fn read_ahead(&mut self, bytes_max: u64, within: Duration) -> Result<(), FetchError> {
+        let Some(length) = self.length.filter(|length| *length <= bytes_max) else { return Ok(()) };
+        let here = self.lent.as_mut().map_or(0, |lent| lent.connection.inbox().len());
+        if here as u64 >= length {
+            return Ok(());
+        }
+        let read = poll_fn(|cx| {
+            while let Some(piece) = ready!(self.poll_wire(cx)) {
+                self.held.push_back(piece?);
+            }
+            Poll::Ready(Ok(()))
+        });
+        timeout(within, read).await.unwrap_or(Ok(()))
     }
 
     /// Reads up to `bytes_max` bytes; the pieces read, and whether that is all of it.
@@ -92,6 +120,13 @@ impl UpstreamBody {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
+        match self.held.pop_front() {
+            Some(piece) => Poll::Ready(Some(Ok(piece))),
+            None => self.poll_wire(cx),
+        }
+    }
+
+    fn poll_wire(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
         let Some(lent) = &mut self.lent else { return Poll::Ready(self.broken.map(Err)) };
         loop {
             match self.rest.find(lent.connection.inbox()) {
@@ -138,7 +173,7 @@ impl UpstreamBody {
     /// Gives the connection up: it is in the middle of a body.
     fn break_off<T>(&mut self, error: FetchError) -> Poll<Option<Result<T, FetchError>>> {
         self.timer = None;
-        self.lent = None;
+        self.lent.take().into_iter().for_each(|lent| lent.give_up(error));
         self.broken = Some(error);
         Poll::Ready(Some(Err(error)))
     }

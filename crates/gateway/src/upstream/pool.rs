@@ -321,6 +321,15 @@ impl Lent {
             line.keep(connection);
         }
     }
+
+    /// Closes a connection in the middle of an answer.
+    pub fn give_up(mut self, error: FetchError) {
+        let loan = self.place.loan.take();
+        // One that is silent may be at work.
+        if let Some(loan) = loan.filter(|_| error != FetchError::Timeout) {
+            loan.lost();
+        }
+    }
 }
 
 impl Drop for Place {

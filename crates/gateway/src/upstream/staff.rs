@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
@@ -19,6 +20,12 @@ use super::stream::Stream;
 use super::{FetchError, Pool, Request, Response};
 use crate::interim::News;
 use crate::ports::{Loan, NoWorker, Workers};
+
+/// Answers up to this length are read from a worker at once: it is free when it has sent them,
+/// however slowly the client takes them.
+const READ_AHEAD_BYTES: u64 = 1 << 20;
+/// For so long at most: one that comes slowly is passed on as it comes.
+const READ_AHEAD_WITHIN: Duration = Duration::from_secs(1);
 
 /// Workers as one core sees them.
 #[derive(Debug)]
@@ -96,7 +103,13 @@ impl Pool {
     ) -> Result<(Head, Lent), FetchError> {
         let loan = staff.take(Instant::now() + self.upstream().answer_timeout).await?;
         let line = staff.line(self, loan.worker());
-        let mut connection = self.connect_to(&*loan).await?;
+        let mut connection = match self.connect_to(&*loan).await {
+            Ok(connection) => connection,
+            Err(error) => {
+                loan.lost();
+                return Err(error);
+            }
+        };
         let place = Place::at(&line, Some(loan));
         let head = connection.ask(request, news, (Instant::now(), self.patience(None))).await?;
         Ok((head, Lent { connection, place, reusable: false }))
@@ -128,7 +141,13 @@ impl Pool {
         let may_repeat =
             !connection.has_heard() && (request.is_idempotent() || connection.sent() == 0);
         let outcome = match answer {
-            Ok(head) => self.answered(request, head, connection, place),
+            Ok(head) => match self.answered(request, head, connection, place) {
+                Ok(mut response) => {
+                    let body = response.body.read_ahead(READ_AHEAD_BYTES, READ_AHEAD_WITHIN);
+                    body.await.map(|()| response)
+                }
+                Err(error) => Err(error),
+            },
             Err(error) => {
                 let loan = place.loan.take().expect("it was lent above");
                 match error {
