@@ -143,12 +143,16 @@ def test_answer_without_body_drops_what_the_app_gives(method, status) -> None:
 
 
 @pytest.mark.parametrize("length", [b"4", b"6"])
-def test_answer_of_another_length_than_promised_closes_the_connection(length) -> None:
+def test_answer_of_another_length_than_promised_is_refused_whole_or_closes(length) -> None:
     framed = answer()
     framed.start(200, [(b"content-length", length)])
     with pytest.raises(AnswerError):
         framed.encode(b"hello", more=False)
-    assert not framed.keep
+    assert not framed.begun and not framed.complete
+    assert framed.encode(b"hell", more=True).endswith(b"\r\n\r\nhell")
+    with pytest.raises(AnswerError):
+        framed.encode(b"hello", more=False)
+    assert framed.begun and not framed.complete and not framed.keep
 
 
 @pytest.mark.parametrize(

@@ -221,8 +221,8 @@ class Answer:
     """Frames one answer: what the app gives goes in, what goes onto the wire comes out.
 
     `begun` once bytes have left, `complete` once all have. A body that is not what
-    `content-length` promised raises `AnswerError`; the connection must then be closed, so that
-    nothing truncated passes for whole.
+    `content-length` promised raises `AnswerError` and is not sent; where the answer had begun the
+    connection must then be closed, so that nothing truncated passes for whole.
     """
 
     __slots__ = (
@@ -266,14 +266,16 @@ class Answer:
         if self.complete:
             raise AnswerError("the answer is complete; nothing can follow")
         out = b"" if self.begun else self.compose_head(len(body), more)
+        if self.left is not None:
+            left = self.left - len(body)
+            if left < 0 or (left and not more):
+                self.keep = False
+                word = "longer" if left < 0 else "shorter"
+                raise AnswerError(f"the body is {word} than content-length says")
+            self.left = left
         self.begun = True
         self.complete = not more
         if self.left is not None:
-            self.left -= len(body)
-            if self.left < 0 or (self.left and not more):
-                self.keep = False
-                word = "longer" if self.left < 0 else "shorter"
-                raise AnswerError(f"the body is {word} than content-length says")
             return out + body
         if self.chunked:
             chunk = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
