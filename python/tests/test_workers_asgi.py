@@ -207,6 +207,38 @@ def test_app_that_breaks_the_protocol_gets_500_and_is_reported(supervisor, body,
     assert worker.get()[0] == 500
 
 
+@pytest.mark.parametrize(("length", "word"), [(4, "longer"), (6, "shorter")])
+def test_body_unlike_its_content_length_is_answered_with_500(supervisor, length, word) -> None:
+    text = APP + (
+        "    headers = [(b'content-length', b'%d')]\n"
+        "    await send({'type': 'http.response.start', 'status': 200, 'headers': headers})\n"
+        "    await send({'type': 'http.response.body', 'body': b'hello'})\n"
+    )
+    worker = supervisor.worker(text % length)
+    connection = worker.http()
+    for count in (1, 2):
+        connection.request("GET", "/")
+        response = connection.getresponse()
+        assert (response.status, response.read()) == (500, b"the app failed\n")
+        told = f"AnswerError: the body is {word} than content-length says"
+        assert worker.said("error", count=count)["why"] == told
+    connection.close()
+
+
+def test_body_longer_than_its_content_length_is_cut_there_and_reported(supervisor) -> None:
+    text = APP + (
+        "    headers = [(b'content-length', b'4')]\n"
+        "    await send({'type': 'http.response.start', 'status': 200, 'headers': headers})\n"
+        "    await send({'type': 'http.response.body', 'body': b'hell', 'more_body': True})\n"
+        "    await send({'type': 'http.response.body', 'body': b'o'})\n"
+    )
+    worker = supervisor.worker(text)
+    connection = worker.raw()
+    connection.sendall(GET)
+    assert read_all(connection).endswith(b"\r\n\r\nhell")
+    assert "longer" in worker.said("error")["why"]
+
+
 @pytest.mark.parametrize("headers", ["[]", "[(b'content-length', b'100')]"])
 def test_answer_that_breaks_off_closes_the_connection(supervisor, headers) -> None:
     text = APP + (
@@ -269,6 +301,71 @@ def test_app_learns_that_the_gateway_gave_up_and_the_worker_is_free(supervisor, 
     supervisor.printed(worker, line)
     worker.said("free")
     assert worker.all_said("error") == []
+
+
+FASTAPI = """
+import asyncio
+from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
+app = FastAPI()
+async def endless():
+    print("waiting")
+    while True:
+        await asyncio.sleep(0)
+        yield b"x"
+@app.get("/stream")
+def stream():
+    return StreamingResponse(endless())
+@app.post("/upload")
+async def upload(request: Request):
+    print("waiting")
+    await request.body()
+"""
+
+
+@pytest.mark.parametrize(
+    "head", [b"GET /stream HTTP/1.1\r\n", b"POST /upload HTTP/1.1\r\ncontent-length: 9\r\n"]
+)
+def test_client_that_leaves_a_framework_is_no_error_of_the_app(supervisor, head) -> None:
+    worker = supervisor.worker(FASTAPI)
+    connection = worker.raw()
+    connection.sendall(head + b"host: app\r\n\r\n")
+    supervisor.printed(worker, b"waiting")
+    connection.close()
+    worker.said("free")
+    assert worker.all_said("error") == []
+
+
+@pytest.mark.parametrize(
+    ("raised", "is_error"),
+    [
+        ("raise Wrapped() from error", False),
+        ("raise Wrapped()", True),
+        ("undefined_name", True),
+        ("raise Group('several', [error, error])", False),
+        ("raise Group('several', [error, ValueError('a bug')])", True),
+    ],
+)
+def test_error_after_the_client_left_is_told_unless_that_is_its_cause(
+    supervisor, raised, is_error
+) -> None:
+    text = APP + (
+        "    class Wrapped(Exception): pass\n"
+        "    class Group(Exception):\n"
+        "        def __init__(self, text, parts):\n"
+        "            self.exceptions = tuple(parts)\n"
+        "    print('waiting')\n"
+        "    while (await receive())['type'] != 'http.disconnect':\n        pass\n"
+        "    try:\n        await reply(send, b'')\n"
+        f"    except ConnectionError as error:\n        {raised}\n"
+    )
+    worker = supervisor.worker(text)
+    connection = worker.raw()
+    connection.sendall(GET)
+    supervisor.printed(worker, b"waiting")
+    connection.close()
+    worker.said("free")
+    assert len(worker.all_said("error")) == is_error
 
 
 def test_worker_is_not_free_before_an_abandoned_request_has_ended(supervisor) -> None:

@@ -169,6 +169,43 @@ def test_wsgi_app_that_starts_no_answer_gets_500(supervisor) -> None:
     assert "before it called `start_response`" in worker.said("error")["why"]
 
 
+@pytest.mark.parametrize(("length", "word"), [(4, "longer"), (6, "shorter")])
+@pytest.mark.parametrize("pieces", ["[b'hello']", "iter([b'hello'])"])
+def test_body_unlike_its_content_length_is_told_and_never_passes_for_whole(
+    supervisor, length, word, pieces
+) -> None:
+    text = START.replace("[]", f"[('content-length', '{length}')]") + f"    return {pieces}\n"
+    worker = supervisor.worker(text)
+    connection = worker.raw()
+    connection.sendall(b"GET / HTTP/1.1\r\nhost: app\r\nconnection: close\r\n\r\n")
+    answer = read_all(connection)
+    told = f"AnswerError: the body is {word} than content-length says"
+    assert worker.said("error")["why"] == told
+    if word == "shorter" and "iter" in pieces:
+        assert answer.endswith(b"content-length: 6\r\nconnection: close\r\n\r\nhello")
+    else:
+        assert answer.startswith(b"HTTP/1.1 500 ")
+
+
+@pytest.mark.parametrize(
+    ("raised", "is_error"), [("raise KeyError from error", False), ("raise KeyError", True)]
+)
+def test_body_that_breaks_off_is_no_error_of_an_app_that_says_so(
+    supervisor, raised, is_error
+) -> None:
+    text = START + (
+        "    print('reading')\n    try:\n        environ['wsgi.input'].read()\n"
+        f"    except OSError as error:\n        {raised}\n"
+    )
+    worker = supervisor.worker(text)
+    connection = worker.raw()
+    connection.sendall(b"POST / HTTP/1.1\r\nhost: app\r\ncontent-length: 9\r\n\r\n")
+    supervisor.printed(worker, b"reading")
+    connection.close()
+    worker.said("free")
+    assert len(worker.all_said("error")) == is_error
+
+
 def test_requests_that_arrive_together_are_answered_in_order(supervisor) -> None:
     worker = supervisor.worker(START + "    return [environ['PATH_INFO'].encode()]\n")
     connection = worker.raw()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote_to_bytes
 
 from tidegate.workers.addresses import client_of, scheme_of, server_of
+from tidegate.workers.failure import DEPARTURES, comes_of
 from tidegate.workers.http import (
     HEAD_BYTES_MAX,
     Answer,
@@ -307,7 +308,7 @@ class Exchange:
             if not self.answer.complete and not self.connection.gone:
                 server.reports.broken("the app returned without a complete answer")
         except BaseException as error:
-            if not self.connection.gone or not isinstance(error, GIVEN_UP):
+            if not self.connection.gone or not comes_of(error, GIVEN_UP, DEPARTURES):
                 server.reports.error(error)
         finally:
             if not self.answer.complete and not self.connection.gone:

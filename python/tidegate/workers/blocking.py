@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from tidegate.workers.failure import comes_of
 from tidegate.workers.http import (
     HEAD_BYTES_MAX,
     Answer,
@@ -138,20 +139,21 @@ class BlockingServer:
         if head is None:
             return False
         request = Request(connection, head)
+        is_given_up = False
         try:
             self.app.answer(request)
             if not request.answer.complete:
                 raise AnswerError("the app returned without a complete answer")
-        except GivenUp:
-            return False
         except BaseException as error:
-            if os.getpid() == self.pid:
+            is_given_up = comes_of(error, (GivenUp,))
+            if not is_given_up and os.getpid() == self.pid:
                 self.reports.error(error)
                 request.fail()
         if os.getpid() != self.pid:
             # The app forked in a request and its child came back: it is no worker.
             os._exit(0)
-        return request.answer.keep and request.answer.complete and request.is_read()
+        is_whole = request.answer.complete and not is_given_up
+        return is_whole and request.answer.keep and request.is_read()
 
 
 class Connection:

@@ -9,6 +9,8 @@ import traceback
 from types import TracebackType
 
 TRACEBACK_BYTES_MAX = 16 * 1024
+# What Starlette and uvicorn raise where the client has left.
+DEPARTURES = frozenset(("ClientDisconnect", "ClientDisconnected", "WebSocketDisconnect"))
 OWN_FOLDER = os.path.dirname(__file__)
 
 
@@ -34,6 +36,29 @@ class Failure(Exception):
         """Returns what a `failed` message carries."""
         told = {"stage": self.stage, "why": self.why, "hint": self.hint, "traceback": self.trace}
         return told | ({"files": self.files} if self.files is not None else {})
+
+
+def comes_of(
+    error: BaseException,
+    kinds: tuple[type[BaseException], ...],
+    names: frozenset[str] = frozenset(),
+) -> bool:
+    """Whether an exception, its explicit cause or all of its group are of one of these kinds.
+
+    `names` are of kinds that are not imported here. What was raised while one of them was handled
+    is an error of its own.
+    """
+    parts = getattr(error, "exceptions", None)
+    if isinstance(parts, tuple) and parts:
+        return all(comes_of(part, kinds, names) for part in parts)
+    step: BaseException | None = error
+    seen: set[int] = set()
+    while step is not None and id(step) not in seen:
+        if isinstance(step, kinds) or type(step).__name__ in names:
+            return True
+        seen.add(id(step))
+        step = step.__cause__
+    return False
 
 
 def one_line(error: BaseException) -> str:
