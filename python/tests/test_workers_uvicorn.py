@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 
 import pytest
 
@@ -54,6 +55,82 @@ def test_abandoned_request_frees_the_worker_when_it_has_ended(supervisor) -> Non
     connection.close()
     supervisor.printed(worker, b"http.disconnect")
     worker.said("free")
+
+
+FASTAPI = """
+from fastapi import FastAPI, Request, WebSocket
+app = FastAPI()
+@app.post("/upload")
+async def upload(request: Request):
+    print("waiting")
+    await request.body()
+@app.websocket("/echo")
+async def echo(socket: WebSocket):
+    await socket.accept()
+    while True:
+        text = await socket.receive_text()
+        if text == "bye":
+            return await socket.close()
+        await socket.send_text(text)
+"""
+UPGRADE = (
+    b"GET /echo HTTP/1.1\r\nhost: app\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+    b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+
+
+def text_frame(text: bytes) -> bytes:
+    """A short text message as a client sends it, masked by zeros (RFC 6455 §5.2)."""
+    return bytes([0x81, 0x80 | len(text)]) + bytes(4) + text
+
+
+def read_until(connection: socket.socket, end: bytes) -> bytes:
+    got = b""
+    while not got.endswith(end):
+        data = connection.recv(65536)
+        assert data, got
+        got += data
+    return got
+
+
+@pytest.mark.parametrize("who", ["client", "app"])
+def test_end_of_a_websocket_is_told_whoever_ends_it(supervisor, who) -> None:
+    worker = supervisor.worker(FASTAPI, server="uvicorn")
+    for count in (1, 2):
+        connection = worker.raw()
+        connection.sendall(UPGRADE)
+        assert read_until(connection, b"\r\n\r\n").startswith(b"HTTP/1.1 101 ")
+        connection.sendall(text_frame(b"hello"))
+        assert read_until(connection, b"hello") == b"\x81\x05hello"
+        assert len(worker.all_said("free")) == count - 1
+        if who == "app":
+            connection.sendall(text_frame(b"bye"))
+            read_until(connection, b"\x88\x02\x03\xe8")
+        connection.close()
+        worker.said("free", count=count)
+    assert worker.all_said("error") == []
+    worker.order("leave")
+    assert supervisor.parent_of(worker).said("exited")["status"] == 0
+    assert len(worker.all_said("free")) == 2
+
+
+def test_client_that_leaves_an_upload_is_no_error_of_the_app(supervisor) -> None:
+    worker = supervisor.worker(FASTAPI, server="uvicorn")
+    connection = worker.raw()
+    connection.sendall(b"POST /upload HTTP/1.1\r\nhost: app\r\ncontent-length: 9\r\n\r\n")
+    supervisor.printed(worker, b"waiting")
+    connection.close()
+    worker.said("free")
+    assert worker.all_said("error") == []
+
+
+def test_idle_connections_are_the_gateways_to_close(supervisor) -> None:
+    text = (
+        "import gc\nfrom uvicorn import Config\nasync def app(request):\n"
+        "    configs = [it for it in gc.get_objects() if isinstance(it, Config)]\n"
+        "    return [it.timeout_keep_alive > 600 for it in configs]\n"
+    )
+    assert supervisor.worker(text, server="uvicorn").get() == (200, b"[true]")
 
 
 def test_async_function_is_served_and_other_kinds_are_refused(supervisor) -> None:

@@ -2,7 +2,8 @@
 
 It is imported after the fork, listens on the worker's socket, and obeys the worker's control
 connection; signals, logging and access log stay out of it. What it adds is what it can: WebSockets
-and its own loop. `free` and `error` are said as by our own server.
+and its own loop. `free` and `error` are said as by our own server, for WebSockets too. Idle
+connections are the gateway's to close: one that uvicorn closed could take a request with it.
 """
 
 import contextlib
@@ -11,12 +12,16 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tidegate.workers.failure import Failure
+from tidegate.workers.failure import DEPARTURES, Failure, comes_of
 from tidegate.workers.function import AsyncFunction
 from tidegate.workers.kinds import is_async
 
 if TYPE_CHECKING:
     from tidegate.workers.worker import Duty, Reports
+
+
+# Longer than the gateway keeps a connection that it does not use.
+KEEP_ALIVE_S = 3600
 
 
 class UvicornServer:
@@ -43,9 +48,13 @@ class UvicornServer:
             forwarded_allow_ips="*",
             server_header=False,
             date_header=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
         )
         config.load()
         config.http_protocol_class = reporting(config.http_protocol_class, self.connection_ended)
+        # An upgraded connection leaves the one for the other, and the first hears no more of it.
+        if config.ws_protocol_class is not None:
+            config.ws_protocol_class = reporting(config.ws_protocol_class, self.connection_ended)
         self.server = uvicorn.Server(config)
 
     def run(self, listener: socket.socket, ready: Callable[[], None]) -> None:
@@ -82,7 +91,8 @@ class UvicornServer:
         try:
             await self.app(scope, receive, send)
         except Exception as error:
-            self.reports.error(error)
+            if not comes_of(error, (), DEPARTURES):
+                self.reports.error(error)
             raise
         finally:
             if os.getpid() != pid:
