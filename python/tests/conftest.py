@@ -228,10 +228,15 @@ class Supervisor:
         for line in lines:
             self.note(lambda line=line: lines_of_worker.append(line))
 
-    def vanish(self, *, with_leash: bool = True) -> None:
-        """Goes away as a killed supervisor does: the kernel closes everything of it."""
-        if with_leash:
-            os.close(self.leash)
+    def vanish(self, *what: str) -> None:
+        """Goes away as a killed supervisor does: the kernel closes what it has, in any order."""
+        for part in what or ("leash", "sockets"):
+            if part == "leash":
+                os.close(self.leash)
+            else:
+                self.close_sockets()
+
+    def close_sockets(self) -> None:
         self.stop_listening()
         for process in self.processes:
             # `close` alone would leave the descriptor to the thread that reads it.

@@ -1,7 +1,7 @@
 """Keeper, parents and workers: what they load, fork, refuse, report, and when they end."""
 
+import json
 import os
-import select
 import signal
 import stat
 import subprocess
@@ -10,6 +10,7 @@ import zipapp
 from pathlib import Path
 
 import pytest
+from conftest import kill, wait_for_end
 
 HELLO = """
 async def app(scope, receive, send):
@@ -315,7 +316,7 @@ def test_end_of_the_control_connection_alone_ends_everything(supervisor) -> None
     worker = supervisor.worker(text)
     worker.raw().sendall(b"GET / HTTP/1.1\r\nhost: app\r\n\r\n")
     supervisor.printed(worker, b"1")
-    supervisor.vanish(with_leash=False)
+    supervisor.vanish("sockets")
     for process in supervisor.processes:
         process.ended()
 
@@ -327,17 +328,23 @@ def test_parent_that_imports_for_minutes_ends_with_the_supervisor(supervisor) ->
     parent.ended()
 
 
-def test_processes_that_the_app_forked_end_with_the_supervisor(supervisor) -> None:
+@pytest.mark.parametrize(
+    "order",
+    [("leash", "sockets"), ("sockets", "leash"), ("leash",), ("sockets",)],
+    ids=" then ".join,
+)
+def test_processes_that_the_app_forked_end_with_the_supervisor(supervisor, order) -> None:
     text = (
         "import os, time\ndef app(request):\n    pid = os.fork()\n"
         "    if pid == 0:\n        time.sleep(1000)\n    return pid\n"
     )
     worker = supervisor.worker(text)
     child = int(worker.get()[1])
-    descriptor = os.pidfd_open(child)
-    supervisor.vanish(with_leash=False)
-    assert select.select([descriptor], [], [], 30)[0]
-    os.close(descriptor)
+    supervisor.vanish(*order)
+    try:
+        wait_for_end(child)
+    finally:
+        kill(child)
 
 
 FORKING = {

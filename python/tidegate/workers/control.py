@@ -91,11 +91,13 @@ def hold_leash(path: str) -> None:
 
     The supervisor holds the pipe at `path` open for writing and never writes. When its last
     writer is gone the kernel sends SIGIO, whose default action ends the process without asking
-    the interpreter. Where there is no such pipe, only the control socket tells.
+    the interpreter. A worker's whole group gets it, for the worker may be gone before it could
+    end what its app has forked. Where there is no such pipe, only the control socket tells.
     """
     try:
         pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return
-    fcntl.fcntl(pipe, fcntl.F_SETOWN, os.getpid())
+    whom = -os.getpid() if os.getpgrp() == os.getpid() else os.getpid()
+    fcntl.fcntl(pipe, fcntl.F_SETOWN, whom)
     fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)
