@@ -294,6 +294,42 @@ def test_worker_leaves_with_what_its_app_left_to_do(supervisor, how, kind) -> No
     assert not Path(path).exists()
 
 
+SHARED = """
+import multiprocessing, os, tempfile, time
+made = tempfile.TemporaryDirectory()
+helper = multiprocessing.get_context("fork").Process(target=time.sleep, args=(1000,), daemon=True)
+helper.start()
+def app(request):
+    own = tempfile.TemporaryDirectory()
+    kept.append(own)
+    return [made.name, helper.pid, own.name]
+kept = []
+"""
+
+
+def test_worker_that_leaves_ends_what_it_made_and_nothing_that_others_share(supervisor) -> None:
+    first = supervisor.worker(SHARED)
+    parent = supervisor.parent_of(first)
+    second = supervisor.forked(parent, "worker", id=8)
+    second.said("ready")
+    shared, helper, _ = json.loads(first.get()[1])
+    try:
+        for count, worker in enumerate((first, second), start=1):
+            _, _, own = json.loads(worker.get()[1])
+            assert Path(own).exists()
+            worker.order("leave")
+            assert parent.said("exited", count=count)["status"] == 0
+            assert not Path(own).exists()
+            assert Path(shared).exists()
+            os.kill(helper, 0)
+        parent.order("exit")
+        parent.ended()
+        assert not Path(shared).exists()
+        wait_for_end(helper)
+    finally:
+        kill(helper)
+
+
 SLEEPING = {
     "in Python's sleep": "import time\ntime.sleep(1000)",
     "in C that holds the interpreter": "sum(range(10**15))",

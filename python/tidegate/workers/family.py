@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from tidegate.workers.control import Control, Order
 from tidegate.workers.failure import Failure
+from tidegate.workers.inherited import disown_inherited, finalize_own
 from tidegate.workers.threads import refuse_threads
 
 Obey = Callable[[Order], None]
@@ -46,8 +47,15 @@ class Family:
                     continue
                 for order in self.control.receive():
                     if order["do"] == "exit":
-                        os._exit(0)
+                        self.exit()
                     orders.get(order["do"], ignore)(order)
+
+    def exit(self) -> NoReturn:
+        """Ends this process, and what it has made for its children."""
+        try:
+            finalize_own()
+        finally:
+            os._exit(0)
 
     def fork(self, become: Callable[[], object]) -> None:
         """Forks a child that runs `become` and never returns from it.
@@ -84,6 +92,7 @@ class Family:
         """Drops, in a fresh child, what belongs to the process that forked it."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        disown_inherited()
         self.control.close()
         os.close(self.wake_read)
         os.close(self.wake_write)
