@@ -461,6 +461,41 @@ def test_app_dir_that_does_not_exist_is_named(supervisor) -> None:
     assert failed["why"] == "enter folder `/nowhere`: No such file or directory"
 
 
+def test_new_code_runs_in_its_own_folder_when_the_path_leads_to_another(supervisor) -> None:
+    current = supervisor.app_dir / "current"
+    for number in "12":
+        release = supervisor.app_dir / number
+        release.mkdir()
+        (release / "version").write_text(number)
+        (release / "models.py").write_text("def load():\n    return 'model'\n")
+        (release / "app.py").write_text("import models\n" + FUNCTION % "open('version').read()")
+    app = supervisor.app_dir / "2" / "app.py"
+    app.write_text("import fresh\n" + app.read_text())
+    (supervisor.app_dir / "2" / "fresh.py").touch()
+    for number in "12":
+        # As a release that was copied with its times: nothing shows that the folder is another.
+        os.utime(supervisor.app_dir / number, (1, 1))
+    current.symlink_to("1")
+    first = supervisor.worker(app_dir=str(current), preload="models:load")
+    assert first.get() == (200, b"1")
+    current.unlink()
+    current.symlink_to("2")
+    parent = supervisor.forked(supervisor.processes[0], "parent", generation=2)
+    parent.said("ready")
+    assert supervisor.forked(parent, "worker", id=8).get() == (200, b"2")
+
+
+def test_app_dir_that_has_gone_is_named_when_the_code_is_loaded_anew(supervisor) -> None:
+    supervisor.app(HELLO)
+    keeper = supervisor.keeper()
+    keeper.said("ready")
+    gone = supervisor.app_dir.rename(supervisor.app_dir.with_name("elsewhere"))
+    failed = supervisor.forked(keeper, "parent", generation=1).said("failed")
+    gone.rename(supervisor.app_dir)
+    told = f"enter folder `{supervisor.app_dir}`: No such file or directory"
+    assert (failed["why"], failed["hint"]) == (told, "set `app_dir`")
+
+
 def test_pool_that_cannot_be_read_is_refused(supervisor) -> None:
     for text in ("{", "{}"):
         keeper = supervisor.start("keeper", supervisor.environment() | {"TIDEGATE_POOL": text})

@@ -23,6 +23,7 @@ def become_parent(pool: Pool, generation: int) -> NoReturn:
     control.hello("parent", generation)
     started = time.monotonic()
     try:
+        pool.enter_folder()
         app = load_app(pool.app, pool.app_dir)
         kind = kind_of(app, pool.app, pool.kind)
         refuse_threads(pool.app)

@@ -4,6 +4,7 @@ The only reader of `TIDEGATE_*` variables. Defaults are the supervisor's; a key 
 `TIDEGATE_POOL` is an error here, so that the two never differ silently.
 """
 
+import importlib
 import json
 import os
 import sys
@@ -41,12 +42,18 @@ class Pool:
 
     def enter(self) -> None:
         """Makes the app's folder the current one and the first that modules are sought in."""
+        self.enter_folder()
+        sys.path.insert(0, self.app_dir)
+
+    def enter_folder(self) -> None:
+        """Makes the app's folder the current one: the path may lead elsewhere than it did."""
         try:
             os.chdir(self.app_dir)
         except OSError as error:
             why = f"enter folder `{self.app_dir}`: {error.strerror}"
             raise Failure("config", why, hint="set `app_dir`") from error
-        sys.path.insert(0, self.app_dir)
+        # What was found in the folder before, perhaps of another release, is looked for anew.
+        importlib.invalidate_caches()
 
     def socket_of(self, worker: int) -> str:
         """Returns the path that a worker listens on."""
