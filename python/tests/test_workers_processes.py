@@ -268,6 +268,63 @@ def test_workers_survive_a_killed_keeper_and_parent(supervisor) -> None:
     assert worker.get() == (200, b"hello")
 
 
+def test_termination_of_the_whole_pool_leaves_it_what_workers_are_forked_from(supervisor) -> None:
+    text = (
+        "import os, time\ndef app(request):\n    print('waiting')\n"
+        "    while not os.path.exists('go'):\n        time.sleep(0.001)\n    return 'finished'\n"
+    )
+    worker = supervisor.worker(text)
+    connection = worker.http()
+    connection.request("GET", "/")
+    supervisor.printed(worker, b"waiting")
+    for process in supervisor.processes:
+        os.kill(process.pid, signal.SIGTERM)
+    (supervisor.app_dir / "go").touch()
+    assert connection.getresponse().read() == b"finished"
+    keeper, parent, _ = supervisor.processes
+    assert parent.said("exited")["status"] == 0
+    assert supervisor.forked(parent, "worker", id=8).get() == (200, b"finished")
+    supervisor.forked(keeper, "parent", generation=2).said("ready")
+
+
+@pytest.mark.parametrize("loads", ["keeper", "parent"])
+def test_termination_of_what_loads_is_the_supervisors_business(supervisor, loads) -> None:
+    supervisor.app(
+        "import os, time\ndef load():\n    open('loading', 'w').write('x')\n"
+        "    while not os.path.exists('go'):\n        time.sleep(0.001)\n",
+        "models.py",
+    )
+    supervisor.app("import models\nmodels.load()\n" + FUNCTION % "1")
+    os.mkfifo(supervisor.app_dir / "loading")
+    if loads == "keeper":
+        process = supervisor.keeper(preload="models:load")
+    else:
+        process = supervisor.parent()
+    assert (supervisor.app_dir / "loading").read_text() == "x"
+    os.kill(process.pid, signal.SIGTERM)
+    (supervisor.app_dir / "go").touch()
+    process.said("ready")
+
+
+def test_processes_that_an_import_starts_can_be_terminated(supervisor) -> None:
+    text = (
+        "import os, signal, subprocess, time\n"
+        "def load():\n    ended = []\n"
+        "    read, write = os.pipe()\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n        os.write(write, b'x')\n        time.sleep(1000)\n"
+        "    os.read(read, 1)\n"
+        "    os.kill(child, signal.SIGTERM)\n"
+        "    ended.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+        "    executed = subprocess.Popen(['sleep', '1000'])\n"
+        "    executed.terminate()\n    ended.append(executed.wait())\n    return ended\n"
+    )
+    supervisor.app(text, "models.py")
+    app = "import models\n" + FUNCTION % "models.load()"
+    worker = supervisor.worker(app, preload="models:load")
+    assert worker.get() == (200, b"[-15, -15]")
+
+
 def test_interrupt_is_the_supervisors_business(supervisor) -> None:
     worker = supervisor.worker(HELLO)
     for process in supervisor.processes:

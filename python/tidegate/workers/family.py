@@ -12,6 +12,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from types import FrameType
 from typing import NoReturn
 
 from tidegate.workers.control import Control, Order
@@ -35,6 +36,7 @@ class Family:
         """Obeys orders and reports ended children until told to exit."""
         # What the app's import did with signals ends here; it has its own process later.
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        outlive_terminations()
         signal.set_wakeup_fd(self.wake_write, warn_on_full_buffer=False)
         poll = select.poll()
         poll.register(self.control.socket, select.POLLIN)
@@ -100,10 +102,27 @@ class Family:
     def report_ended(self) -> None:
         """Reaps the children that have ended and says how."""
         for child in list(self.children):
-            pid, status, usage = os.wait4(child, os.WNOHANG)
+            pid, status = os.waitpid(child, os.WNOHANG)
             if pid:
                 self.children.remove(pid)
-                self.control.say("exited", pid=pid, status=status, maxrss_kb=usage.ru_maxrss)
+                self.control.say("exited", pid=pid, status=status)
+
+
+def outlive_terminations() -> None:
+    """Leaves the end of this process to the supervisor when SIGTERM is sent to a whole pool.
+
+    systemd stops a service so: what workers are forked from has to be there until the supervisor
+    has answered what it has. It is a handler and not SIG_IGN, which a program that this process
+    executes would inherit; one that it forks ends as it would without.
+    """
+    own = os.getpid()
+
+    def stay(number: int, frame: FrameType | None) -> None:
+        if os.getpid() != own:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGTERM, stay)
 
 
 def ignore(order: Order) -> None:

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from tidegate.workers.control import Control, Order
 from tidegate.workers.failure import Failure
-from tidegate.workers.family import Family
+from tidegate.workers.family import Family, outlive_terminations
 from tidegate.workers.loading import loaded_files, preload
 from tidegate.workers.parent import become_parent
 from tidegate.workers.pool import Pool, control_path
@@ -25,6 +25,7 @@ SHARED_MEMORY = "/dev/shm"
 def start_keeper() -> NoReturn:
     """Runs the keeper, from its start by the supervisor to its end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    outlive_terminations()
     # What is loaded here lives for ever; looking for garbage among it costs time and pages.
     gc.disable()
     control = Control(control_path())

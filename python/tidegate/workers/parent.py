@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from tidegate.workers.control import Control, Order
 from tidegate.workers.failure import Failure
-from tidegate.workers.family import Family
+from tidegate.workers.family import Family, outlive_terminations
 from tidegate.workers.kinds import kind_of
 from tidegate.workers.loading import load_app, loaded_files
 from tidegate.workers.pool import Pool, control_path
@@ -19,6 +19,7 @@ from tidegate.workers.worker import Duty, become_worker
 
 def become_parent(pool: Pool, generation: int) -> NoReturn:
     """Runs a parent in a process that the keeper has just forked."""
+    outlive_terminations()
     control = Control(control_path())
     control.hello("parent", generation)
     started = time.monotonic()
