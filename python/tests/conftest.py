@@ -11,6 +11,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -44,16 +45,14 @@ class Process:
     def __init__(self, supervisor: "Supervisor", connection: socket.socket) -> None:
         self.supervisor = supervisor
         self.connection = connection
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        self.pid, _, _ = struct.unpack("3i", credentials)
         self.messages: list[dict[str, Any]] = []
         self.is_gone = False
 
     @property
     def hello(self) -> dict[str, Any]:
         return self.messages[0]
-
-    @property
-    def pid(self) -> int:
-        return int(self.hello["pid"])
 
     def order(self, what: str, **fields: object) -> None:
         self.connection.sendall(json.dumps({"do": what, **fields}).encode() + b"\n")

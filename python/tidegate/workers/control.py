@@ -41,9 +41,7 @@ class Control:
     def hello(self, role: str, generation: int = 0, worker: int | None = None) -> None:
         """Says who this is; the first line of every connection."""
         python = platform.python_version()
-        self.say(
-            "hello", role=role, pid=os.getpid(), generation=generation, id=worker, python=python
-        )
+        self.say("hello", role=role, generation=generation, id=worker, python=python)
 
     def say(self, what: str, **fields: object) -> None:
         """Sends one message; a supervisor that has gone ends this process."""

@@ -17,18 +17,15 @@ from tidegate.workers.failure import Failure
 
 @dataclass(frozen=True)
 class Pool:
-    """One pool's settings, as `TIDEGATE_POOL` holds them."""
+    """Those of a pool's settings that its processes need, as `TIDEGATE_POOL` holds them."""
 
-    name: str
     app: str
     kind: str
     preload: str | None
     app_dir: str
     folder: str
     threads: int
-    concurrency: int
     server: str
-    share: bool
     lifespan: str
 
     @classmethod
