@@ -71,11 +71,29 @@ fn left_in_group(group: &Path) -> Option<u64> {
     Some(max.saturating_sub(current).saturating_add(idle).min(max))
 }
 
-/// Returns how many processes the kernel has killed for want of memory since it started.
+/// Returns how many processes the kernel has killed for want of memory: of this process's control
+/// group, which its workers are in, too; else of the machine.
 pub fn killed_for_memory() -> u64 {
-    let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    let count = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let counted = killed_file(&groups).and_then(|file| std::fs::read_to_string(file).ok());
+    let count = counted.or_else(|| std::fs::read_to_string("/proc/vmstat").ok());
+    let count = count.as_deref().unwrap_or_default().lines();
+    let count = count.filter_map(|line| line.strip_prefix("oom_kill ")).next();
     count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Where the kernel counts those of a group itself (cgroups(7), versions 1 and 2).
+fn killed_file(groups: &str) -> Option<PathBuf> {
+    let below = |root: &str, group: &str| Path::new(root).join(group.trim_start_matches('/'));
+    let first = groups.lines().find_map(|line| {
+        let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
+        controllers.split(',').any(|it| it == "memory").then_some(group)
+    });
+    if let Some(group) = first {
+        return Some(below("/sys/fs/cgroup/memory", group).join("memory.oom_control"));
+    }
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    Some(below("/sys/fs/cgroup", group).join("memory.events.local"))
 }
 
 fn kilobytes(text: &str) -> u64 {

@@ -28,6 +28,17 @@ fn every_group_above_ours_limits_us() {
 }
 
 #[test]
+fn the_killed_are_counted_where_the_group_is() {
+    let first = "9:name=systemd:/\n4:cpu,memory:/docker/1f\n0::/\n";
+    let file = "/sys/fs/cgroup/memory/docker/1f/memory.oom_control";
+    assert_eq!(killed_file(first), Some(file.into()));
+    let second = "0::/system.slice/tidegate.service\n";
+    let file = "/sys/fs/cgroup/system.slice/tidegate.service/memory.events.local";
+    assert_eq!(killed_file(second), Some(file.into()));
+    assert_eq!(killed_file(""), None);
+}
+
+#[test]
 fn a_group_leaves_what_it_does_not_use_and_idle_files() {
     let dir = testkit::TempDir::new().unwrap();
     assert_eq!(left_in_group(dir.path()), None);
