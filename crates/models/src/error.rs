@@ -11,7 +11,7 @@ const PRINTED_MAX: usize = 20;
 /// Why a model or its items cannot be used; the last good generation should keep serving.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The model file is not a valid `tidegate-linear-1` model.
+    /// The model file is none of the formats read here, or not a valid one.
     #[error("read model: {}", Listed(.0))]
     Model(Vec<Problem>),
     /// The items file is not valid JSON lines of items.
@@ -20,6 +20,9 @@ pub enum Error {
     /// Model and items are valid alone but give no usable scores together.
     #[error("join model and items: {0}")]
     Join(String),
+    /// Rows do not fit the model.
+    #[error("score rows: {0}")]
+    Rows(String),
 }
 
 /// One thing wrong, with its place in the file.

@@ -1,10 +1,12 @@
-//! Pure model evaluation: linear models over items that stay resident.
+//! Pure model evaluation: linear models over items that stay resident, and trees over rows.
 //!
 //! A [`Linear`] model and an [`Items`] table are read from files (formats: `linear.rs`,
-//! `items.rs`), joined into a [`Ranker`], and asked to rank.
+//! `items.rs`), joined into a [`Ranker`], and asked to rank. [`Trees`] are read from the files of
+//! LightGBM and XGBoost (`trees.rs`), and score rows of numbers.
 //!
-//! Invariant: everything that does not depend on a request is computed when the ranker is built;
-//! ranking allocates nothing but what the caller's [`Scratch`] keeps for the next request.
+//! Invariant: everything that does not depend on a request is computed when the model is built;
+//! an answer allocates nothing but what the caller's [`Scratch`] or [`TreeScratch`] keeps for the
+//! next one.
 //!
 //! Refuses: tokio, HTTP, files of its own (callers hand over bytes), clocks, random numbers.
 
@@ -18,6 +20,7 @@ mod matrix;
 mod plan;
 mod rank;
 mod top;
+mod trees;
 
 pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};
@@ -25,3 +28,4 @@ pub use items::{Codes, Items, Wanted};
 pub use linear::{Cross, Feature, FeatureName, Linear, Link, Source};
 pub use rank::{CandidateSet, Candidates, PROPENSITY, RankRequest, Ranker};
 pub use top::{Marks, Ranked, Scratch};
+pub use trees::{AboutTrees, Number, TreeFormat, TreeScratch, Trees};

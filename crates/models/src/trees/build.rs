@@ -1,0 +1,215 @@
+//! From trees as read to what is evaluated: columns, tests for blocks of rows, steps for walks.
+//!
+//! Invariant: each split and leaf of a tree is reached at most once from its root, so evaluation
+//! ends; what is not reached at all (XGBoost keeps pruned nodes) is left out.
+//! Refuses: recursion, whatever the depth of a tree.
+
+use std::ops::Range;
+
+use super::columns::{COLUMNS_MAX, Columns, Index, Place};
+use super::forest::{Child, Forest, Tree};
+use super::link::Link;
+use super::number::Leaf;
+use crate::error::Problem;
+
+/// Leaves of a tree that is evaluated for a block of rows at once: numbers of leaves are bytes.
+const BLOCK_LEAVES_MAX: usize = 256;
+
+/// Values behind those of the last leaf, so that any byte finds one.
+const PADDING: usize = 255;
+
+/// A model ready to be evaluated.
+#[derive(Debug)]
+pub(super) struct Program<L> {
+    pub(super) features: usize,
+    pub(super) base: Vec<L>,
+    pub(super) link: Link,
+    pub(super) divisor: usize,
+    pub(super) columns: Columns,
+    pub(super) trees: Vec<Plan>,
+    /// Tests of all trees that are evaluated by blocks.
+    pub(super) tests: Vec<BlockTest>,
+    /// Leaves of all trees from left to right, then [`PADDING`].
+    pub(super) leaves: Vec<L>,
+    pub(super) steps: Vec<Step>,
+    /// The value that a walk ends with, for each step.
+    pub(super) ends: Vec<L>,
+}
+
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The output that the tree adds to.
+    pub(super) output: usize,
+    /// The first of its leaves.
+    pub(super) first_leaf: usize,
+    /// Its tests; `None` for a tree too large for them.
+    pub(super) tests: Option<Range<usize>>,
+    /// Where a walk begins.
+    pub(super) root: u32,
+}
+
+/// A split of a tree whose leaves are numbered from left to right.
+///
+/// A row whose leftmost reachable leaf is `first` when its turn comes stands at this split; where
+/// its code is above `limit` it goes right, and `then` is its leftmost reachable leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BlockTest {
+    pub(super) column: u32,
+    pub(super) limit: u8,
+    pub(super) first: u8,
+    pub(super) then: u8,
+}
+
+/// A split or a leaf: 32 bits for the left child (the right one stands beside it), 24 for the
+/// column, 8 for the limit. A leaf is its own child, and no code is above its limit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step(u64);
+
+impl Step {
+    fn split(left: u32, place: Place) -> Self {
+        Self(u64::from(left) << 32 | u64::from(place.column) << 8 | u64::from(place.limit))
+    }
+
+    fn leaf(own: u32) -> Self {
+        Self(u64::from(own) << 32 | 255)
+    }
+
+    /// Returns the step after this one, given what finds the code of a column.
+    #[inline]
+    pub(super) fn next(self, code: impl Fn(usize) -> u8) -> u32 {
+        let code = code((self.0 >> 8) as usize & (COLUMNS_MAX - 1));
+        (self.0 >> 32) as u32 + u32::from(code > self.0 as u8)
+    }
+}
+
+/// Compiles a model.
+///
+/// # Errors
+/// The tree that is none, or the limit that the model goes beyond.
+pub(super) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem> {
+    let splits = forest.trees.iter().flat_map(|tree| &tree.splits);
+    let (columns, index) = Columns::of(splits, &forest.sets);
+    if columns.count() >= COLUMNS_MAX {
+        let cause = format!("has {} distinct tests, at most {COLUMNS_MAX}", columns.count());
+        return Err(Problem::new("model", cause));
+    }
+    let mut program = Program {
+        features: forest.features,
+        base: forest.base,
+        link: forest.link,
+        divisor: forest.divisor,
+        columns,
+        trees: Vec::with_capacity(forest.trees.len()),
+        tests: Vec::new(),
+        leaves: Vec::new(),
+        steps: Vec::new(),
+        ends: Vec::new(),
+    };
+    for (number, tree) in forest.trees.iter().enumerate() {
+        let at = || format!("tree {number}");
+        check_tree(tree).map_err(|cause| Problem::new(at(), cause))?;
+        let first_leaf = program.leaves.len();
+        let first_test = program.tests.len();
+        program.add_tests(tree, &index);
+        let root = program.add_steps(tree, &index);
+        let tests = first_test..program.tests.len();
+        let by_blocks = program.leaves.len() - first_leaf <= BLOCK_LEAVES_MAX;
+        if !by_blocks {
+            program.tests.truncate(first_test);
+        }
+        let tests = by_blocks.then_some(tests);
+        program.trees.push(Plan { output: tree.output as usize, first_leaf, tests, root });
+        if u32::try_from(program.steps.len()).is_err() {
+            return Err(Problem::new(at(), "is one too many: more than 4 billion nodes"));
+        }
+    }
+    let padding = program.leaves.len() + PADDING;
+    program.leaves.resize(padding, L::default());
+    Ok(program)
+}
+
+/// Whether every split and leaf is reached at most once.
+fn check_tree<L>(tree: &Tree<L>) -> Result<(), String> {
+    let mut splits = vec![false; tree.splits.len()];
+    let mut leaves = vec![false; tree.leaves.len()];
+    let mut rest = vec![tree.root];
+    while let Some(child) = rest.pop() {
+        let seen = match child {
+            Child::Split(split) => &mut splits[split as usize],
+            Child::Leaf(leaf) => &mut leaves[leaf as usize],
+        };
+        if std::mem::replace(seen, true) {
+            return Err(format!("is no tree: {child} is reached twice"));
+        }
+        if let Child::Split(split) = child {
+            let split = &tree.splits[split as usize];
+            rest.extend([split.right, split.left]);
+        }
+    }
+    Ok(())
+}
+
+impl<L: Leaf> Program<L> {
+    /// Adds the leaves from left to right, and the tests, each before those below it.
+    fn add_tests(&mut self, tree: &Tree<L>, index: &Index) {
+        enum Turn {
+            Visit(Child),
+            /// The left side of this test is done, so its right side begins here.
+            Then(usize),
+        }
+        let start = self.leaves.len();
+        let mut turns = vec![Turn::Visit(tree.root)];
+        while let Some(turn) = turns.pop() {
+            // A tree with more leaves than a byte counts is walked, and these tests dropped.
+            let leaf = (self.leaves.len() - start) as u8;
+            match turn {
+                Turn::Visit(Child::Leaf(leaf)) => self.leaves.push(tree.leaves[leaf as usize]),
+                Turn::Visit(Child::Split(split)) => {
+                    let split = &tree.splits[split as usize];
+                    let Place { column, limit } = self.columns.place(split, index);
+                    let test = self.tests.len();
+                    self.tests.push(BlockTest { column, limit, first: leaf, then: 0 });
+                    turns.extend([
+                        Turn::Visit(split.right),
+                        Turn::Then(test),
+                        Turn::Visit(split.left),
+                    ]);
+                }
+                Turn::Then(test) => self.tests[test].then = leaf,
+            }
+        }
+    }
+
+    /// Adds the steps of walks, level by level, and returns the first.
+    fn add_steps(&mut self, tree: &Tree<L>, index: &Index) -> u32 {
+        let root = self.steps.len();
+        let mut order = vec![tree.root];
+        let mut next = 0;
+        while let Some(child) = order.get(next).copied() {
+            match child {
+                Child::Leaf(leaf) => {
+                    self.steps.push(Step::leaf((root + next) as u32));
+                    self.ends.push(tree.leaves[leaf as usize]);
+                }
+                Child::Split(split) => {
+                    let split = &tree.splits[split as usize];
+                    let left = (root + order.len()) as u32;
+                    self.steps.push(Step::split(left, self.columns.place(split, index)));
+                    self.ends.push(L::default());
+                    order.extend([split.left, split.right]);
+                }
+            }
+            next += 1;
+        }
+        root as u32
+    }
+}
+
+impl std::fmt::Display for Child {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Split(split) => write!(f, "split {split}"),
+            Self::Leaf(leaf) => write!(f, "leaf {leaf}"),
+        }
+    }
+}

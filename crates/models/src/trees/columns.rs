@@ -1,0 +1,293 @@
+//! Rows as small numbers: of each test that a model makes of a feature, which side a value takes.
+//!
+//! A scale holds the distinct limits of a feature, sorted; the code of a value is how many of them
+//! lie below it. Then `value <= limits[k]` is `code <= k`, exactly, whatever the precision, and
+//! every node of every tree compares two bytes. 255 limits fit a column of bytes; more take more
+//! columns, in each of which a value that lies beyond is 0 or 255. A missing value is 0 in the
+//! column of the nodes that send it left and 255 in that of the nodes that send it right.
+//! Each distinct set of categories is a column of its own (`categories.rs`).
+//!
+//! Invariant: a node's limit is below 255, so 0 is always left and 255 always right.
+
+use std::collections::HashMap;
+
+use super::categories::Group;
+use super::forest::{Missing, Set, Side, Split, Test};
+use super::number::{Leaf, Number};
+
+/// Rows of a block.
+pub(super) const LANES: usize = 64;
+
+/// Limits of a column.
+const LIMITS_MAX: usize = 255;
+
+/// Columns a model may need, so that a step of a walk fits eight bytes.
+pub(super) const COLUMNS_MAX: usize = 1 << 24;
+
+/// The code that goes left whatever the limit.
+pub(super) const LEFT: u8 = 0;
+
+/// The code that goes right whatever the limit.
+pub(super) const RIGHT: u8 = 255;
+
+#[derive(Debug)]
+pub(super) struct Columns {
+    scales: Vec<Scale>,
+    groups: Vec<Group>,
+    /// Tables of all scales.
+    limits: Vec<f64>,
+    count: usize,
+}
+
+/// Where a node finds its side: right where the code is above `limit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) column: u32,
+    pub(super) limit: u8,
+}
+
+/// All limits of a feature whose missing values are the same.
+#[derive(Debug)]
+struct Scale {
+    feature: usize,
+    kind: Kind,
+    tables: Vec<Table>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Kind {
+    AsZero,
+    Nan,
+    ZeroOrNan,
+}
+
+/// Up to 255 limits, padded with NaN to 4, 16, 64 or 256.
+#[derive(Debug)]
+struct Table {
+    start: usize,
+    size: usize,
+    /// The column where missing values go left.
+    left: Option<u32>,
+    /// The column where missing values go right.
+    right: Option<u32>,
+}
+
+/// What finds the place of a test.
+#[derive(Debug)]
+pub(super) struct Index {
+    scales: HashMap<(u32, Kind), (usize, Vec<f64>)>,
+    sets: HashMap<(u32, u32, Side, Side), u32>,
+}
+
+impl Columns {
+    /// Collects the tests of all splits, and returns what finds their places.
+    pub(super) fn of<'a>(splits: impl Iterator<Item = &'a Split>, sets: &[Set]) -> (Self, Index) {
+        let mut limits: HashMap<(u32, Kind), Vec<(f64, Side)>> = HashMap::new();
+        let mut wanted = Vec::new();
+        for split in splits {
+            match split.test {
+                Test::UpTo { limit, missing } => {
+                    let (kind, side) = missing.split();
+                    limits.entry((split.feature, kind)).or_default().push((limit, side));
+                }
+                Test::In { set, inside, missing } => {
+                    wanted.push((split.feature, set, inside, missing));
+                }
+            }
+        }
+        let mut columns =
+            Self { scales: Vec::new(), groups: Vec::new(), limits: Vec::new(), count: 0 };
+        let mut index = Index { scales: HashMap::new(), sets: HashMap::new() };
+        let mut sorted: Vec<_> = limits.into_iter().collect();
+        sorted.sort_unstable_by_key(|(key, _)| *key);
+        for ((feature, kind), limits) in sorted {
+            let place = columns.scales.len();
+            let distinct = columns.add_scale(feature as usize, kind, limits);
+            index.scales.insert((feature, kind), (place, distinct));
+        }
+        wanted.sort_unstable();
+        wanted.dedup();
+        columns.add_sets(&wanted, sets, &mut index);
+        (columns, index)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Returns the place of a split's test, which [`Self::of`] saw.
+    pub(super) fn place(&self, split: &Split, index: &Index) -> Place {
+        match split.test {
+            Test::UpTo { limit, missing } => {
+                let (kind, side) = missing.split();
+                let (scale, distinct) = &index.scales[&(split.feature, kind)];
+                let rank = distinct.partition_point(|other| *other < limit);
+                let table = &self.scales[*scale].tables[rank / LIMITS_MAX];
+                let column = if side == Side::Left { table.left } else { table.right };
+                Place {
+                    column: column.expect("a column for every side that a node asks for"),
+                    limit: (rank % LIMITS_MAX) as u8,
+                }
+            }
+            Test::In { set, inside, missing } => {
+                Place { column: index.sets[&(split.feature, set, inside, missing)], limit: 0 }
+            }
+        }
+    }
+
+    fn add_scale(&mut self, feature: usize, kind: Kind, tests: Vec<(f64, Side)>) -> Vec<f64> {
+        let has = |side| tests.iter().any(|(_, other)| *other == side);
+        let (left, right) = (has(Side::Left), has(Side::Right));
+        let mut distinct: Vec<f64> = tests.iter().map(|(limit, _)| *limit).collect();
+        distinct.sort_unstable_by(f64::total_cmp);
+        distinct.dedup();
+        let tables = distinct.chunks(LIMITS_MAX).map(|chunk| {
+            let start = self.limits.len();
+            let size = [4, 16, 64].into_iter().find(|size| chunk.len() < *size).unwrap_or(256);
+            self.limits.extend(chunk);
+            self.limits.resize(start + size, f64::NAN);
+            let mut column = |wanted: bool| {
+                self.count += usize::from(wanted);
+                wanted.then_some(self.count as u32 - u32::from(wanted))
+            };
+            Table { start, size, left: column(left), right: column(right) }
+        });
+        let tables = tables.collect();
+        self.scales.push(Scale { feature, kind, tables });
+        distinct
+    }
+
+    /// Gives each distinct set a column; `wanted` is in order, so a feature's stand together.
+    fn add_sets(&mut self, wanted: &[(u32, u32, Side, Side)], sets: &[Set], index: &mut Index) {
+        let mut known: HashMap<(u32, &Set, Side, Side), u32> = HashMap::new();
+        for of_feature in wanted.chunk_by(|a, b| a.0 == b.0) {
+            let mut group = Group::new(of_feature[0].0 as usize, self.count);
+            for key @ (feature, set, inside, missing) in of_feature {
+                let set = &sets[*set as usize];
+                let column = known.entry((*feature, set, *inside, *missing));
+                let column = *column.or_insert_with(|| group.add(set, *inside, *missing));
+                index.sets.insert(*key, column);
+            }
+            self.count += group.count();
+            self.groups.push(group.finish());
+        }
+    }
+
+    /// Writes the codes of up to [`LANES`] rows of `features` values each.
+    pub(super) fn fill_block<L: Leaf, N: Number>(
+        &self,
+        rows: &[N],
+        features: usize,
+        codes: &mut [[u8; LANES]],
+    ) {
+        for scale in &self.scales {
+            let values = gather::<L, N>(rows, features, scale.feature);
+            for table in &scale.tables {
+                let ranks = self.rank_block(table, &scale.kind.compared(values));
+                if let Some(column) = table.left {
+                    let codes = &mut codes[column as usize];
+                    *codes = ranks;
+                    scale.kind.overwrite(&values, codes, LEFT);
+                }
+                if let Some(column) = table.right {
+                    let codes = &mut codes[column as usize];
+                    *codes = ranks;
+                    scale.kind.overwrite(&values, codes, RIGHT);
+                }
+            }
+        }
+        for group in &self.groups {
+            let values = gather::<L, N>(rows, features, group.feature);
+            group.fill_block(values.map(L::category), codes);
+        }
+    }
+
+    /// Writes the codes of one row.
+    pub(super) fn fill_row<L: Leaf, N: Number>(&self, row: &[N], codes: &mut [u8]) {
+        for scale in &self.scales {
+            let value = L::value(row[scale.feature]);
+            let [compared] = scale.kind.compared([value]);
+            for table in &scale.tables {
+                let [rank] = self.rank_block(table, &[compared]);
+                for (column, missing) in [(table.left, LEFT), (table.right, RIGHT)] {
+                    let Some(column) = column else { continue };
+                    let code = std::slice::from_mut(&mut codes[column as usize]);
+                    code[0] = rank;
+                    scale.kind.overwrite(&[value], code, missing);
+                }
+            }
+        }
+        for group in &self.groups {
+            group.fill_row(L::category(L::value(row[group.feature])), codes);
+        }
+    }
+
+    fn rank_block<const ROWS: usize>(&self, table: &Table, values: &[f64; ROWS]) -> [u8; ROWS] {
+        let limits = &self.limits[table.start..table.start + table.size];
+        match table.size {
+            4 => rank::<4, ROWS>(limits, values),
+            16 => rank::<16, ROWS>(limits, values),
+            64 => rank::<64, ROWS>(limits, values),
+            _ => rank::<256, ROWS>(limits, values),
+        }
+    }
+}
+
+/// Counts the limits below each value; NaN is above none and below all.
+#[inline]
+fn rank<const SIZE: usize, const ROWS: usize>(limits: &[f64], values: &[f64; ROWS]) -> [u8; ROWS] {
+    let limits: &[f64; SIZE] = limits.try_into().expect("a table has one of four sizes");
+    let mut ranks = [0_usize; ROWS];
+    let mut half = SIZE / 2;
+    while half > 0 {
+        for (rank, value) in ranks.iter_mut().zip(values) {
+            let below = limits[(*rank + half - 1) % SIZE] < *value;
+            *rank += if below { half } else { 0 };
+        }
+        half /= 2;
+    }
+    ranks.map(|rank| rank as u8)
+}
+
+/// One feature of up to [`LANES`] rows; 0 for rows that are not there.
+fn gather<L: Leaf, N: Number>(rows: &[N], features: usize, feature: usize) -> [f64; LANES] {
+    let mut values = [0.0; LANES];
+    for (value, row) in values.iter_mut().zip(rows.chunks_exact(features)) {
+        *value = L::value(row[feature]);
+    }
+    values
+}
+
+impl Kind {
+    /// Returns the values as they are compared.
+    fn compared<const ROWS: usize>(self, values: [f64; ROWS]) -> [f64; ROWS] {
+        match self {
+            Self::AsZero => values.map(|value| if value.is_nan() { 0.0 } else { value }),
+            Self::Nan | Self::ZeroOrNan => values,
+        }
+    }
+
+    /// Gives missing values their code.
+    fn overwrite(self, values: &[f64], codes: &mut [u8], missing: u8) {
+        let codes = codes.iter_mut().zip(values);
+        match self {
+            Self::AsZero => {}
+            Self::Nan => codes.for_each(|(code, value)| {
+                *code = if value.is_nan() { missing } else { *code };
+            }),
+            Self::ZeroOrNan => codes.for_each(|(code, value)| {
+                *code = if value.is_nan() || *value == 0.0 { missing } else { *code };
+            }),
+        }
+    }
+}
+
+impl Missing {
+    fn split(self) -> (Kind, Side) {
+        match self {
+            Self::AsZero => (Kind::AsZero, Side::Left),
+            Self::Nan(side) => (Kind::Nan, side),
+            Self::ZeroOrNan(side) => (Kind::ZeroOrNan, side),
+        }
+    }
+}

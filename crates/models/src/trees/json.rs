@@ -1,0 +1,175 @@
+//! JSON as XGBoost writes it (RFC 8259, and `NaN` and `Infinity` for numbers), into a [`Value`].
+//!
+//! By hand, because a decimal becomes the nearest float in one rounding, as XGBoost's own reader
+//! has it, and because arrays of numbers stay arrays of numbers.
+
+use super::document::{DEPTH_MAX, Elements, Value};
+use crate::error::Problem;
+
+/// Reads a whole document.
+///
+/// # Errors
+/// What is wrong, with the place of the byte.
+pub(super) fn read(bytes: &[u8]) -> Result<Value, Problem> {
+    let mut reader = Reader { bytes, at: 0 };
+    let value = reader.value(0)?;
+    match reader.peek() {
+        None => Ok(value),
+        Some(_) => Err(reader.problem("something follows the document")),
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn value(&mut self, depth: usize) -> Result<Value, Problem> {
+        if depth > DEPTH_MAX {
+            return Err(self.problem(format!("nests deeper than {DEPTH_MAX} levels")));
+        }
+        match self.peek() {
+            Some(b'{') => self.map(depth),
+            Some(b'[') => self.list(depth),
+            Some(b'"') => self.text().map(Value::Text),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            Some(b'-' | b'+' | b'0'..=b'9' | b'N' | b'I') => self.number(),
+            Some(_) => Err(self.problem("expected a value")),
+            None => Err(self.ended()),
+        }
+    }
+
+    fn map(&mut self, depth: usize) -> Result<Value, Problem> {
+        let mut map = Vec::new();
+        self.at += 1;
+        while self.peek() != Some(b'}') {
+            if !map.is_empty() {
+                self.expect(b',')?;
+            }
+            self.peek();
+            let key = self.text()?;
+            self.expect(b':')?;
+            map.push((key, self.value(depth + 1)?));
+        }
+        self.at += 1;
+        Ok(Value::Map(map))
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Value, Problem> {
+        let mut elements = Elements::default();
+        let mut first = true;
+        self.at += 1;
+        while self.peek() != Some(b']') {
+            if !std::mem::take(&mut first) {
+                self.expect(b',')?;
+            }
+            elements.push(self.value(depth + 1)?);
+        }
+        self.at += 1;
+        Ok(elements.finish())
+    }
+
+    fn text(&mut self) -> Result<String, Problem> {
+        let start = self.at;
+        self.expect(b'"')?;
+        let mut text = Vec::new();
+        loop {
+            match self.take()? {
+                b'"' => break,
+                b'\\' => self.escape(&mut text)?,
+                byte => text.push(byte),
+            }
+        }
+        String::from_utf8(text)
+            .map_err(|_| Problem::new(format!("byte {start}"), "the string is not UTF-8"))
+    }
+
+    fn escape(&mut self, text: &mut Vec<u8>) -> Result<(), Problem> {
+        let byte = match self.take()? {
+            byte @ (b'"' | b'\\' | b'/') => byte,
+            b'b' => 8,
+            b'f' => 12,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'u' => {
+                let digits =
+                    self.bytes.get(self.at..self.at + 4).and_then(|d| str::from_utf8(d).ok());
+                let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                let Some(code) = code else {
+                    return Err(self.problem("expected four hexadecimal digits"));
+                };
+                self.at += 4;
+                // Half a surrogate pair stands for no character.
+                let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                text.extend(character.encode_utf8(&mut [0; 4]).as_bytes());
+                return Ok(());
+            }
+            _ => return Err(self.problem("the escape is unknown")),
+        };
+        text.push(byte);
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<Value, Problem> {
+        let rest = &self.bytes[self.at..];
+        let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
+        let length = rest.iter().position(ends).unwrap_or(rest.len());
+        let text = str::from_utf8(&rest[..length]).unwrap_or_default();
+        let is_float = text.contains(['.', 'e', 'E', 'N', 'I']) || text == "-0";
+        let value = match is_float {
+            true => text.parse().ok().map(Value::Float),
+            false => text.parse().ok().map(Value::Integer),
+        };
+        let value = value.ok_or_else(|| self.problem("expected a number"))?;
+        self.at += length;
+        Ok(value)
+    }
+
+    fn word(&mut self, word: &str, value: Value) -> Result<Value, Problem> {
+        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
+            return Err(self.problem("expected a value"));
+        }
+        self.at += word.len();
+        Ok(value)
+    }
+
+    /// Passes white space, and returns the byte after it.
+    fn peek(&mut self) -> Option<u8> {
+        let rest = &self.bytes[self.at..];
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
+        self.at += rest.iter().position(|byte| !blank(byte)).unwrap_or(rest.len());
+        self.bytes.get(self.at).copied()
+    }
+
+    fn take(&mut self) -> Result<u8, Problem> {
+        let byte = self.bytes.get(self.at).copied().ok_or_else(|| self.ended())?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn expect(&mut self, wanted: u8) -> Result<(), Problem> {
+        match self.peek() {
+            Some(byte) if byte == wanted => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(_) => Err(self.problem(format!("expected `{}`", char::from(wanted)))),
+            None => Err(self.ended()),
+        }
+    }
+
+    fn ended(&self) -> Problem {
+        self.problem("the document ends too early")
+    }
+
+    fn problem(&self, cause: impl Into<String>) -> Problem {
+        Problem::new(format!("byte {}", self.at), cause)
+    }
+}
+
+#[cfg(test)]
+mod tests;

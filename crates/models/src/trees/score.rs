@@ -1,0 +1,180 @@
+//! Evaluating a program: blocks of rows against all nodes of a tree, or one row down the trees.
+//!
+//! A block asks every split of a tree, of 64 rows at once: two comparisons of bytes, no branch.
+//! One row walks eight trees at a time, so that their waits overlap, and so do eight rows of a
+//! block down a tree with too many leaves. Figures in docs/DECISIONS.md.
+//!
+//! Invariant: each output adds its trees in the order of the file, whichever way they are
+//! evaluated, so that sums do not depend on how many rows come together.
+
+use multiversion::multiversion;
+
+use super::build::{BlockTest, Plan, Program};
+use super::columns::LANES;
+use super::number::{Leaf, Number};
+use super::scratch::{Codes, TreeScratch};
+
+/// Rows that are cheaper walked one by one than as a block.
+const WALKED_MAX: usize = 8;
+
+/// Walks that go on side by side.
+const ABREAST: usize = 8;
+
+/// What is wanted of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Margins,
+    Scores,
+}
+
+impl<L: Leaf> Program<L> {
+    pub(super) fn margins(&self) -> usize {
+        self.base.len()
+    }
+
+    pub(super) fn outputs(&self, wanted: Wanted) -> usize {
+        match wanted {
+            Wanted::Margins => self.margins(),
+            Wanted::Scores => self.link.scores(self.margins()),
+        }
+    }
+
+    /// Scores rows whose shape is right.
+    pub(super) fn run<N: Number>(
+        &self,
+        wanted: Wanted,
+        rows: &[N],
+        scratch: &mut TreeScratch,
+        out: &mut [f64],
+    ) {
+        let outputs = self.outputs(wanted);
+        let blocks = rows.chunks(LANES * self.features).zip(out.chunks_mut(LANES * outputs));
+        for (rows, out) in blocks {
+            let lanes = rows.len() / self.features;
+            if lanes <= WALKED_MAX {
+                let rows = rows.chunks_exact(self.features).zip(out.chunks_exact_mut(outputs));
+                rows.for_each(|(row, out)| self.run_row(wanted, row, scratch, out));
+            } else {
+                self.run_block(wanted, rows, scratch, out);
+            }
+        }
+    }
+
+    fn run_row<N: Number>(
+        &self,
+        wanted: Wanted,
+        row: &[N],
+        scratch: &mut TreeScratch,
+        out: &mut [f64],
+    ) {
+        let (codes, sums) = L::parts(scratch);
+        codes.row.resize(self.columns.count().max(1), 0);
+        self.columns.fill_row::<L, N>(row, &mut codes.row);
+        sums.row.clear();
+        sums.row.extend(&self.base);
+        let code = |column: usize, _| codes.row[column];
+        for plans in self.trees.chunks(ABREAST) {
+            let mut at = [plans[0].root; ABREAST];
+            at.iter_mut().zip(plans).for_each(|(at, plan)| *at = plan.root);
+            self.walk(&mut at, code);
+            for (plan, end) in plans.iter().zip(at) {
+                let sum = &mut sums.row[plan.output];
+                *sum = sum.plus(self.ends[end as usize]);
+            }
+        }
+        self.finish(wanted, &mut sums.row, out);
+    }
+
+    fn run_block<N: Number>(
+        &self,
+        wanted: Wanted,
+        rows: &[N],
+        scratch: &mut TreeScratch,
+        out: &mut [f64],
+    ) {
+        let (codes, sums) = L::parts(scratch);
+        codes.block.resize(self.columns.count().max(1), [0; LANES]);
+        self.columns.fill_block::<L, N>(rows, self.features, &mut codes.block);
+        sums.block.clear();
+        sums.block.extend(self.base.iter().map(|base| [*base; LANES]));
+        for plan in &self.trees {
+            self.add_tree(plan, codes, &mut sums.block[plan.output]);
+        }
+        for (lane, out) in out.chunks_exact_mut(self.outputs(wanted)).enumerate() {
+            sums.row.clear();
+            sums.row.extend(sums.block.iter().map(|lanes| lanes[lane]));
+            self.finish(wanted, &mut sums.row, out);
+        }
+    }
+
+    /// Adds a tree's leaf to each sum of a block.
+    fn add_tree(&self, plan: &Plan, codes: &Codes, sums: &mut [L; LANES]) {
+        let Some(tests) = &plan.tests else { return self.add_walked(plan, codes, sums) };
+        let leaves = self.leaves[plan.first_leaf..].first_chunk::<256>();
+        let leaves = leaves.expect("padding after the last leaf");
+        let found = find_leaves(&self.tests[tests.clone()], &codes.block);
+        for (sum, leaf) in sums.iter_mut().zip(found) {
+            *sum = sum.plus(leaves[usize::from(leaf)]);
+        }
+    }
+
+    fn add_walked(&self, plan: &Plan, codes: &Codes, sums: &mut [L; LANES]) {
+        for (part, sums) in sums.chunks_exact_mut(ABREAST).enumerate() {
+            let mut at = [plan.root; ABREAST];
+            self.walk(&mut at, |column, lane| codes.block[column][part * ABREAST + lane]);
+            for (sum, end) in sums.iter_mut().zip(at) {
+                *sum = sum.plus(self.ends[end as usize]);
+            }
+        }
+    }
+
+    /// Goes down until all stand at a leaf.
+    #[inline]
+    fn walk(&self, at: &mut [u32; ABREAST], code: impl Fn(usize, usize) -> u8) {
+        loop {
+            let mut moved = 0;
+            for (lane, at) in at.iter_mut().enumerate() {
+                let next = self.steps[*at as usize].next(|column| code(column, lane));
+                moved |= next ^ *at;
+                *at = next;
+            }
+            if moved == 0 {
+                return;
+            }
+        }
+    }
+
+    fn finish(&self, wanted: Wanted, margins: &mut [L], out: &mut [f64]) {
+        match wanted {
+            Wanted::Margins => {
+                out.iter_mut().zip(margins).for_each(|(out, margin)| *out = margin.wide());
+            }
+            Wanted::Scores => {
+                if self.divisor > 1 {
+                    margins.iter_mut().for_each(|margin| *margin = margin.divided(self.divisor));
+                }
+                self.link.apply(margins, out);
+            }
+        }
+    }
+}
+
+/// Returns the number of the leaf that each row of a block ends in.
+#[multiversion(targets("x86_64+avx2"))]
+fn find_leaves(tests: &[BlockTest], codes: &[[u8; LANES]]) -> [u8; LANES] {
+    let mut at = [0; LANES];
+    for test in tests {
+        let BlockTest { column, limit, first, then } = *test;
+        let codes = &codes[column as usize];
+        let mut next = [0; LANES];
+        for lane in 0..LANES {
+            // All ones where the row goes right here: arithmetic that compilers keep free of
+            // branches, so that they compare as many bytes at once as the CPU can.
+            let right = u8::from(at[lane] == first).wrapping_neg()
+                & u8::from(codes[lane] > limit).wrapping_neg();
+            next[lane] = at[lane] ^ ((at[lane] ^ then) & right);
+        }
+        at = next;
+    }
+    at
+}

@@ -1,0 +1,25 @@
+//! What scoring needs to write to, kept by the caller from one call to the next.
+
+use super::columns::LANES;
+
+/// Buffers of a thread that scores with trees; any model's, one call at a time.
+#[derive(Debug, Default)]
+pub struct TreeScratch {
+    pub(super) codes: Codes,
+    pub(super) narrow: Sums<f32>,
+    pub(super) wide: Sums<f64>,
+}
+
+/// Codes of the columns: of a block of rows, or of one.
+#[derive(Debug, Default)]
+pub(super) struct Codes {
+    pub(super) block: Vec<[u8; LANES]>,
+    pub(super) row: Vec<u8>,
+}
+
+/// Sums of a block, an array per output, and one row's.
+#[derive(Debug, Default)]
+pub(super) struct Sums<L> {
+    pub(super) block: Vec<[L; LANES]>,
+    pub(super) row: Vec<L>,
+}

@@ -1,0 +1,331 @@
+//! XGBoost's model, whether it was JSON or UBJSON (doc/model.schema and `RegTree::LoadModel` of
+//! XGBoost 3; files since 1.0).
+//!
+//! A dart tree's leaves are multiplied by its weight here: XGBoost rounds that product to a float
+//! before it adds it, so nothing is lost. All trees count, as in `Booster.predict`; scikit-learn's
+//! wrapper of XGBoost stops at `best_iteration`, so slice such a model before saving it.
+//! Categories are numbers; the names that XGBoost 3.1 keeps for data frames are not read.
+//!
+//! Refuses: `gblinear`, and trees whose leaves hold several values (`multi_output_tree`).
+
+use super::document::{Node, Value};
+use super::forest::{
+    Child, FEATURES_MAX, Forest, Missing, OUTPUTS_MAX, Set, Side, Split, Test, Tree,
+};
+use super::link::Link;
+use super::{AboutTrees, TreeFormat};
+use crate::error::Problem;
+
+/// XGBoost's bound of a probability (`kRtEps`, base.h).
+const PROBABILITY_MIN: f32 = 1e-6;
+
+/// Reads a model.
+///
+/// # Errors
+/// The first problem, with the path of its key.
+pub(super) fn read(
+    format: TreeFormat,
+    document: &Value,
+) -> Result<(AboutTrees, Forest<f32>), Problem> {
+    let model = Node::root(document);
+    let learner = model.get("learner")?;
+    let shape = learner.get("learner_model_param")?;
+    let features = shape.get("num_feature")?.count()?;
+    if !(1..=FEATURES_MAX).contains(&features) {
+        let cause = format!("has {features} features, must have 1 to {FEATURES_MAX}");
+        return Err(shape.problem(cause));
+    }
+    let classes = shape.get("num_class")?.count()?;
+    let targets = shape.find("num_target")?.map_or(Ok(1), |node| node.count())?;
+    let outputs = classes.max(targets).max(1);
+    if outputs > OUTPUTS_MAX {
+        let cause = format!("has {outputs} outputs, at most {OUTPUTS_MAX}");
+        return Err(shape.problem(cause));
+    }
+    let objective = learner.get("objective")?;
+    let objective = objective.get("name")?;
+    let rule = Rule::of(&objective, version(&model)?)?;
+    let base = base(&shape.get("base_score")?, rule.intercept, outputs)?;
+    let (trees, sets) = trees(&learner.get("gradient_booster")?, features, outputs)?;
+    let about = AboutTrees {
+        format,
+        objective: objective.text()?.to_owned(),
+        features,
+        feature_names: feature_names(&learner, features)?,
+        margins: outputs,
+        scores: rule.link.scores(outputs),
+        trees: trees.len(),
+    };
+    Ok((about, Forest { features, base, trees, sets, link: rule.link, divisor: 1 }))
+}
+
+/// What an objective does to base scores and to margins.
+struct Rule {
+    intercept: Intercept,
+    link: Link,
+}
+
+/// What makes a margin of a base score (`ProbToMargin`).
+#[derive(Clone, Copy)]
+enum Intercept {
+    Identity,
+    Logit,
+    Log,
+}
+
+impl Rule {
+    fn of(objective: &Node<'_>, version: (i64, i64)) -> Result<Self, Problem> {
+        let (intercept, link) = match objective.text()? {
+            "reg:logistic" | "binary:logistic" => {
+                (Intercept::Logit, Link::Logistic { steepness: 1.0 })
+            }
+            "count:poisson" | "reg:gamma" | "reg:tweedie" | "survival:cox" | "survival:aft" => {
+                (Intercept::Log, Link::Exp)
+            }
+            "multi:softprob" => (Intercept::Identity, Link::Softmax),
+            "multi:softmax" => (Intercept::Identity, Link::Largest),
+            "binary:hinge" => (Intercept::Identity, Link::Positive),
+            // Quantiles that cross are put in order since 3.4.
+            "reg:quantileerror" if version >= (3, 4) => (Intercept::Identity, Link::Sorted),
+            "reg:squarederror"
+            | "reg:linear"
+            | "reg:squaredlogerror"
+            | "reg:pseudohubererror"
+            | "reg:absoluteerror"
+            | "reg:quantileerror"
+            | "binary:logitraw"
+            | "rank:pairwise"
+            | "rank:ndcg"
+            | "rank:map" => (Intercept::Identity, Link::Identity),
+            other => return Err(objective.problem(format!("`{other}` is not known here"))),
+        };
+        Ok(Self { intercept, link })
+    }
+}
+
+impl Intercept {
+    fn margin(self, score: f32) -> f32 {
+        match self {
+            Self::Identity => score,
+            Self::Log => score.ln(),
+            Self::Logit => {
+                let score = score.clamp(PROBABILITY_MIN, 1.0 - PROBABILITY_MIN);
+                -(1.0 / score - 1.0).ln()
+            }
+        }
+    }
+}
+
+/// The version that wrote the file; 0 where it does not say.
+fn version(model: &Node<'_>) -> Result<(i64, i64), Problem> {
+    let Some(node) = model.find("version")? else { return Ok((0, 0)) };
+    let parts = node.integers()?;
+    let part = |index| parts.get(index).copied().unwrap_or(0);
+    Ok((part(0), part(1)))
+}
+
+fn feature_names(learner: &Node<'_>, features: usize) -> Result<Vec<String>, Problem> {
+    let Some(node) = learner.find("feature_names")? else { return Ok(Vec::new()) };
+    let names: Vec<String> =
+        node.list()?.map(|name| name.text().map(str::to_owned)).collect::<Result<_, _>>()?;
+    match names.is_empty() || names.len() == features {
+        true => Ok(names),
+        false => Err(node.problem(format!("holds {} names for {features} features", names.len()))),
+    }
+}
+
+/// One number for all outputs, or since 3.1 a list with one for each.
+fn base(node: &Node<'_>, intercept: Intercept, outputs: usize) -> Result<Vec<f32>, Problem> {
+    let text = node.text()?.trim();
+    let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let mut margins = Vec::new();
+    for number in inner.split(',') {
+        let score: Option<f32> = number.trim().parse().ok();
+        let margin = score.map(|score| intercept.margin(score)).filter(|m| m.is_finite());
+        let Some(margin) = margin else {
+            return Err(node.problem(format!("`{number}` is no base score of this objective")));
+        };
+        margins.push(margin);
+    }
+    match margins.len() {
+        1 => Ok(vec![margins[0]; outputs]),
+        count if count == outputs => Ok(margins),
+        count => Err(node.problem(format!("holds {count} numbers for {outputs} outputs"))),
+    }
+}
+
+type TreesAndSets = (Vec<Tree<f32>>, Vec<Set>);
+
+fn trees(booster: &Node<'_>, features: usize, outputs: usize) -> Result<TreesAndSets, Problem> {
+    let name = booster.get("name")?;
+    let inner = match name.text()? {
+        "gbtree" => *booster,
+        "dart" => booster.get("gbtree")?,
+        other => return Err(name.problem(format!("`{other}` is no booster of trees"))),
+    };
+    let model = inner.get("model")?;
+    // Beside the trees up to 3.3, among them since.
+    let weights = match booster.find("weight_drop")? {
+        Some(node) => node.floats()?,
+        None => model.find("weight_drop")?.map_or(Ok(Vec::new()), |node| node.floats())?,
+    };
+    let groups = model.get("tree_info")?;
+    let groups_of_trees = groups.integers()?;
+    let list = model.get("trees")?;
+    let (mut trees, mut sets) = (Vec::new(), Vec::new());
+    for (number, node) in list.list()?.enumerate() {
+        let group = groups_of_trees.get(number).copied().unwrap_or(-1);
+        let Some(output) = u32::try_from(group).ok().filter(|g| (*g as usize) < outputs) else {
+            return Err(groups.problem(format!("tree {number} is of no output")));
+        };
+        let weight = weights.get(number).copied().unwrap_or(1.0);
+        let arrays = Arrays::of(&node, &mut sets)?;
+        trees.push(arrays.tree(&node, output, weight, features)?);
+    }
+    let param = model.get("gbtree_model_param")?;
+    let wanted = param.get("num_trees")?.count()?;
+    match wanted == trees.len() && weights.len() <= trees.len() {
+        true => Ok((trees, sets)),
+        false => Err(list.problem(format!("holds {} trees, must hold {wanted}", trees.len()))),
+    }
+}
+
+/// The arrays of a tree, one element per node; a node without a left child is a leaf.
+struct Arrays {
+    left: Vec<i64>,
+    right: Vec<i64>,
+    features: Vec<i64>,
+    /// Limits of splits, values of leaves.
+    numbers: Vec<f32>,
+    default_left: Vec<i64>,
+    /// The set of each categorical split.
+    sets: Vec<Option<u32>>,
+}
+
+impl Arrays {
+    fn of(tree: &Node<'_>, sets: &mut Vec<Set>) -> Result<Self, Problem> {
+        let param = tree.get("tree_param")?;
+        if let Some(node) = param.find("size_leaf_vector")?
+            && node.count()? > 1
+        {
+            return Err(node.problem("leaves of several values are not supported"));
+        }
+        let left = tree.get("left_children")?.integers()?;
+        let nodes = left.len();
+        let check = |key, length| match length == nodes && nodes > 0 {
+            true => Ok(()),
+            false => Err(tree.problem(format!("`{key}` holds {length} numbers for {nodes} nodes"))),
+        };
+        let integers = |key| {
+            let values = tree.get(key)?.integers()?;
+            check(key, values.len()).map(|()| values)
+        };
+        let numbers = tree.get("split_conditions")?.floats()?;
+        check("split_conditions", numbers.len())?;
+        check("num_nodes", param.get("num_nodes")?.count()?)?;
+        Ok(Self {
+            right: integers("right_children")?,
+            features: integers("split_indices")?,
+            default_left: integers("default_left")?,
+            sets: Self::sets(tree, nodes, sets)?,
+            numbers,
+            left,
+        })
+    }
+
+    /// Reads the sets of categorical splits (`LoadCategoricalSplit`).
+    fn sets(
+        tree: &Node<'_>,
+        nodes: usize,
+        sets: &mut Vec<Set>,
+    ) -> Result<Vec<Option<u32>>, Problem> {
+        let mut of_nodes = vec![None; nodes];
+        let Some(kinds) = tree.find("split_type")? else { return Ok(of_nodes) };
+        let kinds = kinds.integers()?;
+        let integers = |key| tree.get(key)?.integers();
+        let starts = integers("categories_segments")?;
+        let sizes = integers("categories_sizes")?;
+        let list = integers("categories")?;
+        let mut rest = list.as_slice();
+        for (index, node) in integers("categories_nodes")?.iter().enumerate() {
+            let problem = || tree.problem(format!("the categories of node {node} do not exist"));
+            let part = |from: &[i64]| usize::try_from(*from.get(index)?).ok();
+            // One after another, so that no category is kept twice.
+            let follows = part(&starts) == Some(list.len() - rest.len());
+            let size = part(&sizes).filter(|_| follows);
+            let members;
+            (members, rest) =
+                size.and_then(|size| rest.split_at_checked(size)).ok_or_else(problem)?;
+            let members = members.iter().map(|member| u32::try_from(*member).ok());
+            let members: Vec<u32> = members.collect::<Option<_>>().ok_or_else(problem)?;
+            let slot = usize::try_from(*node).ok().and_then(|node| of_nodes.get_mut(node));
+            *slot.ok_or_else(problem)? = Some(sets.len() as u32);
+            sets.push(Set::of_list(members));
+        }
+        let matches = kinds.len() == nodes
+            && kinds.iter().zip(&of_nodes).all(|(kind, set)| (*kind == 1) == set.is_some());
+        match matches {
+            true => Ok(of_nodes),
+            false => Err(tree.problem("`split_type` and `categories_nodes` disagree")),
+        }
+    }
+
+    fn tree(
+        &self,
+        node: &Node<'_>,
+        output: u32,
+        weight: f32,
+        features: usize,
+    ) -> Result<Tree<f32>, Problem> {
+        let mut places = Vec::with_capacity(self.left.len());
+        let (mut inner, mut leaves) = (0, Vec::new());
+        for (left, number) in self.left.iter().zip(&self.numbers) {
+            if *left < 0 {
+                places.push(Child::Leaf(leaves.len() as u32));
+                leaves.push(number * weight);
+            } else {
+                places.push(Child::Split(inner));
+                inner += 1;
+            }
+        }
+        if leaves.iter().any(|leaf| !leaf.is_finite()) {
+            return Err(node.problem("`split_conditions` holds a leaf that is not finite"));
+        }
+        let splits = (0..self.left.len()).filter(|index| self.left[*index] >= 0);
+        let splits = splits.map(|index| {
+            let split = self.split(index, &places, features);
+            split.map_err(|cause| node.problem(format!("node {index}: {cause}")))
+        });
+        let splits = splits.collect::<Result<_, _>>()?;
+        Ok(Tree { output, root: places[0], splits, leaves })
+    }
+
+    fn split(&self, index: usize, places: &[Child], features: usize) -> Result<Split, String> {
+        let child = |child: i64| {
+            let place = usize::try_from(child).ok().and_then(|child| places.get(child));
+            place.copied().ok_or_else(|| format!("child {child} does not exist"))
+        };
+        let feature = self.features[index];
+        let known = usize::try_from(feature).is_ok_and(|feature| feature < features);
+        if !known {
+            return Err(format!("feature {feature} is none of {features}"));
+        }
+        let missing = if self.default_left[index] != 0 { Side::Left } else { Side::Right };
+        let test = match self.sets[index] {
+            Some(set) => Test::In { set, inside: Side::Right, missing },
+            None => {
+                let limit = self.numbers[index];
+                if limit.is_nan() || limit == f32::NEG_INFINITY {
+                    return Err(format!("`{limit}` is no limit"));
+                }
+                let limit = f64::from(limit.next_down());
+                Test::UpTo { limit, missing: Missing::Nan(missing) }
+            }
+        };
+        let (left, right) = (child(self.left[index])?, child(self.right[index])?);
+        Ok(Split { feature: feature as u32, test, left, right })
+    }
+}
+
+#[cfg(test)]
+mod tests;
