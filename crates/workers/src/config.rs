@@ -25,8 +25,8 @@ const REQUESTS_MAX: u64 = 50;
 pub struct PoolConfig {
     /// Name by which routes refer to it: `upstream:NAME`.
     pub name: Option<String>,
-    /// The app, `module:attribute`, such as `main:app` or `main:create_app("production")`: any ASGI or WSGI
-    /// app, or a plain function.
+    /// The app, `module:attribute`, such as `main:app` or `main:create_app("production")`: any
+    /// ASGI or WSGI app, or a plain function.
     pub python: Option<String>,
     /// What is called once and stays loaded while the app's code changes, such as `models:load`:
     /// the app's own calls of it get what it returned.

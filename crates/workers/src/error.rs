@@ -29,8 +29,8 @@ pub enum WorkersError {
     },
     /// The path of a socket would be longer than the system can name.
     #[error(
-        "pool `{pool}`: the path of its sockets' folder `{}` has {bytes} bytes, and may have {max}; \
-         hint: set `folder` to a shorter path", folder.display()
+        "pool `{pool}`: the path of its sockets' folder `{}` has {bytes} bytes, and may have \
+         {max}; hint: set `folder` to a shorter path", folder.display()
     )]
     PathTooLong {
         /// The pool.

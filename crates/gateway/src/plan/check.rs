@@ -150,13 +150,6 @@ impl Check<'_, '_> {
         });
         let timings =
             [("debug", ServerTiming::Debug), ("on", ServerTiming::On), ("off", ServerTiming::Off)];
-        let leaving = [("finish", ClientGone::Finish), ("drop", ClientGone::Drop)];
-        // A worker is one of a few; a server has connections enough for who only closed its side.
-        let has_workers = targets.iter().any(|(_, target)| match target {
-            Target::Upstream(index) => upstreams[*index].servers.is_empty(),
-            _ => false,
-        });
-        let gone = config.client_gone.or_else(|| has_workers.then(|| "drop".to_owned()));
         Some(Route {
             methods: methods(config.methods, &targets, collect),
             host: config.host.map(|host| host.to_ascii_lowercase().into()),
@@ -170,7 +163,7 @@ impl Check<'_, '_> {
             server_timing: self.choice("server_timing", config.server_timing, &timings),
             body_bytes_max: self.size("body_bytes_max", config.body_bytes_max, 8_000_000),
             compress: self.compress(config.compress),
-            client_gone: self.choice("client_gone", gone, &leaving),
+            client_gone: self.client_gone(config.client_gone, &targets, upstreams),
             pattern: pattern?,
             name,
             when,
@@ -181,6 +174,22 @@ impl Check<'_, '_> {
             personalise,
             collect,
         })
+    }
+
+    fn client_gone(
+        &mut self,
+        text: Option<String>,
+        targets: &[(u32, Target)],
+        upstreams: &[Arc<Upstream>],
+    ) -> ClientGone {
+        // A worker is one of a few; a server has connections enough for who only closed its side.
+        let has_workers = targets.iter().any(|(_, target)| match target {
+            Target::Upstream(index) => upstreams[*index].servers.is_empty(),
+            _ => false,
+        });
+        let text = text.or_else(|| has_workers.then(|| "drop".to_owned()));
+        let choices = [("finish", ClientGone::Finish), ("drop", ClientGone::Drop)];
+        self.choice("client_gone", text, &choices)
     }
 
     fn targets(

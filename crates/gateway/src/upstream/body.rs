@@ -2,8 +2,8 @@
 //!
 //! Invariants: it ends where its framing says and nowhere else, so what breaks off is an error and
 //! never an end; its connection goes back to the pool when the end is read, and is closed when it
-//! is not. Pieces are windows on the read buffer: nothing is copied. Trailers are discarded. What is
-//! read ahead is bounded by who asks for that.
+//! is not. Pieces are windows on the read buffer: nothing is copied. Trailers are discarded.
+//! What is read ahead is bounded by who asks for that.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -82,8 +82,8 @@ impl UpstreamBody {
         Some(whole)
     }
 
-    /// Reads a body of at most `bytes_max` bytes without waiting for who wants it; what has not come
-    /// `within` that time comes as it does.
+    /// Reads a body of at most `bytes_max` bytes without waiting for who wants it; what has not
+    /// come `within` that time comes as it does.
     ///
     /// # Errors
     /// When the body breaks off or stalls.

@@ -76,15 +76,18 @@ fn an_abandoned_request_without_end_costs_the_worker() {
 
 #[test]
 fn an_answer_that_is_left_after_longer_than_a_request_may_take_costs_no_worker() {
-    let app = "import asyncio, os, time\n\
-        async def app(scope, receive, send):\n    \
-            await send({'type': 'http.response.start', 'status': 200, 'headers': []})\n    \
-            began = time.monotonic()\n    \
-            while scope['path'] == '/stream':\n        \
-                old = b'old' if time.monotonic() > began + 0.5 else b'new'\n        \
-                await send({'type': 'http.response.body', 'body': old, 'more_body': True})\n        \
-                await asyncio.sleep(0.02)\n    \
-            await send({'type': 'http.response.body', 'body': str(os.getpid()).encode()})\n";
+    let app = r#"
+import asyncio, os, time
+
+async def app(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    began = time.monotonic()
+    while scope["path"] == "/stream":
+        piece = b"old" if time.monotonic() > began + 0.5 else b"new"
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await asyncio.sleep(0.02)
+    await send({"type": "http.response.body", "body": str(os.getpid()).encode()})
+"#;
     let bench = Bench::serving(app, |plan| {
         plan.workers = 1;
         plan.timeout = Duration::from_millis(400);
