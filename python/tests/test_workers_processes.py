@@ -78,6 +78,28 @@ def test_workers_draw_different_random_numbers(supervisor) -> None:
     assert one[0] != other[0] and one[1] != other[1]
 
 
+@pytest.mark.parametrize(
+    ("app", "needed"),
+    [
+        ("def app(request):\n    return seen()", "blocking function"),
+        ("async def app(request):\n    return seen()", "asgi function"),
+        (
+            "def app(environ, start_response):\n    start_response('200 OK', [])\n"
+            "    return [seen().encode()]",
+            "blocking wsgi",
+        ),
+    ],
+)
+def test_workers_share_the_server_that_their_parent_imported(supervisor, app, needed) -> None:
+    text = (
+        "import os, sys\nmodules = []\n"
+        "os.register_at_fork(after_in_child=lambda: modules.extend(sys.modules))\n"
+        f"def seen():\n    return ' '.join(modules)\n{app}\n"
+    )
+    seen = supervisor.worker(text).get()[1].decode().split()
+    assert {f"tidegate.workers.{name}" for name in needed.split()} <= set(seen)
+
+
 def test_pings_are_answered_beside_a_blocking_request(supervisor) -> None:
     text = (
         "import sys, time\nasync def app(scope, receive, send):\n"

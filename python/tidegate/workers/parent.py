@@ -14,7 +14,7 @@ from tidegate.workers.kinds import kind_of
 from tidegate.workers.loading import load_app, loaded_files
 from tidegate.workers.pool import Pool, control_path
 from tidegate.workers.threads import refuse_threads
-from tidegate.workers.worker import Duty, become_worker
+from tidegate.workers.worker import Duty, become_worker, import_server
 
 
 def become_parent(pool: Pool, generation: int) -> NoReturn:
@@ -27,6 +27,7 @@ def become_parent(pool: Pool, generation: int) -> NoReturn:
         pool.enter_folder()
         app = load_app(pool.app, pool.app_dir)
         kind = kind_of(app, pool.app, pool.kind)
+        import_server(pool, app, kind)
         refuse_threads(pool.app)
     except Failure as failure:
         control.fail(failure)

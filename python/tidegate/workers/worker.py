@@ -9,6 +9,7 @@ anything and keeps no time limits, which are the supervisor's.
 import atexit
 import faulthandler
 import gc
+import importlib
 import json
 import os
 import random
@@ -147,6 +148,20 @@ def work(control: Control, duty: Duty, told: dict[str, object]) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)
+
+
+def import_server(pool: Pool, app: Any, kind: str) -> None:
+    """Imports what `server_for` is going to use, so that workers forked from here share it.
+
+    uvicorn belongs to the app's environment: each worker imports it for itself, after the fork.
+    """
+    if pool.server == "uvicorn":
+        return
+    modules = {"asgi": ("asgi",), "wsgi": ("blocking", "wsgi")}.get(
+        kind, ("function", "asgi") if is_async(app) else ("function",)
+    )
+    for module in modules:
+        importlib.import_module(f"tidegate.workers.{module}")
 
 
 def server_for(duty: Duty, reports: Reports) -> Server:
