@@ -144,13 +144,22 @@ impl<'s> Breaker<'s> {
     }
 
     /// Writes code that cannot serve, lets workers die meanwhile, and mends it.
+    ///
+    /// Where nobody holds the good code, nobody could take the place of a worker that dies: there
+    /// all are in service before, and none dies.
     fn break_code(&mut self) -> Result<()> {
         let (what, text) = self.dice.pick(&BROKEN);
+        let shares = self.shared.world.shares[self.pool];
+        let _peace = (!shares).then(|| self.shared.peace(self.pool));
+        if !shares {
+            self.shared.world.wait(self.pool, "full", world::is_full)?;
+        }
         self.shared.tally.fault(what);
         self.shared.world.write_app(self.pool, text)?;
         let is_told = |told: &Value| told["alarms"].to_string().contains("cannot serve");
         self.shared.world.wait(self.pool, "told of broken code", is_told)?;
-        for _ in 0..self.dice.below(3) {
+        let victims = if shares { self.dice.below(3) } else { 0 };
+        for _ in 0..victims {
             let pids = world::serving(&self.shared.world.pool(self.pool)?);
             if !pids.is_empty() {
                 let victim = self.dice.pick(&pids);

@@ -60,6 +60,25 @@ impl<'w> Shared<'w> {
             is_over: AtomicBool::new(false),
         }
     }
+
+    /// Waits until no request that costs a worker is under way in a pool; none begins until what is
+    /// returned is dropped.
+    pub fn peace(&self, pool: usize) -> Peace<'_> {
+        while self.deadly[pool].swap(true, Ordering::Relaxed) {
+            sleep(Duration::from_millis(20));
+        }
+        Peace(&self.deadly[pool])
+    }
+}
+
+/// See [`Shared::peace`].
+#[derive(Debug)]
+pub struct Peace<'s>(&'s AtomicBool);
+
+impl Drop for Peace<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
 }
 
 /// One client among several.

@@ -30,6 +30,8 @@ pub struct World {
     pub public: SocketAddr,
     /// Where operators go.
     pub admin: SocketAddr,
+    /// Which pools hold their code for new workers.
+    pub shares: [bool; POOLS.len()],
     /// Its process.
     pub server: Server,
     folder: TempDir,
@@ -55,7 +57,7 @@ impl World {
         let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
         fs::write(folder.path().join("models.py"), MODELS)?;
         fs::write(folder.path().join("faults.py"), FAULTS)?;
-        let share = if shares { "on" } else { "off" };
+        let shares = [true, shares];
         let mut config = format!(
             "cores = {{ edge = 2, work = 1 }}\n[listen]\npublic = \"{public}\"\n\
              admin = \"{admin}\"\n"
@@ -63,7 +65,7 @@ impl World {
         for (pool, (name, file)) in POOLS.iter().enumerate() {
             fs::write(folder.path().join(file), APPS[pool])?;
             let module = file.trim_end_matches(".py");
-            let share = if pool == 0 { "on" } else { share };
+            let share = if shares[pool] { "on" } else { "off" };
             config += &format!(
                 "\n[[upstream]]\nname = \"{name}\"\npython = \"{module}:app\"\n\
                  preload = \"models:load\"\ninterpreter = \"{interpreter}\"\nworkers = 4\n\
@@ -80,7 +82,7 @@ impl World {
         let mut command = Command::new(binary);
         command.arg("serve").arg("-c").arg(&file);
         let server = Server::spawn(command, public).context("starting the server")?;
-        let world = Self { public, admin, server, folder };
+        let world = Self { public, admin, shares, server, folder };
         for pool in 0..POOLS.len() {
             world.wait(pool, "in service", is_whole)?;
         }
@@ -180,6 +182,12 @@ pub fn is_whole(pool: &Value) -> bool {
         && pool["alarms"].as_array().is_some_and(Vec::is_empty)
         && pool["queue"] == 0
         && pool["in_flight"] == 0
+}
+
+/// Whether it has all its workers, busy ones too.
+pub fn is_full(pool: &Value) -> bool {
+    pool["state"] == "serving"
+        && serving(pool).len() as u64 == pool["planned"].as_u64().unwrap_or(0)
 }
 
 /// The processes of the workers in service.
