@@ -271,11 +271,17 @@ fn a_worker_is_free_when_it_has_answered_however_slowly_the_client_reads() {
 }
 
 #[test]
-fn an_answer_that_a_worker_breaks_off_is_502_and_its_pool_is_told() {
-    let origin = Origin::start(|_| OriginReply::ok("x".repeat(50_000)).claim_length(100_000));
-    let crew = Crew::of(&[&origin]);
+fn an_answer_that_a_worker_breaks_off_is_asked_of_another_unless_it_may_have_changed_something() {
+    let breaks = || Origin::start(|_| OriginReply::ok("x".repeat(50_000)).claim_length(100_000));
+    let good = named("good");
+    let (first, second) = (breaks(), breaks());
+    let crew = Crew::of(&[&first, &good]);
     let served = before(&crew, 5_000, "");
-    assert_eq!(served.get("/").status, 502);
+    assert_eq!(served.get("/").text(), "good");
+    assert_eq!(crew.told(), [(0, "lost"), (1, "done")]);
+    let crew = Crew::of(&[&second, &good]);
+    let served = before(&crew, 5_000, "");
+    assert_eq!(Client::post(served.address, "/", "x").send().status, 502);
     assert_eq!(crew.told(), [(0, "lost")]);
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Invariants: a worker is asked only while it is lent; it goes back when its answer is read to the
 //! end, and otherwise with the word of what became of it. A request that a worker dropped without
-//! an answer goes to another one, once, if it changes nothing or nothing of it was sent (RFC 9112
-//! §9.3.1). Connections are kept by worker, and forgotten when the worker is gone.
+//! an answer, or with one that was read ahead and broke off, goes to another one, once, if it
+//! changes nothing or nothing of it was sent (RFC 9112 §9.3.1). Connections are kept by worker, and
+//! forgotten when the worker is gone.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -138,11 +139,13 @@ impl Pool {
         };
         let mut place = Place::at(&line, Some(loan));
         let answer = connection.ask(request, news, (now, self.patience(end))).await;
-        let may_repeat =
+        let mut may_repeat =
             !connection.has_heard() && (request.is_idempotent() || connection.sent() == 0);
         let outcome = match answer {
             Ok(head) => match self.answered(request, head, connection, place) {
                 Ok(mut response) => {
+                    // The client has none of what is read ahead.
+                    may_repeat = request.is_idempotent();
                     let body = response.body.read_ahead(READ_AHEAD_BYTES, READ_AHEAD_WITHIN);
                     body.await.map(|()| response)
                 }
