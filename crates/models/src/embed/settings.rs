@@ -1,0 +1,203 @@
+//! What a folder's JSON files say of its model.
+//!
+//! Read: `modules.json` and what it names (sentence-transformers 2 to 5), `config.json` of BERT and
+//! of Model2Vec, `sentence_bert_config.json`, `tokenizer_config.json`. A folder without
+//! `modules.json` is taken as sentence-transformers takes one: mean pooling, no normalisation.
+//!
+//! Refuses, by name: other architectures, modules behind pooling but normalisation, poolings that
+//! are joined or weighted, relative positions.
+
+use serde_json::Value;
+
+use super::activation::Activation;
+use super::folder::{Folder, Keys};
+use crate::error::Problem;
+
+const CONFIG: &str = "config.json";
+
+/// The parts of a folder, as `modules.json` orders them.
+#[derive(Debug)]
+pub(super) struct Modules {
+    /// Where tokenizer and tensors are.
+    pub(super) model: Folder,
+    pub(super) is_static: bool,
+    pub(super) pooling: Pooling,
+    pub(super) normalises: bool,
+}
+
+/// How the vectors of tokens become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pooling {
+    /// Their mean.
+    Mean,
+    /// The first one, of the token that begins every text.
+    First,
+    /// The largest of each number.
+    Max,
+}
+
+/// The shape of a BERT encoder.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub(super) hidden: usize,
+    pub(super) layers: usize,
+    pub(super) heads: usize,
+    pub(super) inner: usize,
+    pub(super) activation: Activation,
+    pub(super) epsilon: f32,
+    pub(super) positions: usize,
+    pub(super) kinds: usize,
+    pub(super) vocabulary: usize,
+    /// Tokens of a text, those that mark its start and end among them.
+    pub(super) tokens_max: usize,
+}
+
+impl Modules {
+    pub(super) fn read(folder: &Folder) -> Result<Self, Problem> {
+        let config = folder.keys(CONFIG)?;
+        let kind = config.as_ref().map_or(Ok(None), |config| config.text("model_type"))?;
+        if kind == Some("model2vec") {
+            let normalises = config.as_ref().map_or(Ok(false), |keys| keys.flag("normalize"))?;
+            let (model, pooling) = (folder.clone(), Pooling::Mean);
+            return Ok(Self { model, is_static: true, pooling, normalises });
+        }
+        match folder.json("modules.json")? {
+            None => Self::without_list(folder),
+            Some(list) => Self::listed(folder, &list),
+        }
+    }
+
+    fn without_list(folder: &Folder) -> Result<Self, Problem> {
+        let pooling = Pooling::read(&folder.within("1_Pooling")?)?.unwrap_or(Pooling::Mean);
+        let normalises = false;
+        Ok(Self { model: folder.clone(), is_static: false, pooling, normalises })
+    }
+
+    fn listed(folder: &Folder, list: &Value) -> Result<Self, Problem> {
+        let problem = |cause: String| Problem::new("modules.json", cause);
+        let list = list.as_array().filter(|list| !list.is_empty());
+        let list = list.ok_or_else(|| problem("is no list of modules".to_owned()))?;
+        let mut modules: Option<Self> = None;
+        for (number, module) in list.iter().enumerate() {
+            let text = |key: &str| {
+                let text = module.get(key).and_then(Value::as_str);
+                text.ok_or_else(|| problem(format!("module {number} has no text `{key}`")))
+            };
+            let within = folder.within(text("path")?)?;
+            let kind = text("type")?;
+            match (kind.rsplit('.').next().unwrap_or(kind), &mut modules) {
+                (kind @ ("Transformer" | "StaticEmbedding"), None) => {
+                    let is_static = kind == "StaticEmbedding";
+                    let (pooling, normalises) = (Pooling::Mean, false);
+                    modules = Some(Self { model: within, is_static, pooling, normalises });
+                }
+                ("Pooling", Some(modules)) if !modules.is_static => {
+                    let pooling = Pooling::read(&within)?;
+                    modules.pooling = pooling
+                        .ok_or_else(|| Problem::new(within.name(CONFIG), "is not in the folder"))?;
+                }
+                ("Normalize", Some(modules)) => modules.normalises = true,
+                _ => return Err(problem(format!("module {number}, `{kind}`, is not known there"))),
+            }
+        }
+        modules.ok_or_else(|| problem("names no model".to_owned()))
+    }
+}
+
+impl Pooling {
+    /// Reads the configuration of a pooling, or `None` where there is none.
+    fn read(folder: &Folder) -> Result<Option<Self>, Problem> {
+        let Some(keys) = folder.keys(CONFIG)? else { return Ok(None) };
+        if let Some(name) = keys.text("pooling_mode")? {
+            let pooling = Self::named(name).ok_or_else(|| unknown_pooling(&keys, name))?;
+            return Ok(Some(pooling));
+        }
+        let mut chosen = None;
+        for key in keys.beginning("pooling_mode_") {
+            if keys.flag(key)? {
+                let name = key.trim_start_matches("pooling_mode_");
+                let name = name.trim_end_matches("_tokens").trim_end_matches("_token");
+                let pooling = Self::named(name).ok_or_else(|| unknown_pooling(&keys, name))?;
+                if chosen.replace(pooling).is_some() {
+                    return Err(
+                        keys.problem(key, "is the second pooling; joined, they are not read")
+                    );
+                }
+            }
+        }
+        let missing = || keys.problem("pooling_mode_mean_tokens", "is not true, nor is another");
+        chosen.map(Some).ok_or_else(missing)
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "mean" => Some(Self::Mean),
+            "cls" => Some(Self::First),
+            "max" => Some(Self::Max),
+            _ => None,
+        }
+    }
+}
+
+fn unknown_pooling(keys: &Keys, name: &str) -> Problem {
+    keys.problem("pooling_mode", format!("`{name}` is not read; `mean`, `cls` and `max` are"))
+}
+
+impl Shape {
+    pub(super) fn read(folder: &Folder) -> Result<Self, Problem> {
+        let keys = folder.keys(CONFIG)?;
+        let keys = keys.ok_or_else(|| Problem::new(folder.name(CONFIG), "is not in the folder"))?;
+        match keys.text("model_type")? {
+            Some("bert") | None => {}
+            Some(other) => {
+                let cause = format!("`{other}` is not read; `bert` and `model2vec` are");
+                return Err(keys.problem("model_type", cause));
+            }
+        }
+        if let Some(kind) = keys.text("position_embedding_type")?.filter(|kind| *kind != "absolute")
+        {
+            let cause = format!("`{kind}` is not read; `absolute` is");
+            return Err(keys.problem("position_embedding_type", cause));
+        }
+        let hidden = keys.count("hidden_size", 1..=16_384)?;
+        let heads = keys.count("num_attention_heads", 1..=hidden)?;
+        if !hidden.is_multiple_of(heads) {
+            let cause = format!("{heads} heads do not divide `hidden_size`, {hidden}");
+            return Err(keys.problem("num_attention_heads", cause));
+        }
+        let epsilon = keys.number("layer_norm_eps")?.unwrap_or(1e-12);
+        if !(0.0..1.0).contains(&epsilon) {
+            return Err(keys.problem("layer_norm_eps", format!("is {epsilon}, must be below 1")));
+        }
+        let positions = keys.count_if_there("max_position_embeddings", 3..=1 << 20)?.unwrap_or(512);
+        Ok(Self {
+            hidden,
+            layers: keys.count("num_hidden_layers", 1..=256)?,
+            heads,
+            inner: keys.count("intermediate_size", 1..=65_536)?,
+            activation: Activation::of(&keys)?,
+            epsilon: epsilon as f32,
+            positions,
+            kinds: keys.count_if_there("type_vocab_size", 1..=1024)?.unwrap_or(2),
+            vocabulary: keys.count("vocab_size", 1..=1 << 24)?,
+            tokens_max: tokens_max(folder)?.map_or(positions, |count| count.min(positions)),
+        })
+    }
+}
+
+/// Returns how many tokens of a text are taken, where a file says so.
+fn tokens_max(folder: &Folder) -> Result<Option<usize>, Problem> {
+    // Those who train write 1e30 for "no limit".
+    let at_most = |count: f64| Some(count as usize).filter(|_| count >= 3.0);
+    for (file, key) in [
+        ("sentence_bert_config.json", "max_seq_length"),
+        ("tokenizer_config.json", "model_max_length"),
+    ] {
+        let Some(keys) = folder.keys(file)? else { continue };
+        if let Some(count) = keys.number(key)? {
+            let cause = format!("is {count}, must be at least 3");
+            return at_most(count).map(Some).ok_or_else(|| keys.problem(key, cause));
+        }
+    }
+    Ok(None)
+}
