@@ -1,7 +1,8 @@
 //! Measures embedding, for DECISIONS: texts of a file, in memory, by one thread, in CPU time.
 //!
-//! Run: `cargo run --release -p models --example embed -- FOLDER TEXTS [single|bf16] [VECTORS]`.
-//! TEXTS holds a text a line; VECTORS, where given, takes the vectors as 32-bit floats.
+//! Run: `cargo run --release -p models --example embed -- FOLDER TEXTS [PRECISION [VECTORS]]`.
+//! PRECISION is `single`, `bf16` or `int8`; TEXTS holds a text a line; VECTORS, where given, takes
+//! the vectors as 32-bit floats.
 
 use std::error::Error;
 use std::fs;
@@ -12,15 +13,16 @@ use std::time::{Duration, Instant};
 
 use models::{EmbedOptions, EmbedScratch, Embedder, Precision, Tokens};
 
-const REPEATS: usize = 5;
+const REPEATS: usize = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, texts, rest @ ..] = arguments.as_slice() else {
-        return Err("usage: embed FOLDER TEXTS [single|bf16] [VECTORS]".into());
+        return Err("usage: embed FOLDER TEXTS [PRECISION [VECTORS]]".into());
     };
     let precision = match rest.first().map_or("single", String::as_str) {
         "bf16" => Precision::Bf16,
+        "int8" => Precision::Int8,
         _ => Precision::Single,
     };
     let started = Instant::now();

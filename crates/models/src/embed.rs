@@ -122,7 +122,8 @@ impl Embedder {
         &self.about
     }
 
-    /// Returns how many tokens a text has, its marks among them, however many the model takes.
+    /// Returns how many tokens a text has, its marks among them, however many an encoder takes;
+    /// of static embeddings, those that count.
     ///
     /// # Errors
     /// [`Error::Text`] for a text above 64 KiB, or one that the tokenizer fails on.

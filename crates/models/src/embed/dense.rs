@@ -5,8 +5,8 @@
 //! over all inputs in order, by fused multiply-add, from zero: an answer is the same to the bit
 //! whatever rows stand beside it, and for [`Precision::Single`] on every CPU.
 //!
-//! With [`Precision::Bf16`] weights and inputs are rounded to bfloat16, two to a number of a panel,
-//! and summed in f32 by AVX-512's own instruction.
+//! With [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are rounded (`rounded.rs`),
+//! and summed by AVX-512's own instructions.
 //!
 //! Figures: docs/DECISIONS.md.
 
@@ -14,8 +14,13 @@ use multiversion::multiversion;
 
 use super::activation::Activation;
 
+mod rounded;
 #[cfg(target_arch = "x86_64")]
 mod vector;
+
+pub(super) use rounded::Rounded;
+
+use rounded::{Scale, Weights};
 
 /// Outputs side by side in memory: a cache line, one register of AVX-512.
 pub(super) const LINE: usize = 16;
@@ -45,11 +50,17 @@ pub enum Precision {
     /// Weights and inputs of dense layers as bfloat16, sums and the rest in 32-bit floats; where
     /// the CPU cannot, as [`Self::Single`].
     Bf16,
+    /// Weights and inputs of dense layers as bytes, the inputs of each token by a scale of its
+    /// own, the rest in 32-bit floats; where the CPU cannot, as [`Self::Single`].
+    Int8,
 }
 
 /// What sums tiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kernel {
+    /// Fours of bytes.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Int8,
     /// Pairs of bfloat16.
     #[cfg(target_arch = "x86_64")]
     Avx512Bf16,
@@ -79,6 +90,8 @@ pub(super) struct Dense {
     panels: Vec<Line>,
     /// Padded to whole panels.
     bias: Vec<f32>,
+    /// The scale of each output, padded likewise.
+    weights: Vec<Weights>,
 }
 
 impl Tile {
@@ -95,6 +108,9 @@ impl Kernel {
             if precision == Precision::Bf16 && vector::bf16::is_available() {
                 return Self::Avx512Bf16;
             }
+            if precision == Precision::Int8 && vector::int8::is_available() {
+                return Self::Avx512Int8;
+            }
             if vector::avx512::is_available() {
                 return Self::Avx512;
             }
@@ -110,6 +126,8 @@ impl Kernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Bf16 => Precision::Bf16,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Int8 => Precision::Int8,
             _ => Precision::Single,
         }
     }
@@ -118,7 +136,7 @@ impl Kernel {
     pub(super) fn rows(self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512Bf16 | Self::Avx512 => 8,
+            Self::Avx512Int8 | Self::Avx512Bf16 | Self::Avx512 => 8,
             #[cfg(target_arch = "x86_64")]
             Self::Avx2 => 6,
             Self::Portable => 4,
@@ -129,7 +147,7 @@ impl Kernel {
     fn lines(self) -> usize {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512Bf16 | Self::Avx512 => LINES,
+            Self::Avx512Int8 | Self::Avx512Bf16 | Self::Avx512 => LINES,
             _ => 1,
         }
     }
@@ -139,6 +157,10 @@ impl Kernel {
     #[inline]
     pub(super) fn sum(self, rows: &[&[f32]], panel: &[Line], lines: usize, tile: &mut Tile) {
         match (self, lines) {
+            #[cfg(target_arch = "x86_64")]
+            (Self::Avx512Int8, LINES) => vector::int8::sum::<LINES>(rows, panel, tile),
+            #[cfg(target_arch = "x86_64")]
+            (Self::Avx512Int8, _) => vector::int8::sum::<1>(rows, panel, tile),
             #[cfg(target_arch = "x86_64")]
             (Self::Avx512Bf16, LINES) => vector::bf16::sum::<LINES>(rows, panel, tile),
             #[cfg(target_arch = "x86_64")]
@@ -176,9 +198,10 @@ impl Dense {
         let depth = kernel.depth(inputs);
         let mut panels = vec![Line::default(); outputs.div_ceil(width) * lines * depth];
         let mut packed = Vec::with_capacity(depth);
+        let mut scales = Vec::with_capacity(outputs.next_multiple_of(width));
         for (output, weights) in weights.chunks_exact(inputs).enumerate() {
             packed.clear();
-            kernel.add_packed(weights, inputs, &mut packed);
+            scales.push(kernel.add_weights(weights, &mut packed));
             let panel = output / width * lines * depth + output % width / LINE;
             for (input, weight) in packed.iter().enumerate() {
                 panels[panel + input * lines].0[output % LINE] = *weight;
@@ -186,7 +209,8 @@ impl Dense {
         }
         let mut padded = bias.to_vec();
         padded.resize(outputs.next_multiple_of(width), 0.0);
-        Self { kernel, inputs, outputs, panels, bias: padded }
+        scales.resize(padded.len(), Weights::default());
+        Self { kernel, inputs, outputs, panels, bias: padded, weights: scales }
     }
 
     pub(super) fn outputs(&self) -> usize {
@@ -198,23 +222,25 @@ impl Dense {
         size_of_val(self.panels.as_slice()) + size_of_val(self.bias.as_slice())
     }
 
-    /// Writes the outputs of each row of inputs; `packed` is where inputs are rounded to.
+    /// Writes the outputs of each row of inputs; `rounded` is where inputs are rounded to.
     pub(super) fn apply(
         &self,
         inputs: &[f32],
         finish: Finish,
-        packed: &mut Vec<f32>,
+        rounded: &mut Rounded,
         out: &mut [f32],
     ) {
+        match self.kernel.precision() {
+            Precision::Single => return self.apply_rounded(inputs, &[], finish, out),
+            Precision::Bf16 => rounded.take_pairs(inputs, self.inputs),
+            Precision::Int8 => rounded.take_bytes(inputs, self.inputs),
+        }
+        self.apply_rounded(&rounded.numbers, &rounded.rows, finish, out);
+    }
+
+    /// Writes the outputs of rows of inputs as the kernel takes them, which have a scale as bytes.
+    fn apply_rounded(&self, inputs: &[f32], scales: &[Scale], finish: Finish, out: &mut [f32]) {
         let depth = self.kernel.depth(self.inputs);
-        let inputs = match self.kernel.precision() {
-            Precision::Single => inputs,
-            Precision::Bf16 => {
-                packed.clear();
-                self.kernel.add_packed(inputs, self.inputs, packed);
-                packed.as_slice()
-            }
-        };
         let (rows_max, lines) = (self.kernel.rows(), self.kernel.lines());
         let mut tile = Tile::new();
         for (number, panel) in self.panels.chunks_exact(depth * lines).enumerate() {
@@ -222,12 +248,16 @@ impl Dense {
             let width = (self.outputs - first).min(lines * LINE);
             let bias = &self.bias[first..][..lines * LINE];
             let blocks = inputs.chunks(rows_max * depth);
-            for (block, out) in blocks.zip(out.chunks_mut(rows_max * self.outputs)) {
+            let outs = out.chunks_mut(rows_max * self.outputs);
+            for (start, (block, out)) in (0..).step_by(rows_max).zip(blocks.zip(outs)) {
                 let mut rows = [&block[..0]; ROWS];
                 let count = block.len() / depth;
                 rows.iter_mut().zip(block.chunks_exact(depth)).for_each(|(to, row)| *to = row);
                 self.kernel.sum(&rows[..count], panel, lines, &mut tile);
                 let sums = &mut tile.0[..count];
+                if let Some(scales) = scales.get(start..start + count) {
+                    rounded::rescale(sums, scales, &self.weights[first..][..lines * LINE]);
+                }
                 let out = out.chunks_exact_mut(self.outputs).map(|row| &mut row[first..][..width]);
                 match finish {
                     Finish::Write(activation) => {
@@ -247,15 +277,18 @@ impl Kernel {
         match self.precision() {
             Precision::Single => inputs,
             Precision::Bf16 => inputs.div_ceil(2),
+            Precision::Int8 => inputs.div_ceil(4),
         }
     }
 
-    /// Adds rows of so many inputs as the kernel takes them.
-    fn add_packed(self, values: &[f32], inputs: usize, packed: &mut Vec<f32>) {
+    /// Adds the weights of an output as the kernel takes them; bytes have a scale.
+    fn add_weights(self, values: &[f32], numbers: &mut Vec<f32>) -> Weights {
         match self.precision() {
-            Precision::Single => packed.extend_from_slice(values),
-            Precision::Bf16 => add_pairs(values, inputs, packed),
+            Precision::Single => numbers.extend_from_slice(values),
+            Precision::Bf16 => rounded::add_pairs(values, values.len(), numbers),
+            Precision::Int8 => return rounded::add_weights(values, numbers),
         }
+        Weights::default()
     }
 }
 
@@ -273,24 +306,6 @@ fn add(sums: &[f32], bias: &[f32], out: &mut [f32]) {
     for ((out, sum), bias) in out.iter_mut().zip(sums).zip(bias) {
         *out += sum + bias;
     }
-}
-
-/// Rounds rows of an even or odd length to pairs of bfloat16, the first one in the lower half.
-#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw+fma", "x86_64+avx2+fma"))]
-fn add_pairs(values: &[f32], inputs: usize, packed: &mut Vec<f32>) {
-    for row in values.chunks_exact(inputs) {
-        let (pairs, rest) = row.as_chunks::<2>();
-        let pair = |low: f32, high: f32| f32::from_bits(bf16(high) << 16 | bf16(low));
-        packed.extend(pairs.iter().map(|[low, high]| pair(*low, *high)));
-        packed.extend(rest.iter().map(|last| pair(*last, 0.0)));
-    }
-}
-
-/// Rounds a finite number to the nearest bfloat16, to the even one between two.
-#[inline(always)]
-fn bf16(value: f32) -> u32 {
-    let bits = value.to_bits();
-    (bits + 0x7fff + (bits >> 16 & 1)) >> 16
 }
 
 #[cfg(test)]

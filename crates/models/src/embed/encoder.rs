@@ -1,14 +1,14 @@
 //! A BERT encoder: tokens of several texts, one after the other without padding, to a vector each.
 //!
 //! Dense layers take the tokens of all texts as rows of one matrix; only attention and pooling know
-//! where a text begins. About 256 tokens go together, so that what a layer writes for the next is
+//! where a text begins. About 128 tokens go together, so that what a layer writes for the next is
 //! in a near cache, and weights, read once per such batch, cost little (docs/DECISIONS.md).
 //!
 //! Invariant: a text's vector does not depend on the texts beside it.
 
 use super::activation::Activation;
 use super::attention::{AttentionScratch, Heads};
-use super::dense::{Dense, Finish, Kernel, Precision};
+use super::dense::{Dense, Finish, Kernel, Precision, Rounded};
 use super::norm::LayerNorm;
 use super::settings::{Pooling, Shape};
 use super::tensors::Tensors;
@@ -16,7 +16,7 @@ use super::tokens::Tokens;
 use crate::error::Problem;
 
 /// Tokens that go together, unless one text has more.
-const TOGETHER: usize = 256;
+const TOGETHER: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Encoder {
@@ -49,7 +49,7 @@ pub(super) struct EncoderScratch {
     mixed: Vec<f32>,
     attended: Vec<f32>,
     inner: Vec<f32>,
-    packed: Vec<f32>,
+    rounded: Rounded,
     attention: AttentionScratch,
 }
 
@@ -179,12 +179,12 @@ impl Layer {
         range: std::ops::Range<usize>,
         scratch: &mut EncoderScratch,
     ) {
-        let EncoderScratch { states, mixed, attended, inner, packed, attention } = scratch;
+        let EncoderScratch { states, mixed, attended, inner, rounded, attention } = scratch;
         let hidden = encoder.shape.hidden;
         let tokens = states.len() / hidden;
         let write = Finish::Write(Activation::None);
         mixed.resize(tokens * self.mixed.outputs(), 0.0);
-        self.mixed.apply(states, write, packed, mixed);
+        self.mixed.apply(states, write, rounded, mixed);
         attended.resize(states.len(), 0.0);
         let mut start = 0;
         for text in range {
@@ -196,11 +196,11 @@ impl Layer {
             encoder.heads.attend(mixed, attention, &mut attended[start * hidden..end * hidden]);
             start = end;
         }
-        self.attended.apply(attended, Finish::Add, packed, states);
+        self.attended.apply(attended, Finish::Add, rounded, states);
         self.attended_norm.apply(states);
         inner.resize(tokens * self.inner.outputs(), 0.0);
-        self.inner.apply(states, Finish::Write(encoder.shape.activation), packed, inner);
-        self.outer.apply(inner, Finish::Add, packed, states);
+        self.inner.apply(states, Finish::Write(encoder.shape.activation), rounded, inner);
+        self.outer.apply(inner, Finish::Add, rounded, states);
         self.outer_norm.apply(states);
     }
 

@@ -7,8 +7,9 @@
 
 use core::arch::x86_64::{
     __m256, __m512, __m512bh, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps,
-    _mm256_storeu_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps,
-    _mm512_setzero_ps, _mm512_storeu_ps,
+    _mm256_storeu_ps, _mm512_castps_si512, _mm512_castsi512_ps, _mm512_dpbf16_ps,
+    _mm512_dpbusd_epi32, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_setzero_ps,
+    _mm512_storeu_ps,
 };
 
 use super::{LINE, Line, Tile};
@@ -114,6 +115,19 @@ kernel!(
 );
 
 kernel!(
+    int8,
+    "avx512f,avx512vnni",
+    ["avx512f", "avx512vnni"],
+    __m512,
+    _mm512_setzero_ps,
+    _mm512_set1_ps,
+    _mm512_loadu_ps,
+    plus_fours,
+    _mm512_storeu_ps,
+    [1, 2, 3, 4, 5, 6, 7, 8]
+);
+
+kernel!(
     avx2,
     "avx2,fma",
     ["avx2", "fma"],
@@ -133,4 +147,12 @@ fn plus_pairs(left: __m512, right: __m512, sums: __m512) -> __m512 {
     // SAFETY: both are 64 bytes of which any are valid.
     let pairs = |bits| unsafe { core::mem::transmute::<__m512, __m512bh>(bits) };
     _mm512_dpbf16_ps(sums, pairs(left), pairs(right))
+}
+
+/// Adds the products of four unsigned and four signed bytes to each sum, a whole number.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vnni")]
+fn plus_fours(left: __m512, right: __m512, sums: __m512) -> __m512 {
+    let (left, right) = (_mm512_castps_si512(left), _mm512_castps_si512(right));
+    _mm512_castsi512_ps(_mm512_dpbusd_epi32(_mm512_castps_si512(sums), left, right))
 }

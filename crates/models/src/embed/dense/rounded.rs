@@ -1,0 +1,130 @@
+//! Inputs and weights in fewer bits, packed so that a kernel's splat takes several at once.
+//!
+//! bfloat16: two to a number of a panel, each rounded to the nearest, to the even one between two.
+//! Bytes: four to a number. A row of inputs is rounded to 0..=255 between its own least and most,
+//! so that no other row changes it; the weights of an output to -127..=127. Sums of such products
+//! are whole numbers, so they are exact, and [`rescale`] makes floats of them.
+
+use multiversion::multiversion;
+
+use super::{LINE, LINES};
+
+/// Added to a float below 2^22, it leaves the nearest whole number in the last bits.
+const TO_WHOLE: f32 = 12_582_912.0;
+
+/// Inputs as a kernel takes them; buffers kept from one layer to the next.
+#[derive(Debug, Default)]
+pub(in crate::embed) struct Rounded {
+    pub(super) numbers: Vec<f32>,
+    pub(super) rows: Vec<Scale>,
+    bytes: Vec<u8>,
+}
+
+/// What the bytes of a row of inputs stand for: `(byte - zero) * step`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    step: f32,
+    zero: i32,
+}
+
+/// What the bytes of an output's weights stand for: `byte * step`; and their sum.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Weights {
+    step: f32,
+    sum: i32,
+}
+
+impl Rounded {
+    /// Takes rows of so many floats as pairs of bfloat16.
+    pub(super) fn take_pairs(&mut self, values: &[f32], width: usize) {
+        self.numbers.clear();
+        add_pairs(values, width, &mut self.numbers);
+    }
+
+    /// Takes rows of so many floats as bytes, each row with its scale.
+    pub(super) fn take_bytes(&mut self, values: &[f32], width: usize) {
+        self.numbers.clear();
+        self.rows.clear();
+        self.bytes.resize(width.next_multiple_of(4), 0);
+        for row in values.chunks_exact(width) {
+            self.rows.push(round_row(row, &mut self.bytes[..width]));
+            add_fours(&self.bytes, &mut self.numbers);
+        }
+    }
+}
+
+/// Adds the weights of an output as bytes.
+pub(super) fn add_weights(values: &[f32], numbers: &mut Vec<f32>) -> Weights {
+    let most = values.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+    let step = if most > 0.0 { most / 127.0 } else { 1.0 };
+    let round = |value: &f32| (value / step).round_ties_even() as i8;
+    let mut bytes: Vec<u8> = values.iter().map(|value| round(value) as u8).collect();
+    let sum = bytes.iter().map(|byte| i32::from(*byte as i8)).sum();
+    bytes.resize(values.len().next_multiple_of(4), 0);
+    add_fours(&bytes, numbers);
+    Weights { step, sum }
+}
+
+/// Makes floats of the whole sums of a tile's rows, which stand there as bits.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw+fma", "x86_64+avx2+fma"))]
+pub(super) fn rescale(sums: &mut [[f32; LINE * LINES]], rows: &[Scale], weights: &[Weights]) {
+    for (sums, row) in sums.iter_mut().zip(rows) {
+        for (sum, weights) in sums.iter_mut().zip(weights) {
+            // 255 * 127 * 65,536 inputs, the most there are, fit 31 bits.
+            let whole = (sum.to_bits() as i32).wrapping_sub(row.zero.wrapping_mul(weights.sum));
+            *sum = whole as f32 * (row.step * weights.step);
+        }
+    }
+}
+
+/// Rounds a row to bytes; what is 0 stays exactly 0.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw+fma", "x86_64+avx2+fma"))]
+fn round_row(row: &[f32], bytes: &mut [u8]) -> Scale {
+    let (lanes, rest) = row.as_chunks::<LINE>();
+    let (mut least, mut most) = ([0.0_f32; LINE], [0.0_f32; LINE]);
+    for lane in lanes {
+        for index in 0..LINE {
+            least[index] = if lane[index] < least[index] { lane[index] } else { least[index] };
+            most[index] = if lane[index] > most[index] { lane[index] } else { most[index] };
+        }
+    }
+    let least = least.iter().chain(rest).copied().fold(0.0, f32::min);
+    let most = most.iter().chain(rest).copied().fold(0.0, f32::max);
+    let range = most - least;
+    let step = if range > 0.0 { range / 255.0 } else { 1.0 };
+    let (inverse, zero) = (1.0 / step, (-least / step).round_ties_even());
+    for (byte, value) in bytes.iter_mut().zip(row) {
+        let place = value.mul_add(inverse, zero);
+        let place = if place > 0.0 { place } else { 0.0 };
+        let place = if place < 255.0 { place } else { 255.0 };
+        *byte = (place + TO_WHOLE).to_bits() as u8;
+    }
+    Scale { step, zero: zero as i32 }
+}
+
+/// Adds bytes four by four, the first one in the lowest bits.
+fn add_fours(bytes: &[u8], numbers: &mut Vec<f32>) {
+    let (fours, _) = bytes.as_chunks::<4>();
+    numbers.extend(fours.iter().map(|four| f32::from_bits(u32::from_le_bytes(*four))));
+}
+
+/// Adds rows of floats as pairs of bfloat16, the first one in the lower half.
+#[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw+fma", "x86_64+avx2+fma"))]
+pub(super) fn add_pairs(values: &[f32], width: usize, numbers: &mut Vec<f32>) {
+    for row in values.chunks_exact(width) {
+        let (pairs, rest) = row.as_chunks::<2>();
+        let pair = |low: f32, high: f32| f32::from_bits(bf16(high) << 16 | bf16(low));
+        numbers.extend(pairs.iter().map(|[low, high]| pair(*low, *high)));
+        numbers.extend(rest.iter().map(|last| pair(*last, 0.0)));
+    }
+}
+
+/// Rounds a finite number to the nearest bfloat16.
+#[inline(always)]
+fn bf16(value: f32) -> u32 {
+    let bits = value.to_bits();
+    bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16
+}
+
+#[cfg(test)]
+mod tests;
