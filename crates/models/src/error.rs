@@ -1,4 +1,4 @@
-//! What can be wrong with a model file or an items file.
+//! What can be wrong with a model file or an items file, or with rows.
 //!
 //! Invariant: an error lists every problem found (up to a printed bound), each with its place, so
 //! that one round of mending is enough.
@@ -26,6 +26,9 @@ pub enum Error {
     /// A text cannot be embedded, the one at `index` of those given.
     #[error("embed text {index}: {cause}")]
     Text { index: usize, cause: String },
+    /// Rows or settings that no groups can be made of.
+    #[error("cluster rows: {0}")]
+    Cluster(String),
 }
 
 /// One thing wrong, with its place in the file.

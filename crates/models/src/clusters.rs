@@ -1,0 +1,151 @@
+//! Groups of rows that point in the same direction, such as the vectors of sentences that mean the
+//! same.
+//!
+//! Two methods behind one call. [`Method::Linkage`] joins the two groups whose rows are most alike
+//! on average, again and again (UPGMA over cosine distance, as scikit-learn's
+//! `AgglomerativeClustering(metric="cosine", linkage="average")`). [`Method::Communities`] takes
+//! the row with the most neighbours, its neighbours with it, and goes on with what is left (as
+//! sentence-transformers' `util.community_detection`).
+//!
+//! Both begin with the pairs that reach `similarity_min`, a bit for each (`pairs.rs`, `graph.rs`).
+//! For linkage that is exact: groups are joined only where some pair reaches it, so what no chain
+//! of such pairs connects is never in one group, and is linked on its own (`linkage.rs`).
+//!
+//! Invariant: the result depends on the rows alone, to the bit: not on the CPU, nor on the order in
+//! which rows come. Rows are put in order of their numbers first (`units.rs`), and where two
+//! choices are equally good the first in that order is taken.
+//!
+//! Refuses: numbers that are not finite, by row; more rows than its memory is bounded for.
+
+mod community;
+mod describe;
+mod graph;
+mod linkage;
+mod pairs;
+mod panels;
+mod units;
+
+use crate::error::Error;
+
+use units::Units;
+
+/// Rows at once: the bits of their pairs take 128 MiB.
+const ROWS_MAX: usize = 1 << 15;
+
+/// Numbers of a row.
+const DIMS_MAX: usize = 1 << 14;
+
+/// Above this, the cosine of a row with itself is a matter of rounding.
+const SAME: f32 = 1.0 - 1e-5;
+
+/// Rows up to which linkage is the default: it finds better groups, and its memory grows with the
+/// square of the rows that are connected.
+const LINKED_MAX: usize = linkage::ROWS_MAX;
+
+/// How to group rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Clustering {
+    pub method: Method,
+    /// From -1 to 1. Linkage: two groups are joined where the mean cosine of their pairs is at
+    /// least this. Communities: two rows are neighbours where their cosine is at least this.
+    pub similarity_min: f32,
+    /// Rows of the smallest group, from 1; rows of smaller ones are noise.
+    pub members_min: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    Linkage,
+    Communities,
+}
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Clusters {
+    /// The largest first; of those as large, the one with the lowest row.
+    pub clusters: Vec<Cluster>,
+    /// Rows in none, rising; all rows of nothing but zeros are among them.
+    pub noise: Vec<u32>,
+}
+
+/// Rows that belong together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cluster {
+    /// The nearest to the centroid first: that row is the group's label.
+    pub members: Vec<u32>,
+    /// Mean cosine of all pairs of members; 1 for a single one.
+    pub cohesion: f64,
+}
+
+impl Clustering {
+    /// Returns what suits that many vectors of sentences (docs/DECISIONS.md).
+    pub fn for_rows(rows: usize) -> Self {
+        let (method, similarity_min) = match rows {
+            0..=LINKED_MAX => (Method::Linkage, Method::Linkage.similarity_min()),
+            _ => (Method::Communities, Method::Communities.similarity_min()),
+        };
+        Self { method, similarity_min, members_min: 2 }
+    }
+
+    /// Groups rows of `dims` numbers, one after the other in `values`; their lengths are nothing.
+    ///
+    /// Takes at most as many bytes as twice `values`, an eighth of the rows' square, and for
+    /// linkage four times the square of the connected rows.
+    ///
+    /// # Errors
+    /// [`Error::Cluster`] where the numbers are not finite or no rows, where there are too many of
+    /// them, or a setting is out of its range.
+    pub fn cluster(&self, values: &[f32], dims: usize) -> Result<Clusters, Error> {
+        self.check(values.len(), dims).map_err(Error::Cluster)?;
+        let units = Units::of(values, dims).map_err(Error::Cluster)?;
+        let panels = units.panels();
+        let limit = self.similarity_min.min(SAME);
+        let graph = pairs::similar(&panels, limit);
+        let groups = match self.method {
+            Method::Communities => community::groups(&graph, self.members_min),
+            Method::Linkage => linkage::groups(&panels, &graph, limit).map_err(Error::Cluster)?,
+        };
+        Ok(describe::clusters(&units, groups, self.members_min))
+    }
+
+    fn check(&self, values: usize, dims: usize) -> Result<(), String> {
+        let Self { similarity_min, members_min, .. } = *self;
+        if !(-1.0..=1.0).contains(&similarity_min) {
+            return Err(format!("`similarity_min` is {similarity_min}, not from -1 to 1"));
+        }
+        if members_min == 0 {
+            return Err("`members_min` is 0, not at least 1".to_owned());
+        }
+        if values > 0 && !(1..=DIMS_MAX).contains(&dims) {
+            return Err(format!("rows of {dims} numbers, not of 1 to {DIMS_MAX}"));
+        }
+        if values > 0 && !values.is_multiple_of(dims) {
+            return Err(format!("{values} numbers are no rows of {dims}"));
+        }
+        match values / dims.max(1) {
+            rows if rows > ROWS_MAX => Err(format!("{rows} rows, more than {ROWS_MAX}")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Method {
+    /// Returns the similarity that finds the stories of news headlines best, in vectors of
+    /// MiniLM (docs/DECISIONS.md); shorter and more uniform texts want more, up to 0.2.
+    pub fn similarity_min(self) -> f32 {
+        match self {
+            Self::Linkage => 0.35,
+            Self::Communities => 0.5,
+        }
+    }
+}
+
+impl Cluster {
+    /// Returns the row nearest to the centroid.
+    pub fn label(&self) -> u32 {
+        self.members[0]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! Communities: a row with all that is left of its neighbours, the row with the most neighbours
+//! first.
+//!
+//! The method of sentence-transformers' `util.community_detection`, with its order of taking
+//! communities: by the size that each had at first, those as large by row.
+
+use super::graph::{Graph, Rows};
+
+/// Returns the communities of at least `members_min` rows; no row is in two.
+pub(super) fn groups(graph: &Graph, members_min: usize) -> Vec<Vec<u32>> {
+    let sizes: Vec<usize> = (0..graph.rows()).map(|row| graph.degree(row) + 1).collect();
+    let mut centres: Vec<usize> =
+        (0..graph.rows()).filter(|row| sizes[*row] >= members_min).collect();
+    centres.sort_by_key(|row| std::cmp::Reverse(sizes[*row]));
+    let mut left = Rows::all(graph.rows());
+    let mut left_count = graph.rows();
+    let mut groups = Vec::new();
+    for centre in centres {
+        if left_count < members_min {
+            break;
+        }
+        let mut members = Vec::new();
+        if left.has(centre) {
+            members.push(centre as u32);
+        }
+        graph.neighbours(centre, &left, &mut members);
+        if members.len() >= members_min {
+            members.iter().for_each(|row| left.remove(*row as usize));
+            left_count -= members.len();
+            groups.push(members);
+        }
+    }
+    groups
+}
