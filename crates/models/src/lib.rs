@@ -23,6 +23,7 @@ mod inputs;
 mod items;
 mod linear;
 mod matrix;
+mod onnx;
 mod plan;
 mod rank;
 mod top;
@@ -36,6 +37,10 @@ pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};
 pub use items::{Codes, Items, Wanted};
 pub use linear::{Cross, Feature, FeatureName, Linear, Link, Source};
+pub use onnx::{
+    AboutOnnx, OnnxAnswer, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch, OnnxTexts,
+    OnnxValues,
+};
 pub use rank::{CandidateSet, Candidates, PROPENSITY, RankRequest, Ranker};
 pub use top::{Marks, Ranked, Scratch};
 pub use trees::{AboutTrees, Number, TreeFormat, TreeScratch, Trees};

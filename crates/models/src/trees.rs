@@ -12,15 +12,15 @@
 //! name. A file is bounded before anything is allocated for it, and never read by recursion deeper
 //! than a constant.
 
-mod build;
+pub(crate) mod build;
 mod categories;
 mod columns;
 mod document;
-mod forest;
+pub(crate) mod forest;
 mod json;
 mod lightgbm;
-mod link;
-mod number;
+pub(crate) mod link;
+pub(crate) mod number;
 mod score;
 mod scratch;
 mod ubjson;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::columns::{COLUMNS_MAX, Columns, Index, Place};
-use super::forest::{Child, Forest, Tree};
+use super::forest::{Child, Forest, Merge, Tree};
 use super::link::Link;
 use super::number::Leaf;
 use crate::error::Problem;
@@ -20,32 +20,35 @@ const PADDING: usize = 255;
 
 /// A model ready to be evaluated.
 #[derive(Debug)]
-pub(super) struct Program<L> {
-    pub(super) features: usize,
-    pub(super) base: Vec<L>,
-    pub(super) link: Link,
-    pub(super) divisor: usize,
-    pub(super) columns: Columns,
-    pub(super) trees: Vec<Plan>,
+pub(crate) struct Program<L> {
+    pub(crate) features: usize,
+    pub(crate) base: Vec<L>,
+    pub(crate) link: Link,
+    pub(crate) divisor: usize,
+    pub(crate) merge: Merge,
+    pub(crate) columns: Columns,
+    pub(crate) trees: Vec<Plan>,
     /// Tests of all trees that are evaluated by blocks.
-    pub(super) tests: Vec<BlockTest>,
-    /// Leaves of all trees from left to right, then [`PADDING`].
-    pub(super) leaves: Vec<L>,
-    pub(super) steps: Vec<Step>,
-    /// The value that a walk ends with, for each step.
-    pub(super) ends: Vec<L>,
+    pub(crate) tests: Vec<BlockTest>,
+    /// Leaves of all trees from left to right, once for each output of a tree, then [`PADDING`].
+    pub(crate) leaves: Vec<L>,
+    pub(crate) steps: Vec<Step>,
+    /// The value that a walk ends with, for each step of a tree, once for each of its outputs.
+    pub(crate) ends: Vec<L>,
 }
 
 #[derive(Debug)]
-pub(super) struct Plan {
-    /// The output that the tree adds to.
-    pub(super) output: usize,
-    /// The first of its leaves.
-    pub(super) first_leaf: usize,
+pub(crate) struct Plan {
+    /// The outputs that the tree adds to.
+    pub(crate) outputs: Range<usize>,
+    /// Its leaves, those of its first output.
+    pub(crate) leaves: Range<usize>,
     /// Its tests; `None` for a tree too large for them.
-    pub(super) tests: Option<Range<usize>>,
+    pub(crate) tests: Option<Range<usize>>,
     /// Where a walk begins.
-    pub(super) root: u32,
+    pub(crate) root: u32,
+    /// Ends of walks, those of its first output, one for each step from the root on.
+    pub(crate) ends: Range<usize>,
 }
 
 /// A split of a tree whose leaves are numbered from left to right.
@@ -53,17 +56,17 @@ pub(super) struct Plan {
 /// A row whose leftmost reachable leaf is `first` when its turn comes stands at this split; where
 /// its code is above `limit` it goes right, and `then` is its leftmost reachable leaf.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BlockTest {
-    pub(super) column: u32,
-    pub(super) limit: u8,
-    pub(super) first: u8,
-    pub(super) then: u8,
+pub(crate) struct BlockTest {
+    pub(crate) column: u32,
+    pub(crate) limit: u8,
+    pub(crate) first: u8,
+    pub(crate) then: u8,
 }
 
 /// A split or a leaf: 32 bits for the left child (the right one stands beside it), 24 for the
 /// column, 8 for the limit. A leaf is its own child, and no code is above its limit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step(u64);
+pub(crate) struct Step(u64);
 
 impl Step {
     fn split(left: u32, place: Place) -> Self {
@@ -76,7 +79,7 @@ impl Step {
 
     /// Returns the step after this one, given what finds the code of a column.
     #[inline]
-    pub(super) fn next(self, code: impl Fn(usize) -> u8) -> u32 {
+    pub(crate) fn next(self, code: impl Fn(usize) -> u8) -> u32 {
         let code = code((self.0 >> 8) as usize & (COLUMNS_MAX - 1));
         (self.0 >> 32) as u32 + u32::from(code > self.0 as u8)
     }
@@ -86,9 +89,9 @@ impl Step {
 ///
 /// # Errors
 /// The tree that is none, or the limit that the model goes beyond.
-pub(super) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem> {
+pub(crate) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem> {
     let splits = forest.trees.iter().flat_map(|tree| &tree.splits);
-    let (columns, index) = Columns::of(splits, &forest.sets);
+    let (columns, index) = Columns::of(splits, &forest.sets, forest.zero_max);
     if columns.count() >= COLUMNS_MAX {
         let cause = format!("has {} distinct tests, at most {COLUMNS_MAX}", columns.count());
         return Err(Problem::new("model", cause));
@@ -98,6 +101,7 @@ pub(super) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
         base: forest.base,
         link: forest.link,
         divisor: forest.divisor,
+        merge: forest.merge,
         columns,
         trees: Vec::with_capacity(forest.trees.len()),
         tests: Vec::new(),
@@ -108,17 +112,18 @@ pub(super) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
     for (number, tree) in forest.trees.iter().enumerate() {
         let at = || format!("tree {number}");
         check_tree(tree).map_err(|cause| Problem::new(at(), cause))?;
-        let first_leaf = program.leaves.len();
         let first_test = program.tests.len();
-        program.add_tests(tree, &index);
-        let root = program.add_steps(tree, &index);
+        let leaves = program.add_tests(tree, &index);
+        let (root, ends) = program.add_steps(tree, &index);
         let tests = first_test..program.tests.len();
-        let by_blocks = program.leaves.len() - first_leaf <= BLOCK_LEAVES_MAX;
+        let by_blocks = leaves.len() <= BLOCK_LEAVES_MAX;
         if !by_blocks {
             program.tests.truncate(first_test);
+            program.leaves.truncate(leaves.start);
         }
         let tests = by_blocks.then_some(tests);
-        program.trees.push(Plan { output: tree.output as usize, first_leaf, tests, root });
+        let outputs = tree.output as usize..(tree.output + tree.outputs) as usize;
+        program.trees.push(Plan { outputs, leaves, tests, root, ends });
         if u32::try_from(program.steps.len()).is_err() {
             return Err(Problem::new(at(), "is one too many: more than 4 billion nodes"));
         }
@@ -131,7 +136,7 @@ pub(super) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
 /// Whether every split and leaf is reached at most once.
 fn check_tree<L>(tree: &Tree<L>) -> Result<(), String> {
     let mut splits = vec![false; tree.splits.len()];
-    let mut leaves = vec![false; tree.leaves.len()];
+    let mut leaves = vec![false; tree.leaves.len() / tree.outputs as usize];
     let mut rest = vec![tree.root];
     while let Some(child) = rest.pop() {
         let seen = match child {
@@ -150,20 +155,21 @@ fn check_tree<L>(tree: &Tree<L>) -> Result<(), String> {
 }
 
 impl<L: Leaf> Program<L> {
-    /// Adds the leaves from left to right, and the tests, each before those below it.
-    fn add_tests(&mut self, tree: &Tree<L>, index: &Index) {
+    /// Adds the leaves from left to right, and the tests, each before those below it; returns where
+    /// the leaves of the first output stand.
+    fn add_tests(&mut self, tree: &Tree<L>, index: &Index) -> Range<usize> {
         enum Turn {
             Visit(Child),
             /// The left side of this test is done, so its right side begins here.
             Then(usize),
         }
-        let start = self.leaves.len();
+        let mut order = Vec::new();
         let mut turns = vec![Turn::Visit(tree.root)];
         while let Some(turn) = turns.pop() {
             // A tree with more leaves than a byte counts is walked, and these tests dropped.
-            let leaf = (self.leaves.len() - start) as u8;
+            let leaf = order.len() as u8;
             match turn {
-                Turn::Visit(Child::Leaf(leaf)) => self.leaves.push(tree.leaves[leaf as usize]),
+                Turn::Visit(Child::Leaf(leaf)) => order.push(leaf as usize),
                 Turn::Visit(Child::Split(split)) => {
                     let split = &tree.splits[split as usize];
                     let Place { column, limit } = self.columns.place(split, index);
@@ -178,30 +184,40 @@ impl<L: Leaf> Program<L> {
                 Turn::Then(test) => self.tests[test].then = leaf,
             }
         }
+        let (start, outputs) = (self.leaves.len(), tree.outputs as usize);
+        for output in 0..outputs {
+            let values = order.iter().map(|leaf| tree.leaves[leaf * outputs + output]);
+            self.leaves.extend(values);
+        }
+        start..start + order.len()
     }
 
-    /// Adds the steps of walks, level by level, and returns the first.
-    fn add_steps(&mut self, tree: &Tree<L>, index: &Index) -> u32 {
+    /// Adds the steps of walks, level by level; returns the first, and where the ends of the first
+    /// output stand.
+    fn add_steps(&mut self, tree: &Tree<L>, index: &Index) -> (u32, Range<usize>) {
         let root = self.steps.len();
         let mut order = vec![tree.root];
         let mut next = 0;
         while let Some(child) = order.get(next).copied() {
             match child {
-                Child::Leaf(leaf) => {
-                    self.steps.push(Step::leaf((root + next) as u32));
-                    self.ends.push(tree.leaves[leaf as usize]);
-                }
+                Child::Leaf(_) => self.steps.push(Step::leaf((root + next) as u32)),
                 Child::Split(split) => {
                     let split = &tree.splits[split as usize];
                     let left = (root + order.len()) as u32;
                     self.steps.push(Step::split(left, self.columns.place(split, index)));
-                    self.ends.push(L::default());
                     order.extend([split.left, split.right]);
                 }
             }
             next += 1;
         }
-        root as u32
+        let (start, outputs) = (self.ends.len(), tree.outputs as usize);
+        for output in 0..outputs {
+            self.ends.extend(order.iter().map(|child| match child {
+                Child::Leaf(leaf) => tree.leaves[*leaf as usize * outputs + output],
+                Child::Split(_) => L::default(),
+            }));
+        }
+        (root as u32, start..start + order.len())
     }
 }
 

@@ -5,7 +5,8 @@
 //! every node of every tree compares two bytes. 255 limits fit a column of bytes; more take more
 //! columns, in each of which a value that lies beyond is 0 or 255. A missing value is 0 in the
 //! column of the nodes that send it left and 255 in that of the nodes that send it right.
-//! Each distinct set of categories is a column of its own (`categories.rs`).
+//! Each distinct set of categories is a column of its own (`categories.rs`), and so is each value
+//! that a feature is asked to equal.
 //!
 //! Invariant: a node's limit is below 255, so 0 is always left and 255 always right.
 
@@ -31,17 +32,20 @@ pub(super) const LEFT: u8 = 0;
 pub(super) const RIGHT: u8 = 255;
 
 #[derive(Debug)]
-pub(super) struct Columns {
+pub(crate) struct Columns {
     scales: Vec<Scale>,
     groups: Vec<Group>,
+    equals: Vec<Equal>,
     /// Tables of all scales.
     limits: Vec<f64>,
     count: usize,
+    /// What is at most so far from 0 is 0.
+    zero_max: f64,
 }
 
 /// Where a node finds its side: right where the code is above `limit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub(super) column: u32,
     pub(super) limit: u8,
 }
@@ -72,18 +76,33 @@ struct Table {
     right: Option<u32>,
 }
 
+/// A column of its own: left where a feature has this value.
+#[derive(Debug)]
+struct Equal {
+    feature: usize,
+    value: f64,
+    missing: u8,
+    column: usize,
+}
+
 /// What finds the place of a test.
 #[derive(Debug)]
-pub(super) struct Index {
+pub(crate) struct Index {
     scales: HashMap<(u32, Kind), (usize, Vec<f64>)>,
     sets: HashMap<(u32, u32, Side, Side), u32>,
+    /// By feature, bits of the value, and the side of a missing value.
+    equals: HashMap<(u32, u64, Side), u32>,
 }
 
 impl Columns {
     /// Collects the tests of all splits, and returns what finds their places.
-    pub(super) fn of<'a>(splits: impl Iterator<Item = &'a Split>, sets: &[Set]) -> (Self, Index) {
+    pub(super) fn of<'a>(
+        splits: impl Iterator<Item = &'a Split>,
+        sets: &[Set],
+        zero_max: f64,
+    ) -> (Self, Index) {
         let mut limits: HashMap<(u32, Kind), Vec<(f64, Side)>> = HashMap::new();
-        let mut wanted = Vec::new();
+        let (mut wanted, mut equals) = (Vec::new(), Vec::new());
         for split in splits {
             match split.test {
                 Test::UpTo { limit, missing } => {
@@ -93,11 +112,21 @@ impl Columns {
                 Test::In { set, inside, missing } => {
                     wanted.push((split.feature, set, inside, missing));
                 }
+                Test::Is { value, missing } => {
+                    equals.push((split.feature, value.to_bits(), missing));
+                }
             }
         }
-        let mut columns =
-            Self { scales: Vec::new(), groups: Vec::new(), limits: Vec::new(), count: 0 };
-        let mut index = Index { scales: HashMap::new(), sets: HashMap::new() };
+        let mut columns = Self {
+            scales: Vec::new(),
+            groups: Vec::new(),
+            equals: Vec::new(),
+            limits: Vec::new(),
+            count: 0,
+            zero_max,
+        };
+        let mut index =
+            Index { scales: HashMap::new(), sets: HashMap::new(), equals: HashMap::new() };
         let mut sorted: Vec<_> = limits.into_iter().collect();
         sorted.sort_unstable_by_key(|(key, _)| *key);
         for ((feature, kind), limits) in sorted {
@@ -108,6 +137,7 @@ impl Columns {
         wanted.sort_unstable();
         wanted.dedup();
         columns.add_sets(&wanted, sets, &mut index);
+        columns.add_equals(equals, &mut index);
         (columns, index)
     }
 
@@ -131,6 +161,9 @@ impl Columns {
             }
             Test::In { set, inside, missing } => {
                 Place { column: index.sets[&(split.feature, set, inside, missing)], limit: 0 }
+            }
+            Test::Is { value, missing } => {
+                Place { column: index.equals[&(split.feature, value.to_bits(), missing)], limit: 0 }
             }
         }
     }
@@ -173,6 +206,21 @@ impl Columns {
         }
     }
 
+    fn add_equals(&mut self, mut wanted: Vec<(u32, u64, Side)>, index: &mut Index) {
+        wanted.sort_unstable();
+        wanted.dedup();
+        for key @ (feature, bits, missing) in wanted {
+            index.equals.insert(key, self.count as u32);
+            self.equals.push(Equal {
+                feature: feature as usize,
+                value: f64::from_bits(bits),
+                missing: if missing == Side::Left { LEFT } else { RIGHT },
+                column: self.count,
+            });
+            self.count += 1;
+        }
+    }
+
     /// Writes the codes of up to [`LANES`] rows of `features` values each.
     pub(super) fn fill_block<L: Leaf, N: Number>(
         &self,
@@ -181,7 +229,7 @@ impl Columns {
         codes: &mut [[u8; LANES]],
     ) {
         for scale in &self.scales {
-            let values = gather::<L, N>(rows, features, scale.feature);
+            let values = self.gather::<L, N>(rows, features, scale.feature);
             for table in &scale.tables {
                 let ranks = self.rank_block(table, &scale.kind.compared(values));
                 if let Some(column) = table.left {
@@ -197,15 +245,19 @@ impl Columns {
             }
         }
         for group in &self.groups {
-            let values = gather::<L, N>(rows, features, group.feature);
+            let values = self.gather::<L, N>(rows, features, group.feature);
             group.fill_block(values.map(L::category), codes);
+        }
+        for equal in &self.equals {
+            let values = self.gather::<L, N>(rows, features, equal.feature);
+            codes[equal.column] = values.map(|value| equal.code(value));
         }
     }
 
     /// Writes the codes of one row.
     pub(super) fn fill_row<L: Leaf, N: Number>(&self, row: &[N], codes: &mut [u8]) {
         for scale in &self.scales {
-            let value = L::value(row[scale.feature]);
+            let value = self.zeroed(L::value(row[scale.feature]));
             let [compared] = scale.kind.compared([value]);
             for table in &scale.tables {
                 let [rank] = self.rank_block(table, &[compared]);
@@ -220,6 +272,27 @@ impl Columns {
         for group in &self.groups {
             group.fill_row(L::category(L::value(row[group.feature])), codes);
         }
+        for equal in &self.equals {
+            codes[equal.column] = equal.code(self.zeroed(L::value(row[equal.feature])));
+        }
+    }
+
+    /// One feature of up to [`LANES`] rows; 0 for rows that are not there.
+    fn gather<L: Leaf, N: Number>(
+        &self,
+        rows: &[N],
+        features: usize,
+        feature: usize,
+    ) -> [f64; LANES] {
+        let mut values = [0.0; LANES];
+        for (value, row) in values.iter_mut().zip(rows.chunks_exact(features)) {
+            *value = self.zeroed(L::value(row[feature]));
+        }
+        values
+    }
+
+    fn zeroed(&self, value: f64) -> f64 {
+        if value.abs() <= self.zero_max { 0.0 } else { value }
     }
 
     fn rank_block<const ROWS: usize>(&self, table: &Table, values: &[f64; ROWS]) -> [u8; ROWS] {
@@ -249,13 +322,14 @@ fn rank<const SIZE: usize, const ROWS: usize>(limits: &[f64], values: &[f64; ROW
     ranks.map(|rank| rank as u8)
 }
 
-/// One feature of up to [`LANES`] rows; 0 for rows that are not there.
-fn gather<L: Leaf, N: Number>(rows: &[N], features: usize, feature: usize) -> [f64; LANES] {
-    let mut values = [0.0; LANES];
-    for (value, row) in values.iter_mut().zip(rows.chunks_exact(features)) {
-        *value = L::value(row[feature]);
+impl Equal {
+    fn code(&self, value: f64) -> u8 {
+        match value {
+            _ if value == self.value => LEFT,
+            _ if value.is_nan() => self.missing,
+            _ => RIGHT,
+        }
     }
-    values
 }
 
 impl Kind {

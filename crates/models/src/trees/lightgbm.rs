@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::str::FromStr;
 
 use super::forest::{
-    Child, FEATURES_MAX, Forest, Missing, OUTPUTS_MAX, Set, Side, Split, Test, Tree,
+    Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Side, Split, Test, Tree,
 };
 use super::link::Link;
 use super::{AboutTrees, TreeFormat};
@@ -18,6 +18,10 @@ use crate::error::Problem;
 /// Bits of `decision_type` (`tree.h`).
 const CATEGORICAL: i8 = 1;
 const DEFAULT_LEFT: i8 = 2;
+
+/// LightGBM's zero (`kZeroThreshold`, meta.h): its predictor leaves out of a row what is at most so
+/// far from 0 (`RowPairFunctionFrom…`, c_api.cpp).
+const ZERO_MAX: f64 = 1e-35_f32 as f64;
 
 /// Reads a model.
 ///
@@ -49,7 +53,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<(AboutTrees, Forest<f64>), Problem> {
     let is_averaged = header.values.contains_key("average_output");
     let divisor = if is_averaged { (trees.len() / shape.outputs).max(1) } else { 1 };
     let base = vec![0.0; shape.outputs];
-    Ok((about, Forest { features: shape.features, base, trees, sets, link, divisor }))
+    let forest = Forest {
+        features: shape.features,
+        base,
+        trees,
+        sets,
+        link,
+        divisor,
+        merge: Merge::Sum,
+        zero_max: ZERO_MAX,
+    };
+    Ok((about, forest))
 }
 
 /// Lines with their numbers, from 0.
@@ -245,7 +259,7 @@ fn tree(
     let nodes = Nodes::of(section, inner, sets)?;
     let splits = (0..inner).map(|node| nodes.split(section, node, shape.features));
     let splits = splits.collect::<Result<_, _>>()?;
-    Ok(Tree { output, root: Child::Split(0), splits, leaves })
+    Ok(Tree { output, outputs: 1, root: Child::Split(0), splits, leaves })
 }
 
 /// The arrays of a tree's inner nodes.

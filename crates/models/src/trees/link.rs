@@ -5,7 +5,7 @@
 use super::number::Leaf;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Link {
+pub(crate) enum Link {
     Identity,
     /// `1 / (1 + exp(-steepness * margin))`, each output by itself.
     Logistic {

@@ -13,9 +13,6 @@ pub(super) const NO_CATEGORY: u32 = u32::MAX;
 /// No category, because the value is missing.
 pub(super) const MISSING_CATEGORY: u32 = u32::MAX - 1;
 
-/// LightGBM's zero (`kZeroThreshold`, meta.h): what is at most so far from 0 is 0.
-const ZERO_MAX: f64 = 1e-35_f32 as f64;
-
 /// XGBoost's first category too large to be one (`OutOfRangeCat`, categorical.h).
 const CATEGORY_END: f64 = 16_777_216.0;
 
@@ -28,12 +25,14 @@ pub trait Number: Copy + Debug + private::Sealed {
 }
 
 /// What a leaf is made of: f32 for XGBoost, f64 for LightGBM.
-pub(super) trait Leaf: Copy + Debug + Default + PartialOrd + 'static {
+pub(crate) trait Leaf: Copy + Debug + Default + PartialOrd + 'static {
     /// A row's value as the library that trained the model sees it, without loss.
     fn value<N: Number>(number: N) -> f64;
     /// The category of such a value.
     fn category(value: f64) -> u32;
     fn plus(self, other: Self) -> Self;
+    fn least(self, other: Self) -> Self;
+    fn greatest(self, other: Self) -> Self;
     fn divided(self, by: usize) -> Self;
     fn wide(self) -> f64;
     fn exp(self) -> Self;
@@ -68,12 +67,9 @@ impl Number for f64 {
 }
 
 impl Leaf for f64 {
-    /// LightGBM's predictor leaves out of a row what is nearly zero (`RowPairFunctionFrom…`,
-    /// c_api.cpp).
     #[inline]
     fn value<N: Number>(number: N) -> f64 {
-        let value = number.wide();
-        if value.abs() <= ZERO_MAX { 0.0 } else { value }
+        number.wide()
     }
 
     /// Cut to an integer (`CategoricalDecision`, tree.h); missing, negative and too large ones are
@@ -86,6 +82,16 @@ impl Leaf for f64 {
     #[inline]
     fn plus(self, other: Self) -> Self {
         self + other
+    }
+
+    #[inline]
+    fn least(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    #[inline]
+    fn greatest(self, other: Self) -> Self {
+        self.max(other)
     }
 
     fn divided(self, by: usize) -> Self {
@@ -140,6 +146,16 @@ impl Leaf for f32 {
     #[inline]
     fn plus(self, other: Self) -> Self {
         self + other
+    }
+
+    #[inline]
+    fn least(self, other: Self) -> Self {
+        self.min(other)
+    }
+
+    #[inline]
+    fn greatest(self, other: Self) -> Self {
+        self.max(other)
     }
 
     fn divided(self, by: usize) -> Self {

@@ -11,6 +11,7 @@ use multiversion::multiversion;
 
 use super::build::{BlockTest, Plan, Program};
 use super::columns::LANES;
+use super::forest::Merge;
 use super::number::{Leaf, Number};
 use super::scratch::{Codes, TreeScratch};
 
@@ -22,7 +23,7 @@ const ABREAST: usize = 8;
 
 /// What is wanted of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     Margins,
     Scores,
 }
@@ -48,25 +49,32 @@ impl<L: Leaf> Program<L> {
         out: &mut [f64],
     ) {
         let outputs = self.outputs(wanted);
-        let blocks = rows.chunks(LANES * self.features).zip(out.chunks_mut(LANES * outputs));
-        for (rows, out) in blocks {
-            let lanes = rows.len() / self.features;
-            if lanes <= WALKED_MAX {
-                let rows = rows.chunks_exact(self.features).zip(out.chunks_exact_mut(outputs));
-                rows.for_each(|(row, out)| self.run_row(wanted, row, scratch, out));
+        let mut out = out.chunks_exact_mut(outputs);
+        self.each(rows, self.features, scratch, |margins| {
+            let out = out.next().expect("room for every row");
+            self.finish(wanted, margins, out);
+        });
+    }
+
+    /// Hands over the sums of each row, in order; `features` numbers are a row.
+    pub(crate) fn each<N: Number>(
+        &self,
+        rows: &[N],
+        features: usize,
+        scratch: &mut TreeScratch,
+        mut done: impl FnMut(&mut [L]),
+    ) {
+        for rows in rows.chunks(LANES * features) {
+            if rows.len() / features <= WALKED_MAX {
+                let rows = rows.chunks_exact(features);
+                rows.for_each(|row| done(self.run_row(row, scratch)));
             } else {
-                self.run_block(wanted, rows, scratch, out);
+                self.run_block(rows, features, scratch, &mut done);
             }
         }
     }
 
-    fn run_row<N: Number>(
-        &self,
-        wanted: Wanted,
-        row: &[N],
-        scratch: &mut TreeScratch,
-        out: &mut [f64],
-    ) {
+    fn run_row<'s, N: Number>(&self, row: &[N], scratch: &'s mut TreeScratch) -> &'s mut [L] {
         let (codes, sums) = L::parts(scratch);
         codes.row.resize(self.columns.count().max(1), 0);
         self.columns.fill_row::<L, N>(row, &mut codes.row);
@@ -78,53 +86,81 @@ impl<L: Leaf> Program<L> {
             at.iter_mut().zip(plans).for_each(|(at, plan)| *at = plan.root);
             self.walk(&mut at, code);
             for (plan, end) in plans.iter().zip(at) {
-                let sum = &mut sums.row[plan.output];
-                *sum = sum.plus(self.ends[end as usize]);
+                let mut end = plan.ends.start + (end - plan.root) as usize;
+                for sum in &mut sums.row[plan.outputs.clone()] {
+                    *sum = self.merged(*sum, self.ends[end]);
+                    end += plan.ends.len();
+                }
             }
         }
-        self.finish(wanted, &mut sums.row, out);
+        &mut sums.row
     }
 
     fn run_block<N: Number>(
         &self,
-        wanted: Wanted,
         rows: &[N],
+        features: usize,
         scratch: &mut TreeScratch,
-        out: &mut [f64],
+        done: &mut impl FnMut(&mut [L]),
     ) {
         let (codes, sums) = L::parts(scratch);
         codes.block.resize(self.columns.count().max(1), [0; LANES]);
-        self.columns.fill_block::<L, N>(rows, self.features, &mut codes.block);
+        self.columns.fill_block::<L, N>(rows, features, &mut codes.block);
         sums.block.clear();
         sums.block.extend(self.base.iter().map(|base| [*base; LANES]));
         for plan in &self.trees {
-            self.add_tree(plan, codes, &mut sums.block[plan.output]);
+            self.add_tree(plan, codes, &mut sums.block[plan.outputs.clone()]);
         }
-        for (lane, out) in out.chunks_exact_mut(self.outputs(wanted)).enumerate() {
+        for lane in 0..rows.len() / features {
             sums.row.clear();
             sums.row.extend(sums.block.iter().map(|lanes| lanes[lane]));
-            self.finish(wanted, &mut sums.row, out);
+            done(&mut sums.row);
         }
     }
 
-    /// Adds a tree's leaf to each sum of a block.
-    fn add_tree(&self, plan: &Plan, codes: &Codes, sums: &mut [L; LANES]) {
+    /// Adds a tree's leaf to each sum of a block, for each of its outputs.
+    fn add_tree(&self, plan: &Plan, codes: &Codes, sums: &mut [[L; LANES]]) {
         let Some(tests) = &plan.tests else { return self.add_walked(plan, codes, sums) };
-        let leaves = self.leaves[plan.first_leaf..].first_chunk::<256>();
-        let leaves = leaves.expect("padding after the last leaf");
         let found = find_leaves(&self.tests[tests.clone()], &codes.block);
-        for (sum, leaf) in sums.iter_mut().zip(found) {
-            *sum = sum.plus(leaves[usize::from(leaf)]);
+        let mut first = plan.leaves.start;
+        for sums in sums {
+            let leaves = self.leaves[first..].first_chunk::<256>();
+            let leaves = leaves.expect("padding after the last leaf");
+            let ends = found.map(|leaf| leaves[usize::from(leaf)]);
+            self.merge_all(sums, &ends);
+            first += plan.leaves.len();
         }
     }
 
-    fn add_walked(&self, plan: &Plan, codes: &Codes, sums: &mut [L; LANES]) {
-        for (part, sums) in sums.chunks_exact_mut(ABREAST).enumerate() {
+    fn add_walked(&self, plan: &Plan, codes: &Codes, sums: &mut [[L; LANES]]) {
+        for part in 0..LANES / ABREAST {
+            let lanes = part * ABREAST..(part + 1) * ABREAST;
             let mut at = [plan.root; ABREAST];
-            self.walk(&mut at, |column, lane| codes.block[column][part * ABREAST + lane]);
-            for (sum, end) in sums.iter_mut().zip(at) {
-                *sum = sum.plus(self.ends[end as usize]);
+            self.walk(&mut at, |column, lane| codes.block[column][lanes.start + lane]);
+            let mut first = plan.ends.start;
+            for sums in sums.iter_mut() {
+                let ends = at.map(|end| self.ends[first + (end - plan.root) as usize]);
+                self.merge_all(&mut sums[lanes.clone()], &ends);
+                first += plan.ends.len();
             }
+        }
+    }
+
+    fn merged(&self, sum: L, end: L) -> L {
+        match self.merge {
+            Merge::Sum => sum.plus(end),
+            Merge::Least => sum.least(end),
+            Merge::Greatest => sum.greatest(end),
+        }
+    }
+
+    #[inline]
+    fn merge_all(&self, sums: &mut [L], ends: &[L]) {
+        let pairs = sums.iter_mut().zip(ends);
+        match self.merge {
+            Merge::Sum => pairs.for_each(|(sum, end)| *sum = sum.plus(*end)),
+            Merge::Least => pairs.for_each(|(sum, end)| *sum = sum.least(*end)),
+            Merge::Greatest => pairs.for_each(|(sum, end)| *sum = sum.greatest(*end)),
         }
     }
 

@@ -12,14 +12,14 @@ pub struct TreeScratch {
 
 /// Codes of the columns: of a block of rows, or of one.
 #[derive(Debug, Default)]
-pub(super) struct Codes {
+pub(crate) struct Codes {
     pub(super) block: Vec<[u8; LANES]>,
     pub(super) row: Vec<u8>,
 }
 
 /// Sums of a block, an array per output, and one row's.
 #[derive(Debug, Default)]
-pub(super) struct Sums<L> {
+pub(crate) struct Sums<L> {
     pub(super) block: Vec<[L; LANES]>,
     pub(super) row: Vec<L>,
 }

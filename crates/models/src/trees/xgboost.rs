@@ -10,7 +10,7 @@
 
 use super::document::{Node, Value};
 use super::forest::{
-    Child, FEATURES_MAX, Forest, Missing, OUTPUTS_MAX, Set, Side, Split, Test, Tree,
+    Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Set, Side, Split, Test, Tree,
 };
 use super::link::Link;
 use super::{AboutTrees, TreeFormat};
@@ -56,7 +56,19 @@ pub(super) fn read(
         scores: rule.link.scores(outputs),
         trees: trees.len(),
     };
-    Ok((about, Forest { features, base, trees, sets, link: rule.link, divisor: 1 }))
+    Ok((
+        about,
+        Forest {
+            features,
+            base,
+            trees,
+            sets,
+            link: rule.link,
+            divisor: 1,
+            merge: Merge::Sum,
+            zero_max: 0.0,
+        },
+    ))
 }
 
 /// What an objective does to base scores and to margins.
@@ -297,7 +309,7 @@ impl Arrays {
             split.map_err(|cause| node.problem(format!("node {index}: {cause}")))
         });
         let splits = splits.collect::<Result<_, _>>()?;
-        Ok(Tree { output, root: places[0], splits, leaves })
+        Ok(Tree { output, outputs: 1, root: places[0], splits, leaves })
     }
 
     fn split(&self, index: usize, places: &[Child], features: usize) -> Result<Split, String> {

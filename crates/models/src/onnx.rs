@@ -1,0 +1,357 @@
+//! Models in ONNX files (onnx.ai, ONNX and ONNX-ML operators), as skl2onnx and onnxmltools export
+//! scikit-learn, LightGBM and XGBoost: trees, linear models, small networks, and what prepares
+//! their rows.
+//!
+//! A graph is run for many rows at once, an operator after another. Trees are those of
+//! [`crate::Trees`], sums of matrices are taken in double precision; labels and scores are ONNX
+//! Runtime's within 1e-6.
+//!
+//! Invariant: a graph that is read has been tried: its operators fit each other, and each output
+//! has one row for each row given. A row costs no allocation once the scratch is warm.
+//! Refuses: operators that are not known, by name; inputs of texts; and files that ask for more
+//! memory or work than `graph.rs` allows for a row.
+
+mod arithmetic;
+mod attributes;
+mod dense;
+mod ensemble;
+mod file;
+mod forest;
+mod graph;
+mod labels;
+mod layout;
+mod operators;
+mod pointwise;
+mod reduce;
+mod rows;
+mod scores;
+mod value;
+mod wire;
+
+use std::collections::HashSet;
+
+use file::{File, Port, kind};
+use graph::{Graph, Operand, Trial};
+use value::{Data, Element, Shape, TextCode, Texts, Value};
+
+use crate::error::{Error, Problem};
+use crate::trees::{Number, TreeScratch};
+
+/// Bytes of a model file.
+const BYTES_MAX: usize = u32::MAX as usize;
+
+/// Numbers of a row.
+const FEATURES_MAX: usize = 1 << 16;
+
+/// Rows that a graph is tried with; the second number shows what does not grow with them.
+const TRIED: [usize; 2] = [3, 2];
+
+/// A model in ONNX, ready to run.
+#[derive(Debug)]
+pub struct OnnxModel {
+    about: AboutOnnx,
+    graph: Graph,
+    /// Where each output stands.
+    outputs: Vec<usize>,
+    texts: Vec<String>,
+}
+
+/// What a model says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AboutOnnx {
+    /// The program that wrote the file: `skl2onnx`; may be empty.
+    pub producer: String,
+    /// In the order of their numbers in a row.
+    pub inputs: Vec<OnnxInput>,
+    /// In the order of the file.
+    pub outputs: Vec<OnnxOutput>,
+    /// Numbers per row: the widths of all inputs together.
+    pub features: usize,
+}
+
+/// An input: one table of all features, or one of several that stand side by side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnnxInput {
+    pub name: String,
+    /// What a row's numbers become; never [`OnnxKind::Text`].
+    pub kind: OnnxKind,
+    /// Numbers per row.
+    pub width: usize,
+}
+
+/// An output: a label, scores, or whatever the graph gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnnxOutput {
+    pub name: String,
+    pub kind: OnnxKind,
+    /// Elements per row.
+    pub width: usize,
+    /// The classes of its columns, where the file says so (`ZipMap`); else empty.
+    pub columns: Vec<String>,
+}
+
+/// What elements are: ONNX's float, double, int64 (and int32), bool and string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnnxKind {
+    Float,
+    Double,
+    Integer,
+    Bool,
+    Text,
+}
+
+/// Buffers of a thread that runs models; any model's, one call at a time.
+#[derive(Debug, Default)]
+pub struct OnnxScratch {
+    slots: Vec<Value>,
+    trees: TreeScratch,
+}
+
+/// What a model gives for rows, until its scratch is used again.
+#[derive(Debug, Clone, Copy)]
+pub struct OnnxAnswer<'a> {
+    model: &'a OnnxModel,
+    slots: &'a [Value],
+}
+
+/// The elements of an output, row by row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum OnnxValues<'a> {
+    Floats(&'a [f32]),
+    Doubles(&'a [f64]),
+    Integers(&'a [i64]),
+    Flags(&'a [bool]),
+    Texts(OnnxTexts<'a>),
+}
+
+/// Texts, each one of the model's own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OnnxTexts<'a> {
+    codes: &'a [TextCode],
+    texts: &'a [String],
+}
+
+impl OnnxModel {
+    /// Reads a model file (`ModelProto`), and tries it.
+    ///
+    /// # Errors
+    /// [`Error::Model`] with the first problem and its place: a byte, an input or output, or a node
+    /// with its operator. A model with an operator that is not known can be run with ONNX Runtime
+    /// in a Python worker.
+    pub fn read(bytes: &[u8]) -> Result<Self, Error> {
+        read(bytes).map_err(|problem| Error::Model(vec![problem]))
+    }
+
+    /// Returns what the model says of itself.
+    pub fn about(&self) -> &AboutOnnx {
+        &self.about
+    }
+
+    /// Runs the model for rows of `features` numbers each, the inputs' side by side.
+    ///
+    /// Numbers are converted to what each input wants; an integer is cut off.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] where the length does not fit, or where a graph cannot go on with what it
+    /// computed (an index outside a table), with the node.
+    pub fn run<'a, N: Number>(
+        &'a self,
+        rows: &[N],
+        scratch: &'a mut OnnxScratch,
+    ) -> Result<OnnxAnswer<'a>, Error> {
+        let features = self.about.features;
+        if !rows.len().is_multiple_of(features) {
+            let count = rows.len();
+            return Err(Error::Rows(format!("{count} numbers are no rows of {features}")));
+        }
+        let count = rows.len() / features;
+        let OnnxScratch { slots, trees } = scratch;
+        slots.resize_with(self.graph.slots, Value::default);
+        fill_inputs(&self.about.inputs, rows, slots);
+        let done = self.graph.run(count, slots, trees);
+        done.map_err(|problem| Error::Rows(problem.to_string()))?;
+        let answer = OnnxAnswer { model: self, slots };
+        for (output, slot) in self.about.outputs.iter().zip(&self.outputs) {
+            if slots[*slot].data.len() != count * output.width {
+                let cause = format!("output `{}` is not one row for each", output.name);
+                return Err(Error::Rows(cause));
+            }
+        }
+        Ok(answer)
+    }
+}
+
+impl<'a> OnnxAnswer<'a> {
+    /// Returns an output by its number in [`AboutOnnx::outputs`].
+    ///
+    /// # Panics
+    /// There is no such output.
+    pub fn output(&self, index: usize) -> OnnxValues<'a> {
+        match &self.slots[self.model.outputs[index]].data {
+            Data::Floats(elements) => OnnxValues::Floats(elements),
+            Data::Doubles(elements) => OnnxValues::Doubles(elements),
+            Data::Integers(elements) => OnnxValues::Integers(elements),
+            Data::Flags(elements) => OnnxValues::Flags(elements),
+            Data::Texts(codes) => OnnxValues::Texts(OnnxTexts { codes, texts: &self.model.texts }),
+        }
+    }
+
+    /// Returns an output by its name.
+    pub fn named(&self, name: &str) -> Option<OnnxValues<'a>> {
+        let index = self.model.about.outputs.iter().position(|output| output.name == name)?;
+        Some(self.output(index))
+    }
+}
+
+impl<'a> OnnxTexts<'a> {
+    /// Returns the texts in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &'a str> + use<'a> {
+        let Self { codes, texts } = *self;
+        codes.iter().map(|code| code.of(texts))
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
+    if bytes.len() > BYTES_MAX {
+        return Err(Problem::new("model", format!("is larger than {BYTES_MAX} bytes")));
+    }
+    let file = File::read(bytes)?;
+    let (inputs, names) = inputs_of(&file)?;
+    let features = inputs.iter().map(|input| input.width).sum();
+    if !(1..=FEATURES_MAX).contains(&features) {
+        let cause = format!("take {features} numbers a row, must take 1 to {FEATURES_MAX}");
+        return Err(Problem::new("inputs", cause));
+    }
+    let mut texts = Texts::default();
+    let mut scratch = OnnxScratch::default();
+    let rows = [0.0_f32].repeat(TRIED[0] * features);
+    scratch.slots.resize_with(inputs.len(), Value::default);
+    fill_inputs(&inputs, &rows, &mut scratch.slots);
+    let mut trial = Trial::new(TRIED[0], &mut scratch.slots, &mut scratch.trees);
+    let (graph, values) = Graph::read(&file, &names, &mut trial, &mut texts)?;
+    let (mut about, mut slots) = (Vec::new(), Vec::new());
+    for port in &file.outputs {
+        let problem = |cause: String| Problem::new(format!("output `{}`", port.name), cause);
+        let slot = match values.get(port.name) {
+            Some(Operand::Slot(slot)) => *slot,
+            Some(Operand::Constant(_)) => return Err(problem("is a constant".to_owned())),
+            None => return Err(problem("is written by nothing".to_owned())),
+        };
+        let columns = columns_of(&file, port.name)?;
+        about.push(output_of(port.name, &scratch.slots[slot], columns).map_err(problem)?);
+        slots.push(slot);
+    }
+    if about.is_empty() {
+        return Err(Problem::new("outputs", "are none"));
+    }
+    let producer = file.producer.to_owned();
+    let about = AboutOnnx { producer, inputs, outputs: about, features };
+    let model = OnnxModel { about, graph, outputs: slots, texts: texts.into_list() };
+    let again = model.run(&rows[..TRIED[1] * features], &mut scratch).map(|_| ());
+    again.map_err(|error| {
+        Problem::new("graph", format!("does not take any number of rows: {error}"))
+    })?;
+    Ok(model)
+}
+
+/// Returns the inputs that are no constants, with their names in the file.
+fn inputs_of<'a>(file: &File<'a>) -> Result<(Vec<OnnxInput>, Vec<&'a str>), Problem> {
+    let mut ignored = Texts::default();
+    let mut constants = HashSet::new();
+    for constant in &file.constants {
+        constants.insert(file::tensor(*constant, &mut ignored)?.0);
+    }
+    let (mut inputs, mut names) = (Vec::new(), Vec::new());
+    for port in file.inputs.iter().filter(|port| !constants.contains(port.name)) {
+        let input = input_of(port);
+        inputs.push(input.map_err(|cause| Problem::new(format!("input `{}`", port.name), cause))?);
+        names.push(port.name);
+    }
+    Ok((inputs, names))
+}
+
+fn input_of(port: &Port<'_>) -> Result<OnnxInput, String> {
+    let kind = match port.kind {
+        kind::FLOAT => OnnxKind::Float,
+        kind::DOUBLE => OnnxKind::Double,
+        kind::INT64 | kind::INT32 => OnnxKind::Integer,
+        kind::BOOL => OnnxKind::Bool,
+        kind::TEXT => return Err("is of texts, which are not supported".to_owned()),
+        other => return Err(format!("is of data type {other}, which is not supported")),
+    };
+    let width = match port.sizes.as_deref() {
+        Some([_, Some(width)]) => usize::try_from(*width).ok(),
+        _ => None,
+    };
+    match width.filter(|width| (1..=FEATURES_MAX).contains(width)) {
+        Some(width) => Ok(OnnxInput { name: port.name.to_owned(), kind, width }),
+        None => Err(format!(
+            "must have two dimensions, the second of 1 to {FEATURES_MAX}; hint: state its width \
+             when you export"
+        )),
+    }
+}
+
+/// Returns the classes of an output's columns, as the node that writes it says.
+fn columns_of(file: &File<'_>, name: &str) -> Result<Vec<String>, Problem> {
+    let mut columns = Vec::new();
+    let writer = file.nodes.iter().find(|node| node.outputs.first() == Some(&name));
+    let Some(node) = writer.filter(|node| node.operator == "ZipMap") else { return Ok(columns) };
+    let from = attributes::Attributes {
+        node,
+        opset: 1,
+        texts: &mut Texts::default(),
+        inputs: Vec::new(),
+        is_constant: Vec::new(),
+    };
+    for label in from.integers("classlabels_int64s")? {
+        columns.push(label.to_string());
+    }
+    from.texts("classlabels_strings", |label| {
+        columns.push(label.to_owned());
+        Ok(())
+    })?;
+    Ok(columns)
+}
+
+/// Describes an output by what a graph gave for the rows it was tried with.
+fn output_of(name: &str, value: &Value, columns: Vec<String>) -> Result<OnnxOutput, String> {
+    let count = TRIED[0];
+    let is_rows = value.shape.sizes().first() == Some(&count)
+        // A list of one column may lie on its side.
+        || (value.data.len() == count && value.shape.sizes().contains(&count));
+    if !is_rows {
+        return Err(format!("is not one row for each: {count} rows give {}", value.shape));
+    }
+    let width = value.data.len() / count;
+    if !columns.is_empty() && columns.len() != width {
+        return Err(format!("has {width} columns, but {} classes", columns.len()));
+    }
+    Ok(OnnxOutput { name: name.to_owned(), kind: value.data.kind(), width, columns })
+}
+
+/// Puts the numbers of rows where the graph finds them.
+fn fill_inputs<N: Number>(inputs: &[OnnxInput], rows: &[N], slots: &mut [Value]) {
+    let features: usize = inputs.iter().map(|input| input.width).sum();
+    let count = rows.len() / features;
+    let mut start = 0;
+    for (input, slot) in inputs.iter().zip(slots) {
+        let end = start + input.width;
+        slot.shape = Shape::of(&[count, input.width]);
+        let numbers = rows.chunks_exact(features).flat_map(|row| &row[start..end]).copied();
+        let data = &mut slot.data;
+        match input.kind {
+            OnnxKind::Float => refill(f32::room(data), numbers.map(N::narrow)),
+            OnnxKind::Double => refill(f64::room(data), numbers.map(N::wide)),
+            OnnxKind::Integer => refill(i64::room(data), numbers.map(|n| n.wide() as i64)),
+            OnnxKind::Bool => refill(bool::room(data), numbers.map(|n| n.wide() != 0.0)),
+            OnnxKind::Text => unreachable!("a model with an input of texts is refused"),
+        }
+        start = end;
+    }
+}
+
+fn refill<T>(room: &mut Vec<T>, numbers: impl Iterator<Item = T>) {
+    room.clear();
+    room.extend(numbers);
+}

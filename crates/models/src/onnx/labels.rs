@@ -1,0 +1,75 @@
+//! Labels of classes, integers or texts, and the value that holds those of rows.
+//!
+//! Invariant: there is at least one class.
+
+use super::attributes::Attributes;
+use super::graph::Call;
+use super::value::{Shape, TextCode, Value};
+use crate::error::Problem;
+use crate::trees::forest::OUTPUTS_MAX;
+
+#[derive(Debug)]
+pub(super) enum Labels {
+    Integers(Vec<i64>),
+    Texts(Vec<TextCode>),
+}
+
+/// Where the labels of rows are written.
+pub(super) enum LabelRoom<'a> {
+    Integers(&'a [i64], &'a mut [i64]),
+    Texts(&'a [TextCode], &'a mut [TextCode]),
+}
+
+impl Labels {
+    /// Reads the labels of one of two attributes.
+    pub(super) fn read(
+        from: &mut Attributes<'_, '_>,
+        integers: &str,
+        texts: &str,
+    ) -> Result<Self, Problem> {
+        let labels = if from.has(texts) {
+            Self::Texts(from.text_codes(texts)?)
+        } else {
+            Self::Integers(from.integers(integers)?)
+        };
+        match labels.len() {
+            1..=OUTPUTS_MAX => Ok(labels),
+            count => Err(from.problem(integers, &format!("are {count}, not 1 to {OUTPUTS_MAX}"))),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Integers(labels) => labels.len(),
+            Self::Texts(labels) => labels.len(),
+        }
+    }
+
+    /// Makes room for the labels of so many rows.
+    pub(super) fn room<'a>(
+        &'a self,
+        call: &mut Call<'_>,
+        value: &'a mut Value,
+        rows: usize,
+    ) -> Result<LabelRoom<'a>, String> {
+        let shape = Shape::of(&[rows]);
+        match self {
+            Self::Integers(labels) => {
+                Ok(LabelRoom::Integers(labels, call.room::<i64>(value, shape)?))
+            }
+            Self::Texts(labels) => {
+                Ok(LabelRoom::Texts(labels, call.room::<TextCode>(value, shape)?))
+            }
+        }
+    }
+}
+
+impl LabelRoom<'_> {
+    /// Writes the label of a class as that of a row.
+    pub(super) fn write(&mut self, row: usize, class: usize) {
+        match self {
+            Self::Integers(labels, room) => room[row] = labels[class],
+            Self::Texts(labels, room) => room[row] = labels[class],
+        }
+    }
+}
