@@ -10,7 +10,7 @@ Run from the root of the repository, for the small ones that the tests read:
     pip install -r python/requirements-test.txt
     ORT_DISABLE_TELEMETRY=1 python3 crates/models/golden/onnx_models.py crates/models/golden/onnx
 and for more rows and larger models:
-    ORT_DISABLE_TELEMETRY=1 python3 crates/models/golden/onnx_models.py FOLDER --rows 2000 --trees 40
+    ORT_DISABLE_TELEMETRY=1 python3 crates/models/golden/onnx_models.py FOLDER --rows 900 --trees 40
 """
 
 import argparse

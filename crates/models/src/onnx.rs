@@ -227,8 +227,8 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
     let rows = [0.0_f32].repeat(TRIED[0] * features);
     scratch.slots.resize_with(inputs.len(), Value::default);
     fill_inputs(&inputs, &rows, &mut scratch.slots);
-    let mut trial = Trial::new(TRIED[0], &mut scratch.slots, &mut scratch.trees);
-    let (graph, values) = Graph::read(&file, &names, &mut trial, &mut texts)?;
+    let mut trial = Trial::new(TRIED[0], &mut scratch, &mut texts);
+    let (graph, values) = Graph::read(&file, &names, &mut trial)?;
     let (mut about, mut slots) = (Vec::new(), Vec::new());
     for port in &file.outputs {
         let problem = |cause: String| Problem::new(format!("output `{}`", port.name), cause);

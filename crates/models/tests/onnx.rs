@@ -269,3 +269,39 @@ fn a_file_with_wrong_bytes_never_panics() {
         }
     }
 }
+
+#[test]
+fn what_is_not_supported_is_refused_by_name() {
+    let read = |name: &str, from: &[u8], to: &[u8]| {
+        let mut bytes = fs::read(golden().join(format!("onnx/{name}.onnx"))).unwrap();
+        let found = bytes.windows(from.len()).position(|window| window == from);
+        let at = found.unwrap_or_else(|| panic!("{name} holds it"));
+        bytes[at..at + from.len()].copy_from_slice(to);
+        OnnxModel::read(&bytes).unwrap_err().to_string()
+    };
+    let error = read("network-tanh", b"\x22\x04Tanh", b"\x22\x04Tanq");
+    assert!(
+        error.contains("(Tanq): the operator is not supported; hint: run the model"),
+        "{error}"
+    );
+    let error = read("tree", b"BRANCH_LEQ", b"BRANCH_LOT");
+    assert!(error.contains("`nodes_modes` `BRANCH_LOT` is not known"), "{error}");
+    // OperatorSetIdProto of ONNX-ML: the version is the byte behind the domain.
+    let error = read("tree", b"ai.onnx.ml\x10\x01", b"ai.onnx.ml\x10\x63");
+    assert!(error.contains("version 99 of the operators of `ai.onnx.ml`"), "{error}");
+    for bytes in [&b""[..], b"onnx", b"{}", b"tree\nversion=v4"] {
+        let error = OnnxModel::read(bytes).unwrap_err().to_string();
+        assert!(error.starts_with("read model: "), "{error}");
+    }
+}
+
+#[test]
+fn rows_that_do_not_fit_are_refused() {
+    let case = Case::read(&golden().join("onnx/linear.onnx"));
+    let mut scratch = OnnxScratch::default();
+    let error = case.model.run(&[1.0_f32; 7], &mut scratch).unwrap_err().to_string();
+    assert_eq!(error, "score rows: 7 numbers are no rows of 5");
+    let none = case.model.run::<f32>(&[], &mut scratch).unwrap();
+    assert_eq!(none.named("variable"), Some(OnnxValues::Floats(&[])));
+    assert_eq!(none.named("other"), None);
+}

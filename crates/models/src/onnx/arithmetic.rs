@@ -46,6 +46,10 @@ pub(super) trait Numeric: Element + PartialOrd {
     fn mul(self, other: Self) -> Self;
     fn div(self, other: Self) -> Self;
     fn pow(self, other: Self) -> Self;
+
+    fn is_nan(self) -> bool {
+        self.double().is_nan()
+    }
 }
 
 macro_rules! float {
@@ -139,11 +143,11 @@ impl Arithmetic {
             Self::Div => pairwise::<T, T>(call, (a, b), out, T::div),
             Self::Pow => pairwise::<T, T>(call, (a, b), out, T::pow),
             // NaN wins.
-            Self::Min => pairwise::<T, T>(call, (a, b), out, |a, b| match a < b || a != a {
+            Self::Min => pairwise::<T, T>(call, (a, b), out, |a, b| match a < b || a.is_nan() {
                 true => a,
                 false => b,
             }),
-            Self::Max => pairwise::<T, T>(call, (a, b), out, |a, b| match a > b || a != a {
+            Self::Max => pairwise::<T, T>(call, (a, b), out, |a, b| match a > b || a.is_nan() {
                 true => a,
                 false => b,
             }),

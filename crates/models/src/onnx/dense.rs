@@ -262,7 +262,7 @@ impl LinearRegressor {
         let targets = usize::try_from(from.integer("targets", 1)?).ok();
         let targets = targets.filter(|targets| (1..=OUTPUTS_MAX).contains(targets));
         let targets = targets.ok_or_else(|| from.problem("targets", "is no count of targets"))?;
-        Ok(Self { weights: Weights::read(from, targets)?, transform: transform(from)? })
+        Ok(Self { weights: Weights::read(from, targets)?, transform: Transform::read(from)? })
     }
 }
 
@@ -272,7 +272,7 @@ impl Operator for LinearRegressor {
         self.weights.sums(call, &mut out[0], targets)?;
         let Data::Floats(scores) = &mut out[0].data else { return Ok(()) };
         for scores in scores.chunks_exact_mut(targets) {
-            apply(self.transform, scores);
+            self.transform.apply_to_any(scores);
         }
         Ok(())
     }
@@ -286,7 +286,7 @@ impl LinearClassifier {
             return Err(from.problem("intercepts", "are not one for each class"));
         }
         let weights = Weights::read(from, outputs)?;
-        Ok(Self { weights, labels, transform: transform(from)? })
+        Ok(Self { weights, labels, transform: Transform::read(from)? })
     }
 }
 
@@ -301,7 +301,7 @@ impl Operator for LinearClassifier {
             labels.write(row, class_of(&scores[..outputs], classes));
             match (scores, outputs) {
                 ([first, second], 1) => (*first, *second) = self.pair(*first),
-                (scores, _) => apply(self.transform, scores),
+                (scores, _) => self.transform.apply_to_any(scores),
             }
         }
         Ok(())
@@ -330,18 +330,4 @@ fn class_of(sums: &[f32], classes: usize) -> usize {
         }
     }
     best
-}
-
-/// A single score is transformed by `PROBIT` alone.
-fn apply(transform: Transform, scores: &mut [f32]) {
-    match (scores, transform) {
-        ([score], Transform::Probit) => *score = probit(*score),
-        ([_], _) => {}
-        (scores, transform) => transform.apply(scores),
-    }
-}
-
-fn transform(from: &Attributes<'_, '_>) -> Result<Transform, Problem> {
-    let name = from.text("post_transform", "NONE")?;
-    Transform::of(name).map_err(|cause| from.problem("post_transform", &cause))
 }

@@ -105,7 +105,7 @@ impl<L: Sum> Regressor<L> {
         let votes = Votes::read(from, "target", targets)?;
         let program = read_program(from, &votes, targets, merge)?;
         let divisor = if aggregate == "AVERAGE" { program.trees.len().max(1) } else { 1 };
-        Ok(Self { program, base, divisor, merge, transform: transform(from)? })
+        Ok(Self { program, base, divisor, merge, transform: Transform::read(from)? })
     }
 }
 
@@ -124,11 +124,7 @@ impl<L: Sum> Operator for Regressor<L> {
                 let sum = if is_of_none { L::default() } else { *sum };
                 *score = narrow(sum.divided(self.divisor).plus(*base));
             }
-            match (scores, self.transform) {
-                ([score], Transform::Probit) => *score = probit(*score),
-                ([_], _) => {}
-                (scores, transform) => transform.apply(scores),
-            }
+            self.transform.apply_to_any(scores);
         });
         Ok(())
     }
@@ -180,7 +176,7 @@ impl<L: Sum> Classifier<L> {
         let voted = votes.count_voters(from, classes)?;
         let counted = voted.iter().filter(|voted| matches!(voted, Voted::Counted(_))).count();
         let program = read_program(from, &votes, classes + counted, Merge::Sum)?;
-        let transform = transform(from)?;
+        let transform = Transform::read(from)?;
         Ok(Self { program, labels, base, voted, is_binary, has_no_negative_vote, transform })
     }
 
@@ -306,11 +302,6 @@ fn rows_of(value: &Value, wanted: usize) -> Result<(usize, usize), String> {
         [count, features] if features >= wanted => Ok((count, features)),
         _ => Err(format!("rows of {wanted} numbers are wanted, not {}", value.shape)),
     }
-}
-
-fn transform(from: &Attributes<'_, '_>) -> Result<Transform, Problem> {
-    let name = from.text("post_transform", "NONE")?;
-    Transform::of(name).map_err(|cause| from.problem("post_transform", &cause))
 }
 
 fn base<L: Sum>(from: &mut Attributes<'_, '_>, most: usize) -> Result<Vec<L>, Problem> {

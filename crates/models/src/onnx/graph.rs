@@ -66,6 +66,7 @@ pub(super) struct Call<'a> {
 #[derive(Debug)]
 pub(super) struct Trial<'a> {
     pub(super) slots: &'a mut Vec<Value>,
+    texts: &'a mut Texts,
     trees: &'a mut TreeScratch,
     bounds: Bounds,
 }
@@ -87,12 +88,11 @@ impl Graph {
         file: &File<'a>,
         inputs: &[&'a str],
         trial: &mut Trial<'_>,
-        texts: &mut Texts,
     ) -> Result<(Self, Names<'a>), Problem> {
         let mut names = Names::new();
         let mut graph = Self { constants: Vec::new(), steps: Vec::new(), slots: 0 };
         for message in &file.constants {
-            let (name, value) = tensor(*message, texts)?;
+            let (name, value) = tensor(*message, trial.texts)?;
             graph.add_constant(name, value, &mut names)?;
         }
         for name in inputs {
@@ -100,7 +100,7 @@ impl Graph {
             add_name(&mut names, name, Operand::Slot(slot))?;
         }
         for node in &file.nodes {
-            graph.add_node(node, &file.opsets, &mut names, trial, texts)?;
+            graph.add_node(node, &file.opsets, &mut names, trial)?;
         }
         Ok((graph, names))
     }
@@ -126,7 +126,6 @@ impl Graph {
         opsets: &[(&str, i64)],
         names: &mut Names<'a>,
         trial: &mut Trial<'_>,
-        texts: &mut Texts,
     ) -> Result<(), Problem> {
         let problem = |cause: String| Problem::new(node.place(), cause);
         let inputs = node.inputs.iter().map(|name| match *name {
@@ -147,7 +146,7 @@ impl Graph {
         let is_constant = inputs.iter().map(is_constant).collect();
         let inputs_of_trial = values.collect();
         let mut attributes =
-            Attributes { node, opset, texts, inputs: inputs_of_trial, is_constant };
+            Attributes { node, opset, texts: trial.texts, inputs: inputs_of_trial, is_constant };
         if (node.domain, node.operator) == ("", "Constant") {
             let value = operators::constant(&mut attributes)?;
             let name = node.outputs.first().ok_or_else(|| problem("writes nothing".to_owned()))?;
@@ -192,8 +191,13 @@ impl Graph {
 
 impl<'a> Trial<'a> {
     /// Begins with slots that hold so many rows.
-    pub(super) fn new(rows: usize, slots: &'a mut Vec<Value>, trees: &'a mut TreeScratch) -> Self {
-        Self { slots, trees, bounds: Bounds::of(rows) }
+    pub(super) fn new(
+        rows: usize,
+        scratch: &'a mut super::OnnxScratch,
+        texts: &'a mut Texts,
+    ) -> Self {
+        let super::OnnxScratch { slots, trees } = scratch;
+        Self { slots, texts, trees, bounds: Bounds::of(rows) }
     }
 }
 

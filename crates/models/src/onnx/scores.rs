@@ -1,6 +1,8 @@
 //! What makes scores of sums: `post_transform` of the operators of ONNX-ML, as ONNX Runtime's
 //! ml_common.h has it.
 
+use super::attributes::Attributes;
+use crate::error::Problem;
 use crate::trees::number::Leaf;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +19,23 @@ pub(super) enum Transform {
 const ZERO_MAX: f32 = 1e-7;
 
 impl Transform {
-    pub(super) fn of(name: &str) -> Result<Self, String> {
-        match name {
+    pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
+        match from.text("post_transform", "NONE")? {
             "NONE" => Ok(Self::None),
             "LOGISTIC" => Ok(Self::Logistic),
             "SOFTMAX" => Ok(Self::Softmax),
             "SOFTMAX_ZERO" => Ok(Self::SoftmaxZero),
             "PROBIT" => Ok(Self::Probit),
-            other => Err(format!("`{other}` is not known")),
+            other => Err(from.problem("post_transform", &format!("`{other}` is not known"))),
+        }
+    }
+
+    /// Transforms the scores of a row, as ONNX Runtime does: a single one by `PROBIT` alone.
+    pub(super) fn apply_to_any(self, scores: &mut [f32]) {
+        match (scores, self) {
+            ([score], Self::Probit) => *score = probit(*score),
+            ([_], _) => {}
+            (scores, transform) => transform.apply(scores),
         }
     }
 
@@ -50,11 +61,11 @@ pub(super) fn probit(score: f32) -> f32 {
     std::f32::consts::SQRT_2 * inverse_erf(2.0 * score - 1.0)
 }
 
-/// Winitzki's approximation, with ONNX Runtime's constants.
+/// Winitzki's approximation, as ONNX Runtime has it.
 fn inverse_erf(x: f32) -> f32 {
     let sign = if x < 0.0 { -1.0 } else { 1.0 };
     let log = ((1.0 - x) * (1.0 + x)).ln();
-    let v = 2.0 / (3.14159 * 0.147) + 0.5 * log;
+    let v = 2.0 / (std::f32::consts::PI * 0.147) + 0.5 * log;
     let v2 = 1.0 / 0.147 * log;
     sign * ((v * v - v2).sqrt() - v).sqrt()
 }

@@ -145,7 +145,7 @@ impl Data {
 }
 
 impl TextCode {
-    pub(super) fn of<'a>(self, texts: &'a [String]) -> &'a str {
+    pub(super) fn of(self, texts: &[String]) -> &str {
         &texts[self.0 as usize]
     }
 }

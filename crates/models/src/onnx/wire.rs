@@ -188,3 +188,6 @@ impl<'a> Fields<'a> {
 fn problem(at: usize, cause: impl Into<String>) -> Problem {
     Problem::new(format!("byte {at}"), cause)
 }
+
+#[cfg(test)]
+mod tests;
