@@ -2,8 +2,8 @@
 //! `golden/onnx_models.py`, a small set kept here and a larger one made anew; and what hostile
 //! files and many rows cost.
 //!
-//! Claim: labels are ONNX Runtime's, numbers differ by at most 1e-6 of the larger one (or of 1), for
-//! any number of rows at once.
+//! Claim: labels are ONNX Runtime's, numbers differ by at most 1e-6 of the larger one (or of 1),
+//! for any number of rows at once.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -304,4 +304,55 @@ fn rows_that_do_not_fit_are_refused() {
     let none = case.model.run::<f32>(&[], &mut scratch).unwrap();
     assert_eq!(none.named("variable"), Some(OnnxValues::Floats(&[])));
     assert_eq!(none.named("other"), None);
+}
+
+/// A field of Protocol Buffers that holds bytes.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut field = vec![number << 3 | 2];
+    let mut length = bytes.len();
+    while length > 127 {
+        field.push(length as u8 | 128);
+        length >>= 7;
+    }
+    field.push(length as u8);
+    [field, bytes.to_vec()].concat()
+}
+
+/// A model of nodes (operator, inputs, output) over the input `x` and the constant `c`, integers.
+fn graph_of(nodes: &[(&str, &[&str], &str)], constant: &[i64]) -> Vec<u8> {
+    let node = |(operator, inputs, output): &(&str, &[&str], &str)| {
+        let inputs = inputs.iter().flat_map(|input| field(1, input.as_bytes()));
+        let rest = [field(2, output.as_bytes()), field(4, operator.as_bytes())].concat();
+        field(1, &inputs.chain(rest).collect::<Vec<u8>>())
+    };
+    let raw: Vec<u8> = constant.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let size = [8, constant.len() as u8, 16, 7];
+    let tensor = [&size[..], &field(8, b"c"), &field(9, &raw)].concat();
+    let shape = [field(1, &field(2, b"n")), field(1, &[8, 1])].concat();
+    let tensor_type = field(1, &[&[8, 1][..], &field(2, &shape)].concat());
+    let input = field(11, &[field(1, b"x"), field(2, &tensor_type)].concat());
+    let output = field(12, &field(1, nodes.last().unwrap().2.as_bytes()));
+    let nodes: Vec<u8> = nodes.iter().flat_map(node).collect();
+    let graph = field(7, &[nodes, field(5, &tensor), input, output].concat());
+    [graph, field(8, &[16, 13])].concat()
+}
+
+#[test]
+fn a_small_file_cannot_ask_for_much_memory_or_time() {
+    let refused = |nodes: &[(&str, &[&str], &str)], constant: &[i64], wanted: &str| {
+        let error = OnnxModel::read(&graph_of(nodes, constant)).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}, not {wanted}");
+    };
+    let fill: (&str, &[&str], &str) = ("ConstantOfShape", &["c"], "big");
+    refused(&[fill], &[1 << 20, 1 << 10], "node `big` (ConstantOfShape): the graph writes more");
+    refused(&[fill], &[1 << 40, 1 << 40], "is more than 1099511627776 elements");
+    refused(&[fill], &[i64::MAX, 0, i64::MAX, 2], "elements");
+    refused(&[fill], &[1; 9], "more than 4 dimensions are not supported");
+    let square: (&str, &[&str], &str) = ("MatMul", &["big", "big"], "product");
+    refused(&[fill, square, ("MatMul", &["product", "big"], "y")], &[1 << 14, 1], "do not go");
+    refused(&[("Add", &["x", "y"], "y")], &[1], "reads `y`, which nothing before it writes");
+    refused(&[("Add", &["x", "x"], "x")], &[1], "value `x`: is written twice");
+    refused(&[("Reshape", &["x", "c"], "y")], &[-1, -1, 7], "elements do not make");
+    refused(&[("Reshape", &["x", "c"], "y")], &[2, -1], "elements do not make");
+    refused(&[("Shape", &["x"], "y")], &[1], "output `y`: is not one row for each");
 }
