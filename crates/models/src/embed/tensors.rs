@@ -2,7 +2,8 @@
 //!
 //! Format: 8 bytes, the length of the header; the header, a JSON object of `dtype`, `shape` and
 //! `data_offsets` by name; the data. Sizes of tensors are checked against the length of the file
-//! before anything is allocated for them, so a model takes at most four times its file.
+//! before anything is allocated for them, and none shares bytes with another, so what is read takes
+//! at most four times the file.
 //!
 //! Invariant: a number handed out is finite.
 //! Refuses: shards (`model.safetensors.index.json`), number formats below eight bits.
@@ -83,7 +84,24 @@ impl Tensors {
             entry.check(room - size).map_err(|cause| Problem::new(at(), cause))?;
             entries.insert(tensor, entry);
         }
-        Ok(Self { file, name, data_start: 8 + size, entries })
+        let tensors = Self { file, name, data_start: 8 + size, entries };
+        tensors.check_apart()?;
+        Ok(tensors)
+    }
+
+    /// Whether no two tensors share bytes: if they did, a small file could stand for any number of
+    /// large ones. The format forbids it too.
+    fn check_apart(&self) -> Result<(), Problem> {
+        let mut places: Vec<_> =
+            self.entries.iter().map(|(tensor, entry)| (entry.data_offsets, tensor)).collect();
+        places.sort_unstable();
+        let shared = places.windows(2).find(|pair| pair[0].0.1 > pair[1].0.0);
+        match shared {
+            Some(pair) => {
+                Err(self.problem(pair[1].1, format!("shares bytes with `{}`", pair[0].1)))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Returns the shape of a tensor, or `None` where there is none.

@@ -107,3 +107,19 @@ fn numbers_that_are_none_are_refused() {
     assert!(tensors.floats("a", &[3]).unwrap_err().to_string().contains("of shape [2]"));
     assert!(tensors.floats("b", &[3]).unwrap_err().to_string().contains("`b`: is missing"));
 }
+
+#[test]
+fn tensors_that_share_bytes_are_refused() {
+    let two = |start: u32, end: u32| {
+        let first = r#""a":{"dtype":"I8","shape":[4],"data_offsets":[0,4]}"#;
+        let count = end - start;
+        let second =
+            format!(r#""b":{{"dtype":"I8","shape":[{count}],"data_offsets":[{start},{end}]}}"#);
+        open(&format!("{{{second},{first}}}"), &[0; 8])
+    };
+    assert!(two(4, 8).is_ok() && two(4, 4).is_ok());
+    for (start, end) in [(0, 4), (3, 8), (1, 3)] {
+        let problem = two(start, end).unwrap_err();
+        assert_eq!(problem.to_string(), "model.safetensors: `b`: shares bytes with `a`");
+    }
+}
