@@ -17,6 +17,8 @@ mod guided {
 
     libfuzzer_sys::fuzz_target!(|input: &[u8]| {
         let target = TARGET.get_or_init(|| {
+            // What panics in a foreign library is contained by those who call it.
+            drop(std::panic::take_hook());
             let mut arguments = std::env::args();
             let name = arguments.find_map(|a| a.strip_prefix("--target=").map(str::to_owned));
             fuzz::find(&name.expect("--target=NAME is given")).expect("a target of that name")

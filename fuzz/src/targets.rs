@@ -3,8 +3,10 @@
 mod accept;
 mod answer;
 mod chunked;
+mod clusters;
 mod date;
 mod demand;
+mod embed_folder;
 mod filter;
 mod framing;
 mod freshness;
@@ -16,9 +18,11 @@ mod path;
 mod query;
 mod range;
 mod rank;
+mod safetensors;
 mod statsd_config;
 mod statsd_line;
 mod structured;
+mod trees_model;
 mod user;
 mod vary;
 
@@ -65,12 +69,14 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 21] = [
+pub const TARGETS: [Target; 25] = [
     target!(accept),
     target!(answer),
     target!(chunked),
+    target!(clusters),
     target!(date),
     target!(demand),
+    target!(embed_folder),
     target!(filter),
     target!(framing),
     target!(freshness),
@@ -82,9 +88,11 @@ pub const TARGETS: [Target; 21] = [
     target!(query),
     target!(range),
     target!(rank),
+    target!(safetensors),
     target!(statsd_config),
     target!(statsd_line),
     target!(structured),
+    target!(trees_model),
     target!(user),
     target!(vary),
 ];

@@ -34,6 +34,11 @@ fn a_chunked_body_means_the_same_however_it_arrives() {
 }
 
 #[test]
+fn rows_are_grouped_alike_in_any_order() {
+    hold("clusters");
+}
+
+#[test]
 fn a_date_is_read_as_a_well_known_reader_reads_it() {
     hold("date");
 }
@@ -41,6 +46,11 @@ fn a_date_is_read_as_a_well_known_reader_reads_it() {
 #[test]
 fn a_demand_said_twice_is_the_same_demand() {
     hold("demand");
+}
+
+#[test]
+fn a_folder_of_a_model_embeds_or_is_refused() {
+    hold("embed_folder");
 }
 
 #[test]
@@ -104,8 +114,18 @@ fn a_ranking_request_is_answered_or_refused_whole() {
 }
 
 #[test]
+fn a_file_of_tensors_takes_no_more_than_it_holds() {
+    hold("safetensors");
+}
+
+#[test]
 fn a_structured_field_survives_being_rendered() {
     hold("structured");
+}
+
+#[test]
+fn rows_score_the_same_alone_and_together() {
+    hold("trees_model");
 }
 
 #[test]

@@ -1,0 +1,127 @@
+//! Files of trees: refused in words, or taken; then rows score the same one by one and together,
+//! whatever is in them.
+
+use models::{Error, Number, TreeScratch, Trees};
+
+pub const TOKENS: &[&str] = &[
+    "tree\nversion=v4\n",
+    "num_class=",
+    "num_tree_per_iteration=",
+    "max_feature_idx=",
+    "objective=",
+    "multiclass num_class:3",
+    "binary sigmoid:1",
+    "regression sqrt",
+    "Tree=0\n",
+    "num_leaves=",
+    "num_cat=",
+    "split_feature=",
+    "threshold=",
+    "decision_type=",
+    "left_child=",
+    "right_child=",
+    "leaf_value=",
+    "cat_boundaries=0 ",
+    "cat_threshold=",
+    "is_linear=1",
+    "end of trees",
+    "average_output",
+    " -1",
+    "1e999",
+    "nan",
+    "4294967295",
+    "\"learner\":{",
+    "\"objective\":{\"name\":\"multi:softmax\"}",
+    "\"base_score\":\"",
+    "\"num_class\":\"",
+    "\"num_feature\":\"",
+    "\"num_target\":\"",
+    "\"left_children\":[",
+    "\"split_indices\":[",
+    "\"split_type\":[",
+    "\"categories\":[",
+    "\"categories_segments\":[",
+    "\"weight_drop\":[",
+    "[$l#L",
+    "[$d#L",
+    "[$U#i",
+    "SL",
+];
+
+/// Numbers per row up to which rows are scored; more is the caller's own memory.
+const FEATURES_MAX: usize = 4096;
+
+/// More than a block begins with, and not a multiple of anything.
+const ROWS: usize = 11;
+
+const VALUES: [f64; 16] = [
+    f64::NAN,
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.5,
+    13.0,
+    32.0,
+    1e-36,
+    -1e-45,
+    1e300,
+    -1e300,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    16_777_216.0,
+    4e9,
+];
+
+pub fn run(input: &[u8]) {
+    let trees = match Trees::read(input) {
+        Ok(trees) => trees,
+        Err(Error::Model(problems)) => {
+            let said = problems.first().expect("refused without a word");
+            assert!(!said.cause.is_empty(), "refused without a word");
+            return;
+        }
+        Err(error) => panic!("reading a model fails as {error:?}"),
+    };
+    let about = trees.about();
+    assert!(about.features > 0 && about.margins > 0 && about.scores > 0, "{about:?}");
+    let names = about.feature_names.len();
+    assert!(names == 0 || names == about.features, "{about:?}");
+    if about.features > FEATURES_MAX {
+        return;
+    }
+    let values = VALUES.iter().cycle().skip(input.len() % VALUES.len());
+    // A prime step, so that a column does not hold one value only.
+    let doubles: Vec<f64> = values.step_by(3).copied().take(ROWS * about.features).collect();
+    let singles: Vec<f32> = doubles.iter().map(|value| *value as f32).collect();
+    let widened: Vec<f64> = singles.iter().map(|value| f64::from(*value)).collect();
+    check(&trees, &doubles);
+    assert_eq!(check(&trees, &singles), check(&trees, &widened), "a float is another number");
+}
+
+/// Scores rows together and alone, and returns their bits.
+fn check<N: Number>(trees: &Trees, rows: &[N]) -> Vec<u64> {
+    let about = trees.about();
+    let mut scratch = TreeScratch::default();
+    let mut bits = Vec::new();
+    for outputs in [about.scores, about.margins] {
+        let mut run = |rows: &[N], out: &mut [f64]| match outputs == about.scores {
+            true => trees.score(rows, &mut scratch, out).expect("lengths fit"),
+            false => trees.margins(rows, &mut scratch, out).expect("lengths fit"),
+        };
+        let (mut together, mut alone) = (vec![0.0; ROWS * outputs], vec![0.0; ROWS * outputs]);
+        run(rows, &mut together);
+        for (row, out) in rows.chunks(about.features).zip(alone.chunks_mut(outputs)) {
+            run(row, out);
+        }
+        let told = |values: &[f64]| values.iter().copied().map(told).collect::<Vec<_>>();
+        assert_eq!(told(&together), told(&alone), "a row depends on those beside it");
+        bits.extend(told(&together));
+    }
+    bits
+}
+
+/// Which number it is; one that is none is like any other.
+fn told(value: f64) -> u64 {
+    if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
+}
