@@ -5,6 +5,8 @@
 //! the load generator and the origin share core 1. Refuses: figures without a peer's version, and
 //! rounds in which a reply was wrong.
 
+mod contest;
+mod evaluate;
 mod lines;
 mod machine;
 mod measure;
@@ -47,6 +49,9 @@ struct Arguments {
     /// With `--receive`: takes datagrams of one sender together.
     #[arg(long, hide = true)]
     trains: bool,
+    /// Take part in the contests of the rows about models.
+    #[arg(long, hide = true, num_args = 1..)]
+    evaluate: Vec<String>,
     /// List the rows.
     #[arg(long)]
     list: bool,
@@ -61,6 +66,9 @@ fn main() -> Result<()> {
     }
     if let Some(address) = arguments.receive {
         return receive::run(address, arguments.trains);
+    }
+    if !arguments.evaluate.is_empty() {
+        return evaluate::run(&arguments.evaluate);
     }
     if arguments.list {
         for row in ROWS {

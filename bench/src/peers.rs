@@ -38,6 +38,10 @@ fn version(setup: &Setup, peer: &str) -> String {
         "libcachesim" => of_python(SIMULATOR_VERSION),
         "gunicorn" => of_python(GUNICORN_VERSION),
         "onnxruntime" => of_python(ONNXRUNTIME_VERSION),
+        "lightgbm" => of_python("import lightgbm; print('LightGBM ' + lightgbm.__version__)"),
+        "tl2cgen" => of_python(TL2CGEN_VERSION),
+        "model2vec" => of_python(MODEL2VEC_VERSION),
+        "scikit-learn" => of_python("import sklearn; print('scikit-learn ' + sklearn.__version__)"),
         "duckdb" => of_python("import duckdb; print('DuckDB ' + duckdb.__version__)"),
         "cython" => of_python(CYTHON_VERSION),
         "postgresql" => {
@@ -80,6 +84,12 @@ const GUNICORN_VERSION: &str = "import importlib.metadata as m; print('gunicorn 
 
 const ONNXRUNTIME_VERSION: &str =
     "import importlib.metadata as m; print('onnxruntime ' + m.version('onnxruntime'))";
+
+const TL2CGEN_VERSION: &str = "import importlib.metadata as m; \
+    print('TL2cgen ' + m.version('tl2cgen') + ', treelite ' + m.version('treelite'))";
+
+const MODEL2VEC_VERSION: &str = "import importlib.metadata as m; \
+    print('Model2Vec ' + m.version('model2vec') + ', tokenizers ' + m.version('tokenizers'))";
 
 const CYTHON_VERSION: &str = "import sys, importlib.metadata as m; \
     print('Python ' + sys.version.split()[0] + ', Cython ' + m.version('cython'))";

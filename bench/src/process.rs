@@ -131,7 +131,7 @@ impl Server {
 
     /// The highest that the resident memory of its first process was, in bytes.
     pub fn peak_bytes(&self) -> u64 {
-        status_bytes(self.child.id(), "VmHWM:")
+        peak_bytes(self.child.id())
     }
 
     /// Resident memory of the process tree in bytes, shared pages counted once per process.
@@ -224,6 +224,11 @@ fn threads_ns(pid: u32) -> u64 {
         .filter_map(|thread| fs::read_to_string(thread.path().join("schedstat")).ok())
         .filter_map(|text| text.split(' ').next()?.parse::<u64>().ok())
         .sum()
+}
+
+/// Returns the highest that the resident memory of a process was, in bytes.
+pub fn peak_bytes(pid: u32) -> u64 {
+    status_bytes(pid, "VmHWM:")
 }
 
 fn status_bytes(pid: u32, field: &str) -> u64 {

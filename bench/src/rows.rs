@@ -10,6 +10,7 @@ mod events;
 mod hit;
 mod hit_nolog;
 mod idle;
+mod models;
 mod no_profile;
 mod overload;
 mod pass;
@@ -66,4 +67,8 @@ pub const ROWS: &[Row] = &[
     workers::recycle::ROW,
     workers::memory::ROW,
     workers::profiles::ROW,
+    models::trees::ROW,
+    models::minilm::ROW,
+    models::static_table::ROW,
+    models::clusters::ROW,
 ];

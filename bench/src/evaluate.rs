@@ -1,0 +1,169 @@
+//! Our side of the contests about models: `crates/models` as a library, told what to do as
+//! `bench/peers/models/contest.py` is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use models::{Clustering, EmbedOptions, EmbedScratch, Embedder, Precision, TreeScratch, Trees};
+use rustix::time::ClockId;
+use serde_json::json;
+
+/// Something that can be done again and again.
+trait Contest {
+    /// Does a task once and returns how many units it was.
+    fn run(&mut self, task: &str) -> Result<usize>;
+    /// Returns results, to be compared.
+    fn results(&mut self, what: &str) -> Result<Vec<u8>>;
+}
+
+/// Takes part until its input ends: `trees MODEL ROWS`, or `texts FOLDER PRECISION TEXTS`.
+pub fn run(words: &[String]) -> Result<()> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut contest: Box<dyn Contest> = match words[..] {
+        ["trees", model, rows] => Box::new(OfTrees::read(model, rows)?),
+        ["texts", folder, precision, texts] => Box::new(OfTexts::read(folder, precision, texts)?),
+        _ => bail!("usage: bench --evaluate trees MODEL ROWS | texts FOLDER PRECISION TEXTS"),
+    };
+    answer("{}")?;
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split(' ').collect();
+        match words[..] {
+            ["run", task, seconds] => {
+                let limit: f64 = seconds.parse()?;
+                let (started, mut units, mut used) = (cpu_seconds(), 0, 0.0);
+                while units == 0 || used < limit {
+                    units += contest.run(task)?;
+                    used = cpu_seconds() - started;
+                }
+                answer(&json!({ "units": units, "cpu_seconds": used }).to_string())?;
+            }
+            ["write", what, file] => {
+                fs::write(file, contest.results(what)?)?;
+                answer("{}")?;
+            }
+            _ => bail!("`{line}` is nothing to do"),
+        }
+    }
+    Ok(())
+}
+
+fn answer(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    Ok(out.flush()?)
+}
+
+/// CPU time of this process.
+fn cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+struct OfTrees {
+    model: Trees,
+    rows: Vec<f64>,
+    scores: Vec<f64>,
+    scratch: TreeScratch,
+}
+
+impl OfTrees {
+    fn read(model: &str, rows: &str) -> Result<Self> {
+        let model = Trees::read(&fs::read(model)?)?;
+        let rows: Vec<f64> =
+            fs::read(rows)?.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+        let scores = vec![0.0; rows.len() / model.about().features];
+        Ok(Self { model, rows, scores, scratch: TreeScratch::default() })
+    }
+}
+
+impl Contest for OfTrees {
+    fn run(&mut self, task: &str) -> Result<usize> {
+        let features = self.model.about().features;
+        let together = if task == "alone" { 1 } else { self.scores.len() };
+        let rows = self.rows.chunks_exact(together * features);
+        for (rows, scores) in rows.zip(self.scores.chunks_exact_mut(together)) {
+            self.model.score(rows, &mut self.scratch, scores)?;
+        }
+        Ok(self.scores.len())
+    }
+
+    fn results(&mut self, _: &str) -> Result<Vec<u8>> {
+        self.run("together")?;
+        Ok(self.scores.iter().flat_map(|score| score.to_le_bytes()).collect())
+    }
+}
+
+/// Texts, their vectors as they are made, and groups of those.
+struct OfTexts {
+    embedder: Embedder,
+    texts: Vec<String>,
+    vectors: Vec<f32>,
+    scratch: EmbedScratch,
+    groups: BTreeMap<usize, Vec<i32>>,
+}
+
+impl OfTexts {
+    fn read(folder: &str, precision: &str, texts: &str) -> Result<Self> {
+        let precision = match precision {
+            "bf16" => Precision::Bf16,
+            "int8" => Precision::Int8,
+            _ => Precision::Single,
+        };
+        let embedder = Embedder::load(Path::new(folder), precision)?;
+        let texts: Vec<String> = fs::read_to_string(texts)?.lines().map(str::to_owned).collect();
+        let vectors = vec![0.0; texts.len() * embedder.about().dims];
+        let (scratch, groups) = (EmbedScratch::default(), BTreeMap::new());
+        Ok(Self { embedder, texts, vectors, scratch, groups })
+    }
+
+    fn embed(&mut self, count: usize) -> Result<()> {
+        let texts: Vec<&str> = self.texts[..count].iter().map(String::as_str).collect();
+        let vectors = &mut self.vectors[..count * self.embedder.about().dims];
+        self.embedder.embed(&texts, EmbedOptions::default(), &mut self.scratch, vectors)?;
+        Ok(())
+    }
+
+    /// Groups the first vectors; whose texts were not embedded, has none.
+    fn group(&mut self, count: usize) -> Result<()> {
+        let dims = self.embedder.about().dims;
+        let how = Clustering::for_rows(count);
+        let found = how.cluster(&self.vectors[..count * dims], dims)?;
+        let mut groups = vec![-1; count];
+        for (number, cluster) in (0..).zip(&found.clusters) {
+            cluster.members.iter().for_each(|row| groups[*row as usize] = number);
+        }
+        self.groups.insert(count, groups);
+        Ok(())
+    }
+
+    /// How many of the texts a task or result is about: `embed`, or `group-1000`.
+    fn count(&self, task: &str) -> Result<usize> {
+        let Some((_, count)) = task.split_once('-') else { return Ok(self.texts.len()) };
+        let count = count.parse().with_context(|| format!("`{task}` names no number"))?;
+        Ok(self.texts.len().min(count))
+    }
+}
+
+impl Contest for OfTexts {
+    fn run(&mut self, task: &str) -> Result<usize> {
+        let count = self.count(task)?;
+        match task.starts_with("group") {
+            true => self.group(count)?,
+            false => self.embed(count)?,
+        }
+        Ok(count)
+    }
+
+    fn results(&mut self, what: &str) -> Result<Vec<u8>> {
+        if what == "vectors" {
+            return Ok(self.vectors.iter().flat_map(|number| number.to_le_bytes()).collect());
+        }
+        let groups = self.groups.get(&self.count(what)?);
+        let groups = groups.with_context(|| format!("`{what}` were not made"))?;
+        Ok(groups.iter().flat_map(|group| group.to_le_bytes()).collect())
+    }
+}
