@@ -3,6 +3,9 @@
 //! Invariant: what is repeated along a dimension of size 1, and how, is ONNX's multidirectional
 //! broadcasting.
 
+use multiversion::multiversion;
+
+use super::dense::ABREAST;
 use super::graph::{Call, Operator};
 use super::value::{Data, Element, RANK_MAX, Shape, Value};
 
@@ -50,10 +53,32 @@ pub(super) trait Numeric: Element + PartialOrd {
     fn is_nan(self) -> bool {
         self.double().is_nan()
     }
+
+    /// Adds to sums the products of each number on the left with its row on the right, `step`
+    /// elements after the one before.
+    fn add_products(left: &[f64], right: &[Self], step: usize, sums: &mut [f64; ABREAST]) {
+        for (row, a) in left.iter().enumerate() {
+            let own = &right[row * step..][..ABREAST];
+            sums.iter_mut().zip(own).for_each(|(sum, b)| *sum += a * b.double());
+        }
+    }
 }
 
 macro_rules! float {
-    ($float:ty) => {
+    ($float:ty, $add_products:ident) => {
+        #[multiversion(targets("x86_64+avx2"))]
+        fn $add_products(left: &[f64], right: &[$float], step: usize, sums: &mut [f64; ABREAST]) {
+            let mut own_sums = *sums;
+            for (row, a) in left.iter().enumerate() {
+                let own: &[$float; ABREAST] =
+                    right[row * step..].first_chunk().expect("a whole tile of columns");
+                for (sum, b) in own_sums.iter_mut().zip(own) {
+                    *sum += a * f64::from(*b);
+                }
+            }
+            *sums = own_sums;
+        }
+
         impl Numeric for $float {
             fn double(self) -> f64 {
                 self.into()
@@ -76,12 +101,15 @@ macro_rules! float {
             fn pow(self, other: Self) -> Self {
                 self.powf(other)
             }
+            fn add_products(left: &[f64], right: &[Self], step: usize, sums: &mut [f64; ABREAST]) {
+                $add_products(left, right, step, sums);
+            }
         }
     };
 }
 
-float!(f32);
-float!(f64);
+float!(f32, add_floats);
+float!(f64, add_doubles);
 
 /// Integers wrap around, and a quotient by 0 is 0.
 impl Numeric for i64 {

@@ -16,7 +16,10 @@ use crate::error::Problem;
 use crate::trees::forest::OUTPUTS_MAX;
 
 /// Columns of a product that are summed side by side.
-const ABREAST: usize = 16;
+pub(super) const ABREAST: usize = 16;
+
+/// Numbers of a row that are made doubles at once.
+const INNER: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct MatMul;
@@ -112,10 +115,12 @@ fn product<A: Numeric, T: Numeric>(
         let count = ABREAST.min(columns - start);
         let mut sums = [0.0; ABREAST];
         if count == ABREAST && right.steps[1] == 1 {
-            for (row, a) in left.iter().enumerate() {
-                let own = &right.elements[row * right.steps[0] + start..][..ABREAST];
-                let a = a.double();
-                sums.iter_mut().zip(own).for_each(|(sum, b)| *sum += a * b.double());
+            let mut wide = [0.0; INNER];
+            for (part, left) in left.chunks(INNER).enumerate() {
+                wide.iter_mut().zip(left).for_each(|(wide, a)| *wide = a.double());
+                let from = part * INNER * right.steps[0] + start;
+                let own = &right.elements[from..];
+                T::add_products(&wide[..left.len()], own, right.steps[0], &mut sums);
             }
         } else {
             for (at, sum) in sums[..count].iter_mut().enumerate() {

@@ -126,8 +126,16 @@ impl<L: Leaf> Program<L> {
         for sums in sums {
             let leaves = self.leaves[first..].first_chunk::<256>();
             let leaves = leaves.expect("padding after the last leaf");
-            let ends = found.map(|leaf| leaves[usize::from(leaf)]);
-            self.merge_all(sums, &ends);
+            let pairs = sums.iter_mut().zip(found);
+            match self.merge {
+                // A loop without a choice: it takes a tenth of the time of all.
+                Merge::Sum => pairs.for_each(|(sum, leaf)| {
+                    *sum = sum.plus(leaves[usize::from(leaf)]);
+                }),
+                _ => pairs.for_each(|(sum, leaf)| {
+                    *sum = self.merged(*sum, leaves[usize::from(leaf)]);
+                }),
+            }
             first += plan.leaves.len();
         }
     }
@@ -139,8 +147,9 @@ impl<L: Leaf> Program<L> {
             self.walk(&mut at, |column, lane| codes.block[column][lanes.start + lane]);
             let mut first = plan.ends.start;
             for sums in sums.iter_mut() {
-                let ends = at.map(|end| self.ends[first + (end - plan.root) as usize]);
-                self.merge_all(&mut sums[lanes.clone()], &ends);
+                for (sum, end) in sums[lanes.clone()].iter_mut().zip(at) {
+                    *sum = self.merged(*sum, self.ends[first + (end - plan.root) as usize]);
+                }
                 first += plan.ends.len();
             }
         }
@@ -151,16 +160,6 @@ impl<L: Leaf> Program<L> {
             Merge::Sum => sum.plus(end),
             Merge::Least => sum.least(end),
             Merge::Greatest => sum.greatest(end),
-        }
-    }
-
-    #[inline]
-    fn merge_all(&self, sums: &mut [L], ends: &[L]) {
-        let pairs = sums.iter_mut().zip(ends);
-        match self.merge {
-            Merge::Sum => pairs.for_each(|(sum, end)| *sum = sum.plus(*end)),
-            Merge::Least => pairs.for_each(|(sum, end)| *sum = sum.least(*end)),
-            Merge::Greatest => pairs.for_each(|(sum, end)| *sum = sum.greatest(*end)),
         }
     }
 
