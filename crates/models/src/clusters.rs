@@ -29,9 +29,6 @@ use crate::error::Error;
 
 use units::Units;
 
-/// Rows at once: the bits of their pairs take 128 MiB.
-const ROWS_MAX: usize = 1 << 15;
-
 /// Numbers of a row.
 const DIMS_MAX: usize = 1 << 14;
 
@@ -78,6 +75,9 @@ pub struct Cluster {
 }
 
 impl Clustering {
+    /// Rows at once: the bits of their pairs take 128 MiB.
+    pub const ROWS_MAX: usize = 1 << 15;
+
     /// Returns what suits that many vectors of sentences (docs/DECISIONS.md).
     pub fn for_rows(rows: usize) -> Self {
         let (method, similarity_min) = match rows {
@@ -123,7 +123,9 @@ impl Clustering {
             return Err(format!("{values} numbers are no rows of {dims}"));
         }
         match values / dims.max(1) {
-            rows if rows > ROWS_MAX => Err(format!("{rows} rows, more than {ROWS_MAX}")),
+            rows if rows > Self::ROWS_MAX => {
+                Err(format!("{rows} rows, more than {}", Self::ROWS_MAX))
+            }
             _ => Ok(()),
         }
     }

@@ -23,10 +23,11 @@ mod tensors;
 mod tokens;
 
 pub use dense::Precision;
+pub use norm::to_length_one;
 pub use settings::Pooling;
-pub use tokens::Tokens;
+pub use tokens::{Piece, Tokens};
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use encoder::{Encoder, EncoderScratch};
 use folder::Folder;
@@ -102,6 +103,9 @@ impl Default for EmbedOptions {
 }
 
 impl Embedder {
+    /// Bytes of a text that are looked at; of an encoder's text that may not be cut, all there are.
+    pub const TEXT_BYTES_MAX: usize = tokens::TEXT_BYTES_MAX;
+
     /// Reads a model's folder.
     ///
     /// # Errors
@@ -115,6 +119,13 @@ impl Embedder {
             }
         };
         read().map_err(|problem: Problem| Error::Model(vec![problem]))
+    }
+
+    /// Returns the file of a model's folder that holds the weights: the largest one, which is put
+    /// there last.
+    pub fn weights(folder: &Path) -> PathBuf {
+        let inner = Modules::read(&Folder::new(folder)).map(|modules| modules.model);
+        inner.unwrap_or_else(|_| Folder::new(folder)).path(tensors::FILE)
     }
 
     /// Returns what the model says of itself.
@@ -133,6 +144,14 @@ impl Embedder {
             Model::Table(table) => table.add_tokens(&self.tokenizer, text, &mut Tokens::default()),
         };
         count.map_err(|cause| Error::Text { index: 0, cause })
+    }
+
+    /// Returns what a text is cut into, for people to look at; with its marks where `marked`.
+    ///
+    /// # Errors
+    /// As [`Self::count_tokens`].
+    pub fn pieces(&self, text: &str, marked: bool) -> Result<Vec<Piece>, Error> {
+        self.tokenizer.pieces(text, marked).map_err(|cause| Error::Text { index: 0, cause })
     }
 
     /// Adds a text to those that wait to be embedded, and returns how many tokens it has.

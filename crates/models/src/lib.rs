@@ -27,12 +27,14 @@ mod matrix;
 mod onnx;
 mod plan;
 mod rank;
+mod rows;
 mod top;
 mod trees;
 
 pub use clusters::{Cluster, Clustering, Clusters, Method};
 pub use embed::{
-    AboutEmbedder, EmbedOptions, EmbedScratch, Embedder, EmbedderKind, Pooling, Precision, Tokens,
+    AboutEmbedder, EmbedOptions, EmbedScratch, Embedder, EmbedderKind, Piece, Pooling, Precision,
+    Tokens, to_length_one,
 };
 pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};
@@ -43,5 +45,6 @@ pub use onnx::{
     OnnxValues,
 };
 pub use rank::{CandidateSet, Candidates, PROPENSITY, RankRequest, Ranker};
+pub use rows::LinearRows;
 pub use top::{Marks, Ranked, Scratch};
 pub use trees::{AboutTrees, Number, TreeFormat, TreeScratch, Trees};

@@ -352,3 +352,19 @@ fn check_published(embedder: &Embedder, cosine_min: f64, published: &str) {
     let length = got.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
     assert!((length / 7.580_9 - 1.0).abs() < 0.02, "{length}");
 }
+
+#[test]
+fn pieces_are_the_tokens_beside_their_characters() {
+    let embedder = load(&golden("mean"));
+    let text = "The dogs, 犬!";
+    let mut tokens = models::Tokens::default();
+    embedder.tokenize(text, false, &mut tokens).unwrap();
+    let pieces = embedder.pieces(text, true).unwrap();
+    let numbers: Vec<u32> = pieces.iter().map(|piece| piece.number).collect();
+    assert_eq!(numbers, tokens.of(0));
+    let texts: Vec<&str> = pieces.iter().map(|piece| piece.text.as_str()).collect();
+    assert_eq!(texts, ["[CLS]", "The", "dog", "s", ",", "犬", "!", "[SEP]"]);
+    assert_eq!((pieces[0].chars.clone(), pieces[5].chars.clone()), (None, Some(10..11)));
+    assert_eq!(embedder.pieces(text, false).unwrap(), pieces[1..7]);
+    assert!(embedder.pieces(&"a".repeat(70_000), true).is_err());
+}

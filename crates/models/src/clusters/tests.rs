@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Cluster, Clustering, Clusters, DIMS_MAX, Method, ROWS_MAX};
+use super::{Cluster, Clustering, Clusters, DIMS_MAX, Method};
+
+const ROWS_MAX: usize = Clustering::ROWS_MAX;
 
 const LINKAGE: Clustering =
     Clustering { method: Method::Linkage, similarity_min: 0.5, members_min: 2 };

@@ -51,6 +51,10 @@ impl Folder {
         Ok(Self { path: self.path.join(kept), within })
     }
 
+    pub(super) fn path(&self, file: &str) -> PathBuf {
+        self.path.join(file)
+    }
+
     /// Returns the name of a file as problems give it.
     pub(super) fn name(&self, file: &str) -> String {
         format!("{}{file}", self.within)

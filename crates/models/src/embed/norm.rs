@@ -64,8 +64,8 @@ pub(super) fn softmax(rows: &mut [f32], pitch: usize, count: usize, scale: f32) 
     }
 }
 
-/// Scales a row to length 1; zeros stay.
-pub(super) fn to_length_one(row: &mut [f32]) {
+/// Scales a row to length 1, as [`super::Embedder`] does where vectors are normalised; zeros stay.
+pub fn to_length_one(row: &mut [f32]) {
     let length = sum(row, |value| value * value).sqrt().max(1e-12);
     row.iter_mut().for_each(|value| *value /= length);
 }

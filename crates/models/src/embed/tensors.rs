@@ -17,7 +17,7 @@ use serde::Deserialize;
 use super::folder::Folder;
 use crate::error::Problem;
 
-const FILE: &str = "model.safetensors";
+pub(super) const FILE: &str = "model.safetensors";
 
 /// Bytes of a header; a large model's has some hundred thousand.
 const HEADER_BYTES_MAX: u64 = 16 << 20;

@@ -10,6 +10,7 @@
 //!
 //! Invariant: every number handed out is below the vocabulary of the model.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Deserialize;
@@ -31,6 +32,16 @@ const BYTES_MAX: u64 = 128 << 20;
 pub struct Tokens {
     numbers: Vec<u32>,
     ends: Vec<usize>,
+}
+
+/// A token of a text, beside the characters that it stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    pub number: u32,
+    /// The characters as the text has them; of a mark, its name.
+    pub text: String,
+    /// Where in the text, in characters; `None` for marks of start and end.
+    pub chars: Option<Range<usize>>,
 }
 
 #[derive(Debug)]
@@ -106,6 +117,15 @@ impl Tokens {
     /// Returns how many tokens all texts have together: what embedding them costs.
     pub fn total(&self) -> usize {
         self.numbers.len()
+    }
+
+    /// Adds a text of another list, which the same model made.
+    ///
+    /// # Panics
+    /// Where there is no such text.
+    pub fn add_from(&mut self, other: &Self, text: usize) {
+        self.numbers.extend_from_slice(other.of(text));
+        self.ends.push(self.numbers.len());
     }
 
     /// Returns the tokens of a text.
@@ -221,6 +241,25 @@ impl Tokenizer {
         let mut numbers = Vec::new();
         self.add_numbers(within_bounds(text)?, usize::MAX, &mut numbers)?;
         Ok(numbers.len() + self.marks())
+    }
+
+    /// Returns the tokens of a text, however many the model takes.
+    pub(super) fn pieces(&self, text: &str, marked: bool) -> Result<Vec<Piece>, String> {
+        let text = within_bounds(text)?;
+        let encoding = contained(|| self.any.encode_char_offsets(text, marked))?;
+        let chars: Vec<char> = text.chars().collect();
+        let piece = |index: usize| {
+            let (start, end) = encoding.get_offsets()[index];
+            let is_mark = encoding.get_special_tokens_mask()[index] == 1;
+            let within = chars.get(start..end).filter(|_| !is_mark);
+            let name = || encoding.get_tokens()[index].clone();
+            Piece {
+                number: encoding.get_ids()[index],
+                text: within.map_or_else(name, |chars| chars.iter().collect()),
+                chars: within.map(|_| start..end),
+            }
+        };
+        Ok((0..encoding.len()).map(piece).collect())
     }
 
     fn add_marked(
