@@ -58,8 +58,18 @@ enum Handler {
 
 struct Door {
     method: &'static str,
+    /// One segment may be a name in braces, which stands for any.
     path: &'static str,
     handler: Handler,
+}
+
+impl Door {
+    fn is_at(&self, path: &str) -> bool {
+        let Some((before, rest)) = self.path.split_once('{') else { return self.path == path };
+        let behind = rest.split_once('}').map_or("", |(_, behind)| behind);
+        let inner = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));
+        inner.is_some_and(|segment| !segment.is_empty() && !segment.contains('/'))
+    }
 }
 
 /// Is told of an action: the client's address, method and target, and the body.
@@ -145,13 +155,13 @@ impl Admin {
 
     /// What may be done at a path, for `Allow`.
     fn methods(&self, path: &str) -> String {
-        let here = self.doors.iter().filter(|door| door.path == path);
+        let here = self.doors.iter().filter(|door| door.is_at(path));
         here.map(|door| door.method).collect::<Vec<_>>().join(", ")
     }
 
     async fn open(&self, head: &Head<'_>, body: &mut Incoming<'_>) -> Result<Page, (u16, String)> {
         self.gate(head).map_err(|(status, why)| (status, why.to_owned()))?;
-        let mut here = self.doors.iter().filter(|door| door.path == head.path()).peekable();
+        let mut here = self.doors.iter().filter(|door| door.is_at(head.path())).peekable();
         if here.peek().is_none() {
             let mut paths: Vec<&str> = self.doors.iter().map(|door| door.path).collect();
             paths.dedup();

@@ -14,4 +14,4 @@ mod work;
 pub use cores::Cores;
 pub use drain::{Drain, Draining};
 pub use listen::{Limits, Listener, bind};
-pub use work::{WorkPool, WorkRefused};
+pub use work::{Job, WorkPool, WorkRefused};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
-type Job = Box<dyn FnOnce() + Send>;
+/// What a thread of the pool does.
+pub type Job = Box<dyn FnOnce() + Send>;
 
 /// The pool is full, or the job panicked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -65,18 +66,27 @@ impl WorkPool {
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, WorkRefused> {
         let (answer, result) = oneshot::channel();
+        self.spawn(Box::new(move || {
+            // Nobody waits any more when the client went away; its answer is dropped.
+            let _ = answer.send(job());
+        }))?;
+        result.await.map_err(|_| WorkRefused::Broken)
+    }
+
+    /// Queues `job`, which tells whom it concerns by itself.
+    ///
+    /// # Errors
+    /// When too many jobs wait.
+    pub fn spawn(&self, job: Job) -> Result<(), WorkRefused> {
         {
             let mut jobs = self.queue.jobs.lock();
             if jobs.len() >= self.queue.queue_max {
                 return Err(WorkRefused::Full);
             }
-            jobs.push_back(Box::new(move || {
-                // Nobody waits any more when the client went away; its answer is dropped.
-                let _ = answer.send(job());
-            }));
+            jobs.push_back(job);
         }
         self.queue.ready.notify_one();
-        result.await.map_err(|_| WorkRefused::Broken)
+        Ok(())
     }
 }
 

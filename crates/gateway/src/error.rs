@@ -78,6 +78,14 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// What a model told: with 405 what is allowed, else what the client is told.
+    pub fn of_model((status, said): (u16, String)) -> Self {
+        match status {
+            405 => Self::Method(said.into()),
+            _ => Self::Model(status, said),
+        }
+    }
+
     /// The status.
     pub fn status(&self) -> u16 {
         match self {
@@ -95,7 +103,7 @@ impl Refusal {
 
     /// Seconds after which a client may try again, where that may help.
     pub fn retry_after(&self) -> Option<u32> {
-        (matches!(self.status(), 502..=504) && *self != Self::NotCached).then_some(1)
+        (matches!(self.status(), 429 | 502..=504) && *self != Self::NotCached).then_some(1)
     }
 
     /// What the client is told.

@@ -26,9 +26,9 @@ use crate::flight::{Landing, Lease};
 use crate::freshness::{self, Lifetime, SetCookie};
 use crate::gateway::Edge;
 use crate::key;
-use crate::order::Order;
+use crate::order::{JSON_LENGTH, Order};
 use crate::plan::{Coalesce, Route, Target};
-use crate::ports::{Computed, Shown};
+use crate::ports::{Asker, Computed, Shown};
 use crate::purge::Verdict;
 use crate::record;
 use crate::tags::Tags;
@@ -186,7 +186,7 @@ fn landing(outcome: &Result<Delivery, Refusal>, route: &Route) -> Landing {
         Ok(Delivery { brought: Brought::Recalled(entry), .. }) => {
             Landing::Recalled(Arc::clone(entry))
         }
-        Err(Refusal::Model(..) | Refusal::Body(..)) => Landing::NotShared,
+        Err(Refusal::Model(..) | Refusal::Method(_) | Refusal::Body(..)) => Landing::NotShared,
         Err(Refusal::Fetch(error)) => Landing::Failed(*error),
         Err(_) => Landing::Failed(FetchError::Abandoned),
     }
@@ -425,14 +425,15 @@ async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fe
     let unavailable = || Refusal::Model(503, "no model is loaded".to_owned());
     let compute = edge.gateway.compute.as_ref().ok_or_else(unavailable)?;
     let question = order.question(target);
-    let (computed, body): (Computed, Bytes) = if compute.cost(&question) <= INLINE_MAX {
+    let answered = if compute.cost(&question) <= INLINE_MAX {
         let mut out = edge.scratch.borrow_mut();
         out.clear();
         let computed = compute.compute(&question, &mut out);
-        (
-            computed.map_err(|(status, why)| Refusal::Model(status, why))?,
-            Bytes::copy_from_slice(&out),
-        )
+        computed.map(|computed| (computed, Bytes::copy_from_slice(&out)))
+    } else if compute.gathers(&question) {
+        let (asker, answer) = Asker::new();
+        compute.gather(&question, order.body(), asker);
+        answer.await.map_err(|_| model_failed())?
     } else {
         let (compute, order, target) = (Arc::clone(compute), order.clone(), target.clone());
         let job = move || {
@@ -440,16 +441,15 @@ async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fe
             compute.compute(&order.question(&target), &mut out).map(|done| (done, out.into()))
         };
         let done = edge.gateway.work.run(job).await;
-        let done = done.map_err(|refused| match refused {
+        done.map_err(|refused| match refused {
             WorkRefused::Full => Refusal::Overloaded("model requests"),
-            WorkRefused::Broken => Refusal::Model(500, "the model failed".to_owned()),
-        })?;
-        done.map_err(|(status, why)| Refusal::Model(status, why))?
+            WorkRefused::Broken => model_failed(),
+        })?
     };
-    let headers = FieldLines::from_iter([("content-type", "application/json")]);
+    let (computed, body) = answered.map_err(Refusal::of_model)?;
     Ok(Fetched {
         status: 200,
-        headers,
+        headers: model_headers(&computed),
         length: Some(body.len() as u64),
         body: Body::Whole(body),
         times: [computed.features, computed.score, Duration::ZERO],
@@ -457,6 +457,26 @@ async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fe
         decision_at: computed.decision_at,
         tags: Tags::default(),
     })
+}
+
+/// Binary data behind JSON is Triton's extension of the Open Inference Protocol.
+fn model_headers(computed: &Computed) -> FieldLines {
+    let Some(json_length) = computed.json_length else {
+        let content_type = match computed.content_type {
+            "" => "application/json",
+            other => other,
+        };
+        return FieldLines::from_iter([("content-type", content_type)]);
+    };
+    let length = json_length.to_string();
+    FieldLines::from_iter([
+        ("content-type", "application/octet-stream"),
+        (JSON_LENGTH, length.as_str()),
+    ])
+}
+
+fn model_failed() -> Refusal {
+    Refusal::Model(500, "the model failed".to_owned())
 }
 
 /// Counts a failed fetch.

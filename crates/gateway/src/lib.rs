@@ -51,8 +51,8 @@ pub use gateway::{Edge, Gateway};
 pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{Plan, PoolUpstream, Sections};
 pub use ports::{
-    Compute, Computed, Durable, Loan, NoWorker, Profile, Profiles, Question, Record, Shown, Taking,
-    Workers,
+    Asker, Compute, Computed, Durable, Gathered, Loan, NoWorker, Profile, Profiles, Question,
+    Record, Shown, Taking, Workers,
 };
 pub use purge::Wanted;
 pub use request::Role;

@@ -35,6 +35,9 @@ use crate::user::UserSource;
 const CONDITIONS: [&str; 6] =
     ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
 
+/// How much of a body to the model API is JSON, where binary tensors follow.
+pub const JSON_LENGTH: &str = "inference-header-content-length";
+
 /// Bytes for what is said besides the client's fields.
 const ROOM_FOR_OWN: usize = 320;
 
@@ -74,6 +77,7 @@ pub struct Order {
     peer: IpAddr,
     user: Option<Vec<u8>>,
     body: Bytes,
+    json_length: Option<usize>,
 }
 
 impl Order {
@@ -98,6 +102,10 @@ impl Order {
             client = FieldLines::with_capacity(16, 512);
             head.fields().for_each(|(name, value)| client.append(name, value));
         }
+        let json_length = match route.targets[trace.arm].1 {
+            Target::Models => json_length(head)?,
+            _ => None,
+        };
         let own = trace.decision == Decision::Personalised || route.personalise.is_none();
         let target = match key::user_field(route) {
             Some(name) if !own => key::without_field(head.path_and_query(), name),
@@ -122,6 +130,7 @@ impl Order {
             peer: head.peer().ip().to_canonical(),
             user: trace.user().filter(|_| personalised).map(<[u8]>::to_vec),
             body,
+            json_length,
         })
     }
 
@@ -228,6 +237,11 @@ impl Order {
         append_selecting(name, self.client.all(name), key);
     }
 
+    /// The request's body.
+    pub fn body(&self) -> Bytes {
+        self.body.clone()
+    }
+
     /// The question to a model.
     pub fn question<'a>(&'a self, target: &'a Target) -> Question<'a> {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
@@ -241,6 +255,7 @@ impl Order {
             path,
             query,
             body: &self.body,
+            json_length: self.json_length,
             user: self.user.as_deref(),
             decision: self.decision,
             id: self.id,
@@ -328,6 +343,14 @@ impl Order {
         out.extend_from_slice(self.decision.name().as_bytes());
         out.extend_from_slice(b"\r\n");
     }
+}
+
+/// Reads how much of the body is JSON.
+fn json_length(head: &Head<'_>) -> Result<Option<usize>, Refusal> {
+    let Some(value) = head.get(JSON_LENGTH) else { return Ok(None) };
+    let length = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse().ok());
+    let wrong = || Refusal::Body(400, format!("`{JSON_LENGTH}` is no number of bytes"));
+    length.map(Some).ok_or_else(wrong)
 }
 
 fn write_address(address: IpAddr, out: &mut Vec<u8>) {

@@ -9,7 +9,9 @@ use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
 
+use bytes::Bytes;
 use exchange::{Decision, ExchangeRef};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// Whether a user has a profile.
@@ -42,12 +44,40 @@ pub struct Question<'a> {
     pub query: &'a str,
     /// The request's body.
     pub body: &'a [u8],
+    /// Bytes of the body that are JSON, as `Inference-Header-Content-Length` says.
+    pub json_length: Option<usize>,
     /// The user, when the answer is to be made for them.
     pub user: Option<&'a [u8]>,
     /// Why this answer.
     pub decision: Decision,
     /// Id of this ranking.
     pub id: u128,
+}
+
+/// Who waits for the answer to a question. Dropped without one the question has failed.
+pub struct Asker(oneshot::Sender<Gathered>);
+
+/// What became of a question that was gathered with others: the answer and its body, or the errors
+/// of [`Compute::compute`].
+pub type Gathered = Result<(Computed, Bytes), (u16, String)>;
+
+impl Asker {
+    /// An asker, and the end at which its answer arrives.
+    pub fn new() -> (Self, oneshot::Receiver<Gathered>) {
+        let (sender, receiver) = oneshot::channel();
+        (Self(sender), receiver)
+    }
+
+    /// Whether the answer still matters: the client may have left, its time may be over.
+    pub fn is_waiting(&self) -> bool {
+        !self.0.is_closed()
+    }
+
+    /// Hands the answer over.
+    pub fn answer(self, answer: Gathered) {
+        // Who left needs none.
+        let _ = self.0.send(answer);
+    }
 }
 
 /// A model's answer; its body was appended to the buffer that came with the question.
@@ -62,6 +92,11 @@ pub struct Computed {
     /// Where the answer names the decision, in bytes of the answer: an answer that is shared names
     /// each user's own.
     pub decision_at: Option<Range<usize>>,
+    /// What the answer is; JSON where empty.
+    pub content_type: &'static str,
+    /// Bytes of the answer that are JSON, where binary data follows: goes out as
+    /// `Inference-Header-Content-Length`.
+    pub json_length: Option<usize>,
 }
 
 /// The items that a ranked answer showed.
@@ -83,12 +118,19 @@ pub trait Compute: Send + Sync {
     /// Appends the answer, a JSON text, to `out`.
     ///
     /// # Errors
-    /// A status of 4xx or 5xx and what the client is told.
+    /// A status of 4xx or 5xx and what the client is told; with 405 the methods that are allowed.
     fn compute(
         &self,
         question: &Question<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Computed, (u16, String)>;
+
+    /// Whether a question that takes long is better answered by [`Self::gather`].
+    fn gathers(&self, question: &Question<'_>) -> bool;
+
+    /// Answers a question together with others that came at about the same time, on threads that
+    /// are no I/O core's; `body` is the question's, to be kept.
+    fn gather(&self, question: &Question<'_>, body: Bytes, asker: Asker);
 }
 
 /// Why no worker takes a request.

@@ -36,6 +36,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use chassis::config::{Document, Problem};
 use chassis::{Drain, Limits, WorkPool, bind};
 use exchange::{CacheResult, Decision, ExchangeRef};
@@ -45,7 +46,7 @@ use tokio::task::LocalSet;
 
 use crate::gateway::{Edge, Gateway};
 use crate::plan::{Plan, PoolUpstream, Sections};
-use crate::ports::{Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
+use crate::ports::{Asker, Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
 use crate::request::Role;
 use crate::upstream::probe;
 
@@ -262,6 +263,27 @@ impl Compute for Scorer {
         };
         let decision_at = Some(0..question.decision.name().len());
         Ok(Computed { impression: Some(shown), decision_at, ..Computed::default() })
+    }
+
+    fn gathers(&self, question: &Question<'_>) -> bool {
+        question.model.is_none()
+    }
+
+    /// Answers from a thread of its own, or drops the question.
+    fn gather(&self, question: &Question<'_>, body: Bytes, asker: Asker) {
+        let (path, json_length) = (question.path.to_owned(), question.json_length);
+        std::thread::spawn(move || match &*body {
+            b"drop" => drop(asker),
+            b"busy" => asker.answer(Err((429, "the model is busy".to_owned()))),
+            body => {
+                assert!(asker.is_waiting());
+                let body = [path.as_bytes(), b" ", body].concat();
+                let json_length = json_length.map(|_| 3);
+                let computed =
+                    Computed { content_type: "text/plain", json_length, ..Computed::default() };
+                asker.answer(Ok((computed, body.into())));
+            }
+        });
     }
 }
 

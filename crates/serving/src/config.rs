@@ -1,24 +1,65 @@
 //! `[[model]]` as written, and what it means.
 //!
+//! A model with `items` ranks them; one whose `file` is a folder, or has no extension, embeds
+//! texts; any other predicts from rows of numbers. A key that its kind does not have is an error.
+//!
 //! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
 //! checks what is required. The doc comments are the reference manual.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
 
+use models::{Method, Precision};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use stdx::{ByteSize, Span};
 
 /// A model served from this process: a model file and the items it ranks.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// Name by which routes (`model:NAME`) and `POST /v1/models/NAME/rank` refer to it.
+    /// Name by which routes (`model:NAME`), `/v1/models/NAME/rank` and `/v2/models/NAME` refer to
+    /// it.
     pub name: Option<String>,
-    /// Model file, format `tidegate-linear-1`. Watched; a new good one is swapped in.
+    /// Model file: `tidegate-linear-1`, LightGBM's text, XGBoost's JSON or UBJSON; or a folder with
+    /// a model of texts (`config.json`, `tokenizer.json`, `model.safetensors`). Watched; a new good
+    /// one is swapped in.
     pub file: Option<PathBuf>,
-    /// Items file, JSON lines. Watched; a new good one is swapped in.
+    /// Items file, JSON lines: then the model ranks these items. Watched; a new good one is swapped
+    /// in.
     pub items: Option<PathBuf>,
+    /// Version that answers name; default: what the file says, else a digest of the file.
+    pub version: Option<String>,
+    /// File with a request of the Open Inference Protocol and the `outputs` it must have: a new
+    /// generation that answers otherwise is refused.
+    pub golden: Option<PathBuf>,
+    /// How far a number of an output may be from the golden one, relative to numbers above 1;
+    /// default 1e-6, for texts 1e-3.
+    pub tolerance: Option<f64>,
+    /// Rows that a body may bring; default 100000. More is 413.
+    pub rows_max: Option<usize>,
+    /// What vectors of texts are computed in: `f32` (default), `bf16`, `int8`.
+    pub precision: Option<PrecisionConfig>,
+    /// Texts that a body may bring; default 10000. More is 413.
+    pub texts_max: Option<usize>,
+    /// Tokens of the texts that are embedded at once; default 16384. Requests that wait are
+    /// embedded together up to this.
+    pub batch_tokens: Option<usize>,
+    /// How long the first of the texts to be embedded at once waits for others, such as `2ms`;
+    /// default 0: those that came while others were embedded go together.
+    pub batch_wait: Option<String>,
+    /// Requests that may wait for the model; default 512. More is 429.
+    pub queue_max: Option<usize>,
+    /// Memory for vectors of texts that were embedded before, such as `64MB` (default); `0B`
+    /// remembers none.
+    pub embedding_cache: Option<String>,
+    /// Mean cosine from which groups of sentences are joined by `/cluster`, for up to 5,000
+    /// sentences; default 0.35.
+    pub linkage_similarity_min: Option<f32>,
+    /// Cosine from which sentences are neighbours for `/cluster` of more than 5,000; default 0.5.
+    pub community_similarity_min: Option<f32>,
     /// Items in an answer that asks for no number; default 10.
     pub limit: Option<usize>,
     /// The largest number that may be asked for; default 1000.
@@ -33,6 +74,18 @@ pub struct ModelConfig {
     pub per_category_max: Option<usize>,
     /// Whether items that the user has recently read are left out; default true.
     pub exclude_recent: Option<bool>,
+}
+
+/// What vectors are computed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PrecisionConfig {
+    /// Floats of 32 bits.
+    F32,
+    /// Weights and inputs of 16 bits.
+    Bf16,
+    /// Weights and inputs of 8 bits.
+    Int8,
 }
 
 /// A candidate set, computed when the items are loaded.
@@ -51,7 +104,15 @@ pub struct CandidatesConfig {
     pub count: Option<usize>,
 }
 
-/// A checked `[[model]]`.
+/// The models of a configuration, by what they do.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelPlans {
+    pub rankers: Vec<ModelPlan>,
+    pub predictors: Vec<PredictorPlan>,
+    pub texts: Vec<TextPlan>,
+}
+
+/// A checked `[[model]]` that ranks items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelPlan {
     pub name: String,
@@ -67,6 +128,43 @@ pub struct ModelPlan {
     pub exclude_recent: bool,
 }
 
+/// A checked `[[model]]` that predicts from rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PredictorPlan {
+    pub name: String,
+    pub file: PathBuf,
+    /// Instead of what the file says, or its digest.
+    pub version: Option<String>,
+    pub golden: Option<GoldenPlan>,
+    pub rows_max: usize,
+}
+
+/// A checked `[[model]]` that embeds texts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TextPlan {
+    pub name: String,
+    pub folder: PathBuf,
+    /// Instead of a digest of the weights.
+    pub version: Option<String>,
+    pub golden: Option<GoldenPlan>,
+    pub precision: Precision,
+    pub texts_max: usize,
+    pub batch_tokens: usize,
+    pub batch_wait: Duration,
+    pub queue_max: usize,
+    /// 0 for no cache.
+    pub cache_bytes: u64,
+    pub linkage_similarity_min: f32,
+    pub community_similarity_min: f32,
+}
+
+/// What a new generation must answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GoldenPlan {
+    pub file: PathBuf,
+    pub tolerance: f64,
+}
+
 /// A checked candidate set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CandidatesPlan {
@@ -77,29 +175,89 @@ pub struct CandidatesPlan {
     pub highest: Option<(String, usize)>,
 }
 
+/// Tells of a problem: the dotted key, and what is wrong.
+type Wrong<'w> = &'w mut dyn FnMut(&str, String);
+
 /// Checks the models of a configuration; relative paths are taken from `root`.
 ///
 /// Each problem is handed to `wrong` with its dotted key (`model[0].file`); the plans returned are
 /// for use only if there was none.
-pub fn plan(
-    models: &[ModelConfig],
-    root: &Path,
-    wrong: &mut dyn FnMut(&str, String),
-) -> Vec<ModelPlan> {
+pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans {
     let mut seen = HashSet::new();
-    let mut plans = Vec::new();
+    let mut plans = ModelPlans::default();
     for (index, model) in models.iter().enumerate() {
         let at = format!("model[{index}]");
-        let plan = plan_model(model, root, &mut |key, message| wrong(&dotted(&at, key), message));
-        if !plan.name.is_empty() && !seen.insert(plan.name.clone()) {
-            wrong(&dotted(&at, "name"), format!("model `{}` is given twice", plan.name));
+        let wrong = &mut |key: &str, message: String| wrong(&dotted(&at, key), message);
+        let name = required("name", model.name.clone().filter(|name| !name.is_empty()), wrong);
+        if !name.is_empty() && !seen.insert(name.clone()) {
+            wrong("name", format!("model `{name}` is given twice"));
         }
-        plans.push(plan);
+        let file = root.join(required("file", model.file.clone(), wrong));
+        if let Some(items) = &model.items {
+            refuse(model, &PREDICTS, "a model that ranks items", wrong);
+            refuse(model, &EMBEDS, "a model that ranks items", wrong);
+            plans.rankers.push(plan_ranker(model, (name, file, root.join(items)), wrong));
+        } else if file.is_dir() || file.extension().is_none() {
+            refuse(model, &RANKS, "a model of texts; its `file` is a folder", wrong);
+            refuse(model, &PREDICTS[..1], "a model of texts; its `file` is a folder", wrong);
+            plans.texts.push(plan_texts(model, (name, file, root), wrong));
+        } else {
+            refuse(model, &RANKS, "a model without `items`", wrong);
+            refuse(model, &EMBEDS, "a model that is a file, not a folder", wrong);
+            plans.predictors.push(PredictorPlan {
+                name,
+                file,
+                version: model.version.clone(),
+                golden: plan_golden(model, (root, 1e-6), wrong),
+                rows_max: model.rows_max.unwrap_or(100_000),
+            });
+        }
     }
     plans
 }
 
-fn plan_model(model: &ModelConfig, root: &Path, wrong: &mut dyn FnMut(&str, String)) -> ModelPlan {
+/// A key, and whether a model has it.
+type Key = (&'static str, fn(&ModelConfig) -> bool);
+
+const RANKS: [Key; 7] = [
+    ("limit", |model| model.limit.is_some()),
+    ("limit_max", |model| model.limit_max.is_some()),
+    ("candidates_max", |model| model.candidates_max.is_some()),
+    ("candidates", |model| model.candidates.is_some()),
+    ("candidates_default", |model| model.candidates_default.is_some()),
+    ("per_category_max", |model| model.per_category_max.is_some()),
+    ("exclude_recent", |model| model.exclude_recent.is_some()),
+];
+
+const PREDICTS: [Key; 4] = [
+    ("rows_max", |model| model.rows_max.is_some()),
+    ("version", |model| model.version.is_some()),
+    ("golden", |model| model.golden.is_some()),
+    ("tolerance", |model| model.tolerance.is_some()),
+];
+
+const EMBEDS: [Key; 8] = [
+    ("precision", |model| model.precision.is_some()),
+    ("texts_max", |model| model.texts_max.is_some()),
+    ("batch_tokens", |model| model.batch_tokens.is_some()),
+    ("batch_wait", |model| model.batch_wait.is_some()),
+    ("queue_max", |model| model.queue_max.is_some()),
+    ("embedding_cache", |model| model.embedding_cache.is_some()),
+    ("linkage_similarity_min", |model| model.linkage_similarity_min.is_some()),
+    ("community_similarity_min", |model| model.community_similarity_min.is_some()),
+];
+
+fn refuse(model: &ModelConfig, keys: &[Key], kind: &str, wrong: Wrong<'_>) {
+    for (key, _) in keys.iter().filter(|(_, is_given)| is_given(model)) {
+        wrong(key, format!("means nothing to {kind}"));
+    }
+}
+
+fn plan_ranker(
+    model: &ModelConfig,
+    (name, file, items): (String, PathBuf, PathBuf),
+    wrong: Wrong<'_>,
+) -> ModelPlan {
     let candidates = plan_candidates(model.candidates.as_deref().unwrap_or_default(), wrong);
     let limit_max = model.limit_max.unwrap_or(1000);
     let limit = model.limit.unwrap_or(limit_max.min(10));
@@ -114,9 +272,9 @@ fn plan_model(model: &ModelConfig, root: &Path, wrong: &mut dyn FnMut(&str, Stri
         found
     });
     ModelPlan {
-        name: required("name", model.name.clone().filter(|name| !name.is_empty()), wrong),
-        file: root.join(required("file", model.file.clone(), wrong)),
-        items: root.join(required("items", model.items.clone(), wrong)),
+        name,
+        file,
+        items,
         limit,
         limit_max,
         candidates_max: model.candidates_max.unwrap_or(100_000),
@@ -125,6 +283,71 @@ fn plan_model(model: &ModelConfig, root: &Path, wrong: &mut dyn FnMut(&str, Stri
         per_category_max: model.per_category_max,
         exclude_recent: model.exclude_recent.unwrap_or(true),
     }
+}
+
+fn plan_texts(
+    model: &ModelConfig,
+    (name, folder, root): (String, PathBuf, &Path),
+    wrong: Wrong<'_>,
+) -> TextPlan {
+    TextPlan {
+        name,
+        folder,
+        version: model.version.clone(),
+        golden: plan_golden(model, (root, 1e-3), wrong),
+        precision: match model.precision {
+            None | Some(PrecisionConfig::F32) => Precision::Single,
+            Some(PrecisionConfig::Bf16) => Precision::Bf16,
+            Some(PrecisionConfig::Int8) => Precision::Int8,
+        },
+        texts_max: model.texts_max.unwrap_or(10_000),
+        batch_tokens: model.batch_tokens.unwrap_or(16_384).max(1),
+        batch_wait: parsed::<Span>("batch_wait", model.batch_wait.as_deref(), wrong)
+            .map_or(Duration::ZERO, |span| span.0),
+        queue_max: model.queue_max.unwrap_or(512),
+        cache_bytes: parsed::<ByteSize>("embedding_cache", model.embedding_cache.as_deref(), wrong)
+            .map_or(64_000_000, |size| size.0),
+        linkage_similarity_min: cosine(
+            ("linkage_similarity_min", model.linkage_similarity_min),
+            Method::Linkage,
+            wrong,
+        ),
+        community_similarity_min: cosine(
+            ("community_similarity_min", model.community_similarity_min),
+            Method::Communities,
+            wrong,
+        ),
+    }
+}
+
+fn plan_golden(
+    model: &ModelConfig,
+    (root, default): (&Path, f64),
+    wrong: Wrong<'_>,
+) -> Option<GoldenPlan> {
+    let tolerance = model.tolerance.unwrap_or(default);
+    if tolerance.is_nan() || tolerance < 0.0 {
+        wrong("tolerance", format!("is {tolerance}, not at least 0"));
+    }
+    if model.tolerance.is_some() && model.golden.is_none() {
+        wrong("tolerance", "goes with `golden`".to_owned());
+    }
+    Some(GoldenPlan { file: root.join(model.golden.as_ref()?), tolerance })
+}
+
+fn parsed<T>(key: &str, written: Option<&str>, wrong: Wrong<'_>) -> Option<T>
+where
+    T: FromStr<Err: std::fmt::Display>,
+{
+    written?.parse().map_err(|error: T::Err| wrong(key, error.to_string())).ok()
+}
+
+fn cosine((key, given): (&str, Option<f32>), method: Method, wrong: Wrong<'_>) -> f32 {
+    let cosine = given.unwrap_or(method.similarity_min());
+    if !(-1.0..=1.0).contains(&cosine) {
+        wrong(key, format!("is {cosine}, not from -1 to 1"));
+    }
+    cosine
 }
 
 fn plan_candidates(

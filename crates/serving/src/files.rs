@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use crate::config::ModelPlan;
 use crate::load::{LoadError, Loaded, Sources};
+use crate::slot::Files;
 
 /// A model's files and the generation in use.
 pub struct ModelFiles {
@@ -76,6 +77,12 @@ impl Poll for ModelFiles {
     fn verify(&self, stop: &Stop) {
         self.model.verify(stop);
         self.items.verify(stop);
+    }
+}
+
+impl Files for ModelFiles {
+    fn statuses(&self) -> Vec<Status> {
+        self.status().into()
     }
 }
 

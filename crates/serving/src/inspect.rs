@@ -4,22 +4,27 @@
 //! there, for the same reason.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use models::{Linear, Ranker};
+use models::{AboutEmbedder, Embedder, EmbedderKind, Linear, Precision, Ranker};
 
 use crate::config::ModelPlan;
 use crate::load::{LoadError, Loaded, read_model};
+use crate::predictor::Predictor;
 use crate::ranking::rank_loaded;
 use crate::refusal::Refusal;
+use crate::table::{self, TableError};
 
-/// What a model file holds, and what it makes of its items.
+/// What a model holds.
 #[derive(Debug)]
-pub struct Inspection {
-    pub model: Linear,
-    /// With an items file only.
-    pub items: Option<ItemsInspection>,
+pub enum Inspection {
+    /// A linear model, and what it makes of its items where they are given.
+    Linear { model: Linear, items: Option<ItemsInspection> },
+    /// Trees.
+    Predictor(Predictor),
+    /// A folder with a model of texts.
+    Texts { folder: PathBuf, about: AboutEmbedder },
 }
 
 /// What an items file holds.
@@ -38,6 +43,8 @@ pub enum InspectError {
     Load(#[from] LoadError),
     #[error("rank the body")]
     Refused(#[from] Refusal),
+    #[error(transparent)]
+    Table(#[from] TableError),
 }
 
 /// Reads a model file, and its items where given.
@@ -45,12 +52,24 @@ pub enum InspectError {
 /// # Errors
 /// [`InspectError::Load`] with all that is wrong with the files.
 pub fn inspect(file: &Path, items: Option<&Path>) -> Result<Inspection, InspectError> {
-    let Some(items) = items else {
-        return Ok(Inspection { model: read_model(file)?, items: None });
-    };
+    let Some(items) = items else { return inspect_alone(file) };
     let loaded = Loaded::load(&plan(file, items)?)?;
     let model = loaded.ranker.model().clone();
-    Ok(Inspection { model, items: Some(ItemsInspection::of(&loaded.ranker)) })
+    Ok(Inspection::Linear { model, items: Some(ItemsInspection::of(&loaded.ranker)) })
+}
+
+fn inspect_alone(file: &Path) -> Result<Inspection, InspectError> {
+    if file.is_dir() {
+        let embedder = Embedder::load(file, Precision::Single)
+            .map_err(|source| LoadError::Invalid { path: file.to_owned(), source })?;
+        let about = embedder.about().clone();
+        return Ok(Inspection::Texts { folder: file.to_owned(), about });
+    }
+    let predictor = table::load(file)?;
+    match predictor.is_linear() {
+        true => Ok(Inspection::Linear { model: read_model(file)?, items: None }),
+        false => Ok(Inspection::Predictor(predictor)),
+    }
 }
 
 /// Ranks a body (the format of `POST /v1/models/{model}/rank`) and returns the reply.
@@ -100,22 +119,50 @@ impl ItemsInspection {
 
 impl fmt::Display for Inspection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = &self.model;
-        writeln!(f, "{} version {}, link {:?}", model.name, model.version, model.link)?;
-        writeln!(f, "{:>12}  intercept", shown(model.intercept))?;
-        for feature in &model.features {
-            writeln!(f, "{:>12}  {}", shown(feature.weight), feature.name)?;
+        match self {
+            Self::Linear { model, items } => {
+                write_linear(f, model)?;
+                items.as_ref().map_or(Ok(()), |items| write_items(f, items))
+            }
+            Self::Predictor(predictor) => predictor.fmt(f),
+            Self::Texts { folder, about } => write_texts(f, folder, about),
         }
-        for cross in &model.crosses {
-            writeln!(f, "{:>12}  {} * {}", shown(cross.weight), cross.left, cross.right)?;
-        }
-        let Some(items) = &self.items else { return Ok(()) };
-        writeln!(f, "{} items, {} bytes of text", items.count, items.text_bytes)?;
-        for (category, count) in &items.categories {
-            writeln!(f, "{count:>12}  category {category}")?;
-        }
-        Ok(())
     }
+}
+
+fn write_linear(f: &mut fmt::Formatter<'_>, model: &Linear) -> fmt::Result {
+    writeln!(f, "{} version {}, link {:?}", model.name, model.version, model.link)?;
+    writeln!(f, "{:>12}  intercept", shown(model.intercept))?;
+    for feature in &model.features {
+        writeln!(f, "{:>12}  {}", shown(feature.weight), feature.name)?;
+    }
+    for cross in &model.crosses {
+        writeln!(f, "{:>12}  {} * {}", shown(cross.weight), cross.left, cross.right)?;
+    }
+    Ok(())
+}
+
+fn write_items(f: &mut fmt::Formatter<'_>, items: &ItemsInspection) -> fmt::Result {
+    writeln!(f, "{} items, {} bytes of text", items.count, items.text_bytes)?;
+    for (category, count) in &items.categories {
+        writeln!(f, "{count:>12}  category {category}")?;
+    }
+    Ok(())
+}
+
+fn write_texts(f: &mut fmt::Formatter<'_>, folder: &Path, about: &AboutEmbedder) -> fmt::Result {
+    let kind = match about.kind {
+        EmbedderKind::Encoder { layers } => format!("BERT encoder of {layers} layers"),
+        EmbedderKind::Static => "static embeddings".to_owned(),
+    };
+    writeln!(f, "{}: {kind}", folder.display())?;
+    writeln!(f, "{:>12}  numbers per vector", about.dims)?;
+    writeln!(f, "{:>12}  tokens of a text, at most", about.tokens_max)?;
+    writeln!(f, "{:>12}  tokens known", about.vocabulary)?;
+    writeln!(f, "{:>12}  bytes of weights", about.bytes)?;
+    writeln!(f, "{:>12}  pooling", format!("{:?}", about.pooling).to_lowercase())?;
+    let length = if about.normalises { "of length 1" } else { "as they come" };
+    writeln!(f, "{:>12}  vectors {length}", "")
 }
 
 fn shown(weight: f64) -> String {

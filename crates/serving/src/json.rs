@@ -9,13 +9,15 @@
 //! Invariant: every byte is examined at most once by each of UTF-8 validation and reading; an
 //! error names the byte at which reading could not go on. Never panics, whatever the bytes.
 
+mod numbers;
+
 use crate::refusal::Refusal;
 
 /// Deeper nesting is refused: nothing that is read is deeper, and recursion must end.
 const DEPTH_MAX: u32 = 64;
 
 /// A body being read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Json<'a> {
     text: &'a str,
     at: usize,
@@ -157,6 +159,24 @@ impl<'a> Json<'a> {
             self.digits()?;
         }
         Ok(&self.text[start..self.at])
+    }
+
+    /// Reads an array of nothing but numbers and appends them, at most to a length of `limit`;
+    /// returns how many. At anything else it returns `None` and has read nothing.
+    pub(crate) fn numbers(&mut self, numbers: &mut Vec<f64>, limit: usize) -> Option<usize> {
+        let (start, before) = (self.at, numbers.len());
+        let read = numbers::read(self.text.as_bytes(), self.at, numbers, limit);
+        match read {
+            Some(end) => {
+                self.at = end;
+                Some(numbers.len() - before)
+            }
+            None => {
+                self.at = start;
+                numbers.truncate(before);
+                None
+            }
+        }
     }
 
     /// Reads `true`, `false` or `null`.

@@ -9,23 +9,48 @@
 //! Refuses: HTTP types and sockets (callers pass bytes and get bytes), tokio, the gateway.
 
 mod answer;
+mod answers;
+mod apis;
 mod body;
+mod call;
+mod clusters;
 mod config;
+mod describe;
 mod features;
 mod files;
+mod golden;
 mod inspect;
 mod json;
+mod lines;
 mod load;
+mod oip;
+mod openai;
+mod predictor;
 mod ranking;
 mod refusal;
+mod slot;
+mod table;
+mod tei;
+mod text_paths;
+mod texts;
 
 pub use answer::{Impression, RankMeta};
-pub use config::{CandidatesConfig, CandidatesPlan, ModelConfig, ModelPlan, plan};
+pub use apis::Models;
+pub use call::{Answer, Ask, Asker, Call, JSON, Pool};
+pub use clusters::{Grouping, How};
+pub use config::{
+    CandidatesConfig, CandidatesPlan, GoldenPlan, ModelConfig, ModelPlan, ModelPlans,
+    PrecisionConfig, PredictorPlan, TextPlan, plan,
+};
 pub use files::ModelFiles;
 pub use inspect::{InspectError, Inspection, ItemsInspection, inspect, score};
+pub use lines::{LinesDone, LinesError, cluster_lines, embed_lines};
 pub use load::{LoadError, Loaded};
+pub use predictor::Predictor;
 pub use ranking::{ModelStatus, Ranking, RecommendParams};
 pub use refusal::Refusal;
+pub use table::{TableError, score_table};
+pub use texts::TextCounts;
 
 #[cfg(test)]
 mod tests;

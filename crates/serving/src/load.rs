@@ -6,12 +6,14 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use generation::Source;
 use models::{CandidateSet, Codes, Items, Linear, Ranker};
 
 use crate::config::{CandidatesPlan, ModelPlan};
 use crate::json::push_text;
+use crate::predictor::Predictor;
 
 /// A model with its items, ready to answer. Immutable.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub struct Loaded {
     pub(crate) categories: Vec<Vec<u32>>,
     /// How each answer of `rank` begins: `{"model":…,"version":…`.
     pub(crate) opening: Vec<u8>,
+    /// The model over rows that a client brings.
+    pub(crate) rows: Arc<Predictor>,
     pub(crate) sources: Sources,
 }
 
@@ -43,6 +47,8 @@ pub enum LoadError {
     Invalid { path: PathBuf, source: models::Error },
     #[error("candidate set `{set}`: no item has a number `{field}`")]
     Set { set: String, field: String },
+    #[error("check `{path}`: {why}")]
+    Check { path: PathBuf, why: String },
     #[error("load `{path}`: it or its items changed while they were read; tried again")]
     Changed { path: PathBuf },
 }
@@ -55,6 +61,7 @@ impl Loaded {
     pub fn load(plan: &ModelPlan) -> Result<Self, LoadError> {
         let sources = Sources::at(plan)?;
         let model = read_model(&plan.file)?;
+        let rows = Arc::new(Predictor::of_linear(&model, None));
         let items = read_items(plan, &model)?;
         let sets = plan.candidates.iter().map(|set| rows_of(set, &items));
         let sets = sets.collect::<Result<Vec<_>, _>>()?;
@@ -67,7 +74,7 @@ impl Loaded {
         }
         let name = plan.name.clone();
         let opening = opening(&name, &ranker.model().version);
-        Ok(Self { ranker, name, sets, categories, opening, sources })
+        Ok(Self { ranker, name, sets, categories, opening, rows, sources })
     }
 
     /// Returns the name of the model in the configuration.

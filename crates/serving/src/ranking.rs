@@ -20,10 +20,18 @@ use crate::features::Work;
 use crate::files::ModelFiles;
 use crate::load::Loaded;
 use crate::refusal::Refusal;
+use crate::slot::Slot;
+use crate::texts::TextCounts;
 
-/// The models of a process. One for all threads.
+/// The models of a process that rank. One for all threads.
 pub struct Ranking {
-    models: Vec<Arc<ModelFiles>>,
+    models: Vec<Place>,
+}
+
+/// A model that ranks.
+struct Place {
+    plan: Arc<ModelPlan>,
+    slot: Arc<Slot<ModelFiles>>,
 }
 
 /// What a `GET` asks for.
@@ -48,27 +56,45 @@ pub struct ModelStatus {
     /// The version in use; none before the first good generation.
     pub version: Option<String>,
     pub items: usize,
-    /// The model file.
-    pub file: Status,
-    /// The items file.
-    pub items_file: Status,
+    /// The model file; none while the model is unloaded.
+    pub file: Option<Status>,
+    /// The items file; none where the model has no items.
+    pub items_file: Option<Status>,
+    /// What a model of texts has done.
+    pub texts: Option<TextCounts>,
 }
 
 impl Ranking {
     /// Opens the models after a first look at their files; one without a good generation answers
     /// 503 until it has one.
     pub fn open(plans: Vec<ModelPlan>) -> Self {
-        Self { models: plans.into_iter().map(|plan| Arc::new(ModelFiles::open(plan))).collect() }
+        let place = |plan: ModelPlan| {
+            let plan = Arc::new(plan);
+            let opened = Arc::clone(&plan);
+            let slot = Slot::new(move || Arc::new(ModelFiles::open(ModelPlan::clone(&opened))));
+            Place { plan, slot: Arc::new(slot) }
+        };
+        Self { models: plans.into_iter().map(place).collect() }
     }
 
     /// Returns what a `generation::Watcher` must look at.
     pub fn watched(&self) -> Vec<Arc<dyn Poll>> {
-        self.models.iter().map(|model| model.clone() as Arc<dyn Poll>).collect()
+        self.models.iter().map(|model| Arc::clone(&model.slot) as Arc<dyn Poll>).collect()
     }
 
     /// Returns where each model stands.
     pub fn status(&self) -> Vec<ModelStatus> {
-        self.models.iter().map(|model| status(model)).collect()
+        self.models.iter().map(status).collect()
+    }
+
+    /// Returns a model's place.
+    pub(crate) fn slot(&self, model: &str) -> Option<&Slot<ModelFiles>> {
+        self.model(model).ok().map(|place| &*place.slot)
+    }
+
+    /// Returns the generation of a model in use.
+    pub(crate) fn loaded(&self, model: &str) -> Option<Arc<Loaded>> {
+        self.model(model).ok()?.slot.peek().as_ref()?.peek().clone()
     }
 
     /// Answers `POST /v1/models/{model}/rank`: appends the reply to `out`.
@@ -82,10 +108,12 @@ impl Ranking {
         request_id: Option<&str>,
         out: &mut Vec<u8>,
     ) -> Result<RankMeta, Refusal> {
-        let files = self.model(model)?;
-        let loaded = files.peek();
-        let loaded = loaded.as_ref().ok_or_else(|| Refusal::not_ready(model))?;
-        rank_loaded(loaded, files.plan(), (body, request_id), out)
+        let place = self.model(model)?;
+        let files = place.slot.peek();
+        let loaded = files.as_ref().map(|files| files.peek());
+        let loaded = loaded.as_deref().and_then(Option::as_ref);
+        let loaded = loaded.ok_or_else(|| Refusal::not_ready(model))?;
+        rank_loaded(loaded, &place.plan, (body, request_id), out)
     }
 
     /// Answers a `GET` route: appends the reply to `out`. Without a profile no user feature is
@@ -100,10 +128,12 @@ impl Ranking {
         params: &RecommendParams<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Impression, Refusal> {
-        let files = self.model(model)?;
-        let plan = files.plan();
-        let loaded = files.peek();
-        let loaded = loaded.as_ref().ok_or_else(|| Refusal::not_ready(model))?;
+        let place = self.model(model)?;
+        let plan = &place.plan;
+        let files = place.slot.peek();
+        let loaded = files.as_ref().map(|files| files.peek());
+        let loaded = loaded.as_deref().and_then(Option::as_ref);
+        let loaded = loaded.ok_or_else(|| Refusal::not_ready(model))?;
         let limit = params.limit.map_or(Ok(plan.limit), |written| body::limit(written, plan));
         let limit = limit.map_err(|cause| Refusal::parameter("limit", cause))?;
         let ranker = &loaded.ranker;
@@ -121,10 +151,9 @@ impl Ranking {
     /// Estimates the time to rank `candidates` of a model, all of its default ones by default;
     /// zero for a model that does not exist. To be compared with what an I/O core may spend.
     pub fn cost(&self, model: &str, candidates: Option<usize>) -> Duration {
-        let Ok(files) = self.model(model) else { return Duration::ZERO };
-        let guard = files.peek();
-        let Some(loaded) = guard.as_ref() else { return Duration::ZERO };
-        let all = count(default_candidates(files.plan(), loaded), loaded);
+        let Ok(place) = self.model(model) else { return Duration::ZERO };
+        let Some(loaded) = self.loaded(model) else { return Duration::ZERO };
+        let all = count(default_candidates(&place.plan, &loaded), &loaded);
         let candidates = candidates.unwrap_or(all) as u64;
         let one = CANDIDATE_PS + MULTIPLICATION_PS * loaded.ranker.multiplications() as u64;
         Duration::from_nanos(REQUEST_NS + candidates * one / 1000)
@@ -133,19 +162,18 @@ impl Ranking {
     /// Estimates the time to answer a `rank` body, unread but for its length: it lists at most one
     /// id in four bytes, or it names a set or ranks everything.
     pub fn body_cost(&self, model: &str, body_bytes: usize) -> Duration {
-        let Ok(files) = self.model(model) else { return Duration::ZERO };
-        let guard = files.peek();
-        let Some(loaded) = guard.as_ref() else { return Duration::ZERO };
+        let Ok(place) = self.model(model) else { return Duration::ZERO };
+        let Some(loaded) = self.loaded(model) else { return Duration::ZERO };
         let unlisted = loaded.sets.iter().map(|(_, set)| set.rows().len()).max().unwrap_or(0);
-        let unlisted = unlisted.max(count(default_candidates(files.plan(), loaded), loaded));
+        let unlisted = unlisted.max(count(default_candidates(&place.plan, &loaded), &loaded));
         let candidates = unlisted.max(body_bytes / 4);
         let reading = Duration::from_nanos(body_bytes as u64 * BODY_BYTE_PS / 1000);
         self.cost(model, Some(candidates)) + reading
     }
 
-    fn model(&self, name: &str) -> Result<&ModelFiles, Refusal> {
-        let found = self.models.iter().find(|model| model.plan().name == name);
-        found.map(|model| &**model).ok_or_else(|| Refusal::no_model(name))
+    fn model(&self, name: &str) -> Result<&Place, Refusal> {
+        let found = self.models.iter().find(|model| model.plan.name == name);
+        found.ok_or_else(|| Refusal::no_model(name))
     }
 }
 
@@ -189,16 +217,20 @@ pub(crate) fn rank_loaded(
     })
 }
 
-fn status(files: &ModelFiles) -> ModelStatus {
-    let guard = files.peek();
-    let loaded = guard.as_ref();
-    let [file, items_file] = files.status();
+fn status(place: &Place) -> ModelStatus {
+    let files = place.slot.peek();
+    let loaded = files.as_ref().and_then(|files| files.peek().clone());
+    let [file, items_file] = match &*files {
+        Some(files) => files.status().map(Some),
+        None => [None, None],
+    };
     ModelStatus {
-        name: files.plan().name.clone(),
-        version: loaded.map(|loaded| loaded.ranker.model().version.clone()),
+        name: place.plan.name.clone(),
+        version: loaded.as_ref().map(|loaded| loaded.ranker.model().version.clone()),
         items: loaded.map_or(0, |loaded| loaded.ranker.len()),
         file,
         items_file,
+        texts: None,
     }
 }
 

@@ -9,9 +9,10 @@ use crate::json::push_text;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {
-    /// 400 a bad body, 404 no such model, 413 too many ids, 503 no good generation yet.
+    /// 400 a bad body, 404 no such model or path, 405 another method, 413 too much of something,
+    /// 429 the model has enough to do, 500 the model failed, 503 no good generation yet.
     pub status: u16,
-    /// One line; names the byte where `position` is given.
+    /// One line; with 405 the methods that are allowed. Names the byte where `position` is given.
     pub message: String,
     /// Byte of the body at which the trouble starts, from 0.
     pub position: Option<usize>,
@@ -42,6 +43,34 @@ impl Refusal {
     pub(crate) fn too_many(at: usize, object: &str, count_max: usize) -> Self {
         let message = format!("`{object}` holds more than {count_max} ids, at byte {at}");
         Self { status: 413, message, position: Some(at) }
+    }
+
+    /// Another method than the path's one.
+    pub(crate) fn method(wanted: &str) -> Self {
+        let allowed = if wanted == "GET" { "GET, HEAD" } else { wanted };
+        Self { status: 405, message: allowed.to_owned(), position: None }
+    }
+
+    pub(crate) fn bad(message: impl Into<String>) -> Self {
+        Self { status: 400, message: message.into(), position: None }
+    }
+
+    pub(crate) fn too_large(message: impl Into<String>) -> Self {
+        Self { status: 413, message: message.into(), position: None }
+    }
+
+    pub(crate) fn busy(model: &str) -> Self {
+        let message = format!("model `{model}` has as many requests as it may; try again");
+        Self { status: 429, message, position: None }
+    }
+
+    pub(crate) fn overloaded() -> Self {
+        let message = "too many model requests; try again".to_owned();
+        Self { status: 503, message, position: None }
+    }
+
+    pub(crate) fn failed(model: &str, cause: &dyn std::fmt::Display) -> Self {
+        Self { status: 500, message: format!("model `{model}` failed: {cause}"), position: None }
     }
 
     pub(crate) fn no_model(model: &str) -> Self {

@@ -1,5 +1,6 @@
 //! The pages and actions of the admin listener.
 
+mod models;
 mod purge;
 mod workers;
 
@@ -36,6 +37,10 @@ pub fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     admin.action("POST", "/rollout", with(change_rollout));
     admin.action("DELETE", "/rollout", with(clear_rollout));
     admin.long_action("POST", "/purge", with(purge::purge));
+    for (path, act) in models::ACTIONS {
+        let parts = Arc::clone(parts);
+        admin.long_action("POST", path, move |visit| act(&parts, visit));
+    }
     admin.page("/workers", with(workers::list));
     admin.action("POST", "/workers/recycle", with(workers::recycle));
     admin.action("POST", "/workers/reload", with(workers::reload));
@@ -57,6 +62,7 @@ pub fn refresh(parts: &Parts, registry: &Registry) {
     gauge("tidegate_cache_bytes", "Bytes of stored answers.", gateway.cache.bytes());
     gauge("tidegate_flights", "Fetches under way.", gateway.flights.count() as u64);
     gauge("tidegate_waiters", "Requests that wait on flights.", gateway.flights.waiting() as u64);
+    models::refresh(parts, registry);
     if let Some(journal) = &parts.journal {
         let stats = journal.stats();
         gauge("tidegate_journal_bytes", "Bytes of the journal's end.", stats.offset);
@@ -84,8 +90,9 @@ fn ready(parts: &Parts, _: &Visit<'_>) -> Page {
 /// personalisation, not answers.
 fn not_ready(parts: &Parts) -> Vec<String> {
     let mut reasons = Vec::new();
-    for model in parts.ranking.status() {
-        if model.version.is_none() {
+    for model in parts.models.status() {
+        let is_unloaded = model.file.is_none();
+        if model.version.is_none() && !is_unloaded {
             reasons.push(format!("model `{}` has no good file yet", model.name));
         }
     }
@@ -101,7 +108,7 @@ fn not_ready(parts: &Parts) -> Vec<String> {
 fn status(parts: &Parts, _: &Visit<'_>) -> Page {
     let gateway = &parts.gateway;
     let upstreams: Vec<Value> = gateway.plan.upstreams.iter().map(|u| upstream(u)).collect();
-    let models: Vec<Value> = parts.ranking.status().iter().map(model).collect();
+    let models: Vec<Value> = parts.models.status().iter().map(model).collect();
     let body = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "alarms": alarms(parts),
@@ -125,9 +132,9 @@ fn status(parts: &Parts, _: &Visit<'_>) -> Page {
 /// What an operator should look at.
 fn alarms(parts: &Parts) -> Vec<String> {
     let mut alarms = not_ready(parts);
-    for model in parts.ranking.status() {
+    for model in parts.models.status() {
         let name = &model.name;
-        for file in [&model.file, &model.items_file] {
+        for file in [&model.file, &model.items_file].into_iter().flatten() {
             alarms.extend(fault(file).map(|fault| format!("model `{name}`: {fault}")));
         }
     }
@@ -175,12 +182,15 @@ fn upstream(upstream: &gateway::Upstream) -> Value {
 }
 
 fn model(model: &serving::ModelStatus) -> Value {
+    let file = model.file.as_ref();
     json!({
         "name": model.name, "version": model.version, "items": model.items,
-        "generation": model.file.generation,
-        "age_s": model.file.age.map(|age| age.as_secs()),
-        "error": fault(&model.file),
-        "items_error": fault(&model.items_file),
+        "loaded": file.is_some(),
+        "generation": file.and_then(|file| file.generation),
+        "age_s": file.and_then(|file| file.age).map(|age| age.as_secs()),
+        "error": file.and_then(fault),
+        "items_error": model.items_file.as_ref().and_then(fault),
+        "texts": model.texts.map(|counts| models::counted(&counts)),
     })
 }
 

@@ -1,7 +1,6 @@
 //! The commands that are not `demo`: each reads its arguments, calls one role and prints.
 
 use std::fmt;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -9,7 +8,7 @@ use chassis::config::Problem;
 use profiles::ProfilesError;
 use serde_json::{Value, json};
 
-use crate::cli::{AdminArgs, ConfigCommand, ModelCommand, ProfilesCommand, RolloutCommand};
+use crate::cli::{AdminArgs, ConfigCommand, ProfilesCommand, RolloutCommand};
 use crate::client::Client;
 use crate::config::{self, Plan};
 use crate::environment;
@@ -102,23 +101,6 @@ pub fn profiles(command: ProfilesCommand) -> Result<()> {
             Ok(())
         }
     }
-}
-
-/// `tidegate model …`
-pub fn model(command: ModelCommand) -> Result<()> {
-    match command {
-        ModelCommand::Inspect { file, items } => {
-            println!("{}", serving::inspect(&file, items.as_deref())?);
-        }
-        ModelCommand::Score { file, items } => {
-            let mut body = Vec::new();
-            std::io::stdin().read_to_end(&mut body).context("read the request from stdin")?;
-            let answer = serving::score(&file, &items, &body)?;
-            std::io::stdout().write_all(&answer)?;
-            println!();
-        }
-    }
-    Ok(())
 }
 
 /// `tidegate rollout …`

@@ -14,7 +14,7 @@ use pipeline::config::{EventsConfig, FieldConfig, RollupConfig, SinkConfig, Sour
 use profiles::config::{Config as ProfilesConfig, Plan as ProfilesPlan};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serving::{ModelConfig, ModelPlan};
+use serving::{ModelConfig, ModelPlans};
 use statsd::config::Config as StatsdConfig;
 use stdx::{ByteSize, Span};
 use workers::config::{Defaults, PoolConfig};
@@ -166,7 +166,7 @@ pub struct Plan {
     /// The journal.
     pub journal: Option<JournalPlan>,
     /// Models.
-    pub models: Vec<ModelPlan>,
+    pub models: ModelPlans,
     /// Profiles.
     pub profiles: Option<ProfilesPlan>,
     /// The record process.
@@ -238,7 +238,8 @@ pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let statsd = statsd.map(|config: StatsdConfig| {
         statsd::config::plan(&config, root, &mut |key, why| document.wrong(key, why))
     });
-    let names: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    let rankers = models.rankers.iter();
+    let names: Vec<&str> = rankers.map(|model| model.name.as_str()).collect();
     let mut gateway = gateway::Plan::check(sections, &names, &mut document);
     if let Some(disk) = &mut gateway.disk {
         disk.dir = root.join(&disk.dir);

@@ -6,7 +6,6 @@ mod copy;
 mod export;
 mod folder;
 mod inspect;
-mod progress;
 mod query;
 mod replay;
 mod status;
@@ -30,9 +29,9 @@ use crate::cli::EventsCommand;
 use crate::commands;
 use crate::config::Plan;
 use crate::learn::Learner;
+use crate::progress::Progress;
 use crate::signals::EndSignals;
 use board::{Board, Shown};
-use progress::Progress;
 use watch::Running;
 
 /// How long `--once` bears with a sink that is down.

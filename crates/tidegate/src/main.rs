@@ -15,7 +15,9 @@ mod events;
 mod hint;
 mod learn;
 mod live;
+mod model;
 mod ports;
+mod progress;
 mod record;
 mod serve;
 mod signals;
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Config(command) => commands::config(command),
         Command::Profiles(command) => commands::profiles(command),
-        Command::Model(command) => commands::model(command),
+        Command::Model(command) => model::run(command),
         Command::Rollout(command) => commands::rollout(command),
         Command::Workers(command) => workers::command(command),
         Command::Statsd(args) => statsd::run(args),

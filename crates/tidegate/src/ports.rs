@@ -6,17 +6,15 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use chassis::WorkPool;
 use exchange::ExchangeRef;
 use gateway::{Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
 use journal::Lane;
 use profiles::{Lookup, UserKey};
-use serving::{Impression, Ranking, RecommendParams};
+use serving::{Answer, Ask, Call, Impression, Models, Pool, RecommendParams, Refusal};
 
 use crate::config::JournalPlan;
-
-/// Path under which the model API names the model.
-const RANK_PREFIX: &str = "/v1/models/";
-const RANK_SUFFIX: &str = "/rank";
 
 /// Profiles for the gateway's decisions.
 pub struct ProfileLookup(pub Arc<profiles::Profiles>);
@@ -34,17 +32,16 @@ impl Profiles for ProfileLookup {
 /// Models for the gateway's routes.
 pub struct ModelAnswers {
     /// The models.
-    pub ranking: Arc<Ranking>,
+    pub models: Arc<Models>,
     /// Where user features come from.
     pub profiles: Option<Arc<profiles::Profiles>>,
 }
 
 impl Compute for ModelAnswers {
     fn cost(&self, question: &Question<'_>) -> Duration {
-        match (question.model, rank_model(question.path)) {
-            (Some(model), _) => self.ranking.cost(model, None),
-            (None, Some(model)) => self.ranking.body_cost(model, question.body.len()),
-            (None, None) => Duration::ZERO,
+        match question.model {
+            Some(model) => self.models.ranking.cost(model, None),
+            None => self.models.cost(question.path, question.body.len()),
         }
     }
 
@@ -55,8 +52,13 @@ impl Compute for ModelAnswers {
     ) -> Result<Computed, (u16, String)> {
         let mut hex = [0; 32];
         let id = hex_id(question.id, &mut hex);
-        let Some(model) = question.model else { return self.rank(question, id, out) };
         let begun = Instant::now();
+        let Some(model) = question.model else {
+            let Question { method, path, body, json_length, .. } = *question;
+            let answered = self.models.answer(Ask { method, path, body, json_length, id }, out);
+            let score = begun.elapsed();
+            return answered.map(|answer| computed(&answer, score)).map_err(refused);
+        };
         let profile = question.user.map(|user| self.profiles.as_ref()?.data(user));
         let features = begun.elapsed();
         if let Some(None) = profile {
@@ -72,33 +74,70 @@ impl Compute for ModelAnswers {
             request_id: id,
             decision: question.decision.name(),
         };
-        let shown = self.ranking.recommend(model, profile.flatten().as_ref(), &params, out);
-        let shown = shown.map_err(|refusal| (refusal.status, refusal.message))?;
+        let shown = self.models.ranking.recommend(model, profile.flatten().as_ref(), &params, out);
+        let shown = shown.map_err(refused)?;
         let score = begun.elapsed() - features;
         let decision_at = decision_at(out, params.decision);
-        Ok(Computed { features, score, impression: Some(shown_of(&shown)), decision_at })
+        let impression = Some(shown_of(&shown));
+        Ok(Computed { features, score, impression, decision_at, ..Computed::default() })
+    }
+
+    fn gathers(&self, question: &Question<'_>) -> bool {
+        question.model.is_none() && self.models.gathers(question.path)
+    }
+
+    fn gather(&self, question: &Question<'_>, body: Bytes, asker: gateway::Asker) {
+        let begun = Instant::now();
+        let call = Call {
+            method: question.method.to_owned(),
+            path: question.path.to_owned(),
+            body,
+            json_length: question.json_length,
+            id: hex_id(question.id, &mut [0; 32]).to_owned(),
+        };
+        self.models.begin(call, Box::new(Client { asker, begun }));
     }
 }
 
-impl ModelAnswers {
-    fn rank(
-        &self,
-        question: &Question<'_>,
-        id: &str,
-        out: &mut Vec<u8>,
-    ) -> Result<Computed, (u16, String)> {
-        let Some(model) = rank_model(question.path) else {
-            return Err((404, "the model API is `POST /v1/models/{model}/rank`".to_owned()));
-        };
-        if question.method != "POST" {
-            return Err((405, "rank by POST".to_owned()));
-        }
-        let begun = Instant::now();
-        let meta = self.ranking.rank_body(model, question.body, Some(id), out);
-        let meta = meta.map_err(|refusal| (refusal.status, refusal.message))?;
-        let impression = Some(shown_of(&meta.impression));
-        Ok(Computed { score: begun.elapsed(), impression, ..Computed::default() })
+/// Who waits at the gateway, as the models see it.
+struct Client {
+    asker: gateway::Asker,
+    begun: Instant,
+}
+
+impl serving::Asker for Client {
+    fn is_waiting(&self) -> bool {
+        self.asker.is_waiting()
     }
+
+    fn answer(self: Box<Self>, answer: Result<Answer, Refusal>) {
+        let score = self.begun.elapsed();
+        let answer = answer.map(|answer| (computed(&answer, score), answer.body));
+        self.asker.answer(answer.map_err(refused));
+    }
+}
+
+/// The work threads, as the models see them.
+pub struct WorkThreads(pub WorkPool);
+
+impl Pool for WorkThreads {
+    fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool {
+        self.0.spawn(job).is_ok()
+    }
+}
+
+fn computed(answer: &Answer, score: Duration) -> Computed {
+    Computed {
+        score,
+        impression: answer.ranked.as_ref().map(|ranked| shown_of(&ranked.impression)),
+        content_type: answer.content_type,
+        json_length: answer.json_length,
+        ..Computed::default()
+    }
+}
+
+fn refused(refusal: Refusal) -> (u16, String) {
+    (refusal.status, refusal.message)
 }
 
 /// Where a recommendation names its decision: right behind the request id.
@@ -107,11 +146,6 @@ fn decision_at(answer: &[u8], decision: &str) -> Option<Range<usize>> {
     let opening = &answer[..answer.len().min(128)];
     let start = opening.windows(NAME.len()).position(|window| window == NAME)? + NAME.len();
     Some(start..start + decision.len())
-}
-
-fn rank_model(path: &str) -> Option<&str> {
-    let model = path.strip_prefix(RANK_PREFIX)?.strip_suffix(RANK_SUFFIX)?;
-    (!model.is_empty() && !model.contains('/')).then_some(model)
 }
 
 fn shown_of(impression: &Impression) -> Shown {

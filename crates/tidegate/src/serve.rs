@@ -13,14 +13,14 @@ use gateway::{Compute, Edge, Gateway, Profiles, Record};
 use generation::{Source, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
-use serving::Ranking;
+use serving::Models;
 
 use crate::admin;
 use crate::config::{JournalPlan, Plan};
 use crate::hint::Hint;
 use crate::learn::{Learned, Learner};
 use crate::live::Live;
-use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, user_key};
+use crate::ports::{JournalRecorder, ModelAnswers, ProfileLookup, WorkThreads, user_key};
 use crate::record::{RecordProcess, Watch};
 use crate::statsd::Running;
 use crate::workers::Pools;
@@ -63,7 +63,7 @@ pub struct Parts {
     /// The gateway.
     pub gateway: Arc<Gateway>,
     /// Models.
-    pub ranking: Arc<Ranking>,
+    pub models: Arc<Models>,
     /// Profiles.
     pub profiles: Option<Arc<profiles::Profiles>>,
     /// The journal.
@@ -95,12 +95,12 @@ pub fn start(mut plan: Plan) -> Result<Server> {
     });
     let delivers = !plan.events.rollups.is_empty();
     let learner = if delivers { None } else { Learner::start(&plan) };
-    let ranking = Arc::new(Ranking::open(plan.models));
-    let watcher = watch(&ranking, profiles.as_ref())?;
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
+    let models = Arc::new(Models::open(plan.models, Arc::new(WorkThreads(work.clone()))));
+    let watcher = watch(&models, profiles.as_ref())?;
     let pools = Pools::start(plan.pools, &registry)?;
     pools.staff(&mut plan.gateway);
-    let gateway = open_gateway(plan.gateway, &registry, (&ranking, profiles.as_ref()), work);
+    let gateway = open_gateway(plan.gateway, &registry, (&models, profiles.as_ref()), work);
     let live = Live::open(&plan.root, &gateway)?;
     let listeners = bind(plan.public, plan.edge_cores)?;
     let admin = bind(plan.admin, 1)?;
@@ -121,7 +121,7 @@ pub fn start(mut plan: Plan) -> Result<Server> {
         drain_grace,
         registry,
         gateway,
-        ranking,
+        models,
         profiles,
         journal,
         live,
@@ -266,8 +266,8 @@ fn open_journal(plan: &JournalPlan) -> Result<Journal> {
     })
 }
 
-fn watch(ranking: &Ranking, profiles: Option<&Arc<profiles::Profiles>>) -> Result<Watcher> {
-    let mut watched = ranking.watched();
+fn watch(models: &Models, profiles: Option<&Arc<profiles::Profiles>>) -> Result<Watcher> {
+    let mut watched = models.watched();
     if let Some(profiles) = profiles {
         watched.push(Arc::clone(profiles) as Arc<dyn generation::Poll>);
     }
@@ -277,10 +277,10 @@ fn watch(ranking: &Ranking, profiles: Option<&Arc<profiles::Profiles>>) -> Resul
 fn open_gateway(
     plan: gateway::Plan,
     registry: &Registry,
-    (ranking, profiles): (&Arc<Ranking>, Option<&Arc<profiles::Profiles>>),
+    (models, profiles): (&Arc<Models>, Option<&Arc<profiles::Profiles>>),
     work: WorkPool,
 ) -> Arc<Gateway> {
-    let answers = ModelAnswers { ranking: Arc::clone(ranking), profiles: profiles.cloned() };
+    let answers = ModelAnswers { models: Arc::clone(models), profiles: profiles.cloned() };
     let compute = Arc::new(answers) as Arc<dyn Compute>;
     let look_up = profiles.map(|p| Arc::new(ProfileLookup(Arc::clone(p))) as Arc<dyn Profiles>);
     Gateway::new(plan, registry, look_up, Some(compute), work)

@@ -43,6 +43,6 @@ fn ranking() -> &'static Ranking {
             ..ModelConfig::default()
         };
         let plans = plan(&[config], root, &mut |key, why| panic!("{key}: {why}"));
-        Ranking::open(plans)
+        Ranking::open(plans.rankers)
     })
 }

@@ -178,3 +178,29 @@ fn long_model_work_leaves_the_core_and_a_panic_in_it_harms_nobody() {
     assert_eq!(served.get("/rank?slow&fail").status, 500);
     assert!(served.get("/rank?slow").text().ends_with("work-0"));
 }
+
+#[test]
+fn long_questions_to_the_model_api_are_gathered() {
+    let served = serve("[[route]]\npath = \"/{*rest}\"\nto = \"models\"\n");
+    let ask = |body: &str| Client::post(served.address, "/v2/infer?slow", body).send();
+    let reply = ask("a body");
+    assert_eq!((reply.status, reply.text()), (200, "/v2/infer a body"));
+    assert_eq!(reply.header("content-type"), Some("text/plain"));
+    let busy = ask("busy");
+    assert_eq!((busy.status, busy.header("retry-after")), (429, Some("1")));
+    assert!(busy.text().contains("the model is busy"));
+    assert_eq!(ask("drop").status, 500);
+}
+
+#[test]
+fn the_length_of_json_before_binary_tensors_goes_both_ways() {
+    let served = serve("[[route]]\npath = \"/{*rest}\"\nto = \"models\"\n");
+    let ask = |length: &str| {
+        let call = Client::post(served.address, "/v2/infer?slow", "{}");
+        call.header("Inference-Header-Content-Length", length).send()
+    };
+    let reply = ask("2");
+    assert_eq!(reply.header("inference-header-content-length"), Some("3"));
+    assert_eq!(reply.header("content-type"), Some("application/octet-stream"));
+    assert_eq!(ask("two").status, 400);
+}

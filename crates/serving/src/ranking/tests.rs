@@ -278,7 +278,7 @@ fn no_such_model_is_404_and_none_loaded_yet_503() {
     refusal.write(&mut out);
     assert_eq!(out, br#"{"error":"no model `other`"}"#);
     let status = &ranking.status()[0];
-    assert!(status.version.is_none() && status.file.fault.is_some());
+    assert!(status.version.is_none() && status.file.as_ref().unwrap().fault.is_some());
 }
 
 fn recommend(

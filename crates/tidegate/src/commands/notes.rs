@@ -53,10 +53,12 @@ fn files(plan: &Plan, notes: &mut Vec<String>) {
             notes.push(format!("{what} `{}` is not there yet", file.display()));
         }
     };
-    for model in &plan.models {
+    for model in &plan.models.rankers {
         missing("the model file", &model.file);
         missing("the items file", &model.items);
     }
+    plan.models.predictors.iter().for_each(|model| missing("the model file", &model.file));
+    plan.models.texts.iter().for_each(|model| missing("the model's folder", &model.folder));
     if let Some(profiles) = &plan.profiles {
         if profiles.every.is_none() {
             missing("the profile file", &profiles.file);

@@ -15,12 +15,12 @@ use pipeline::{
 use sinks::{CsvExamples, ParquetExamples};
 use stdx::{RealDisk, SystemClock};
 
-use super::progress::Progress;
 use super::{folder::Folder, inspect, time};
 use crate::cli::{ExampleFormat, ExportArgs};
 use crate::commands;
 use crate::config::Plan;
 use crate::hint::Hint;
+use crate::progress::Progress;
 
 /// Memory for sorting.
 const SORT_BYTES: usize = 64 << 20;

@@ -15,13 +15,13 @@ use pipeline::{
 };
 use stdx::{RealDisk, SystemClock};
 
-use super::progress::Progress;
 use super::watch::{self, Running};
 use super::{inspect, time};
 use crate::cli::ReplayArgs;
 use crate::commands;
 use crate::config::Plan;
 use crate::hint::Hint;
+use crate::progress::Progress;
 use crate::signals::EndSignals;
 
 const FLUSH: Duration = Duration::from_secs(1);

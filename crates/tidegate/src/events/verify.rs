@@ -28,11 +28,11 @@ use self::count::{Count, Place};
 use self::lines::Delivered;
 use self::plain::Plain;
 use super::copy::Copy;
-use super::progress::Progress;
 use super::rollups;
 use crate::commands;
 use crate::config::Plan;
 use crate::hint::Hint;
+use crate::progress::Progress;
 
 /// Bytes between two looks at the bar.
 const STEP: u64 = 1 << 20;

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use pipeline::{Pipeline, Status, Stop};
 use stdx::Span;
 
-use super::progress::Progress;
+use crate::progress::Progress;
 
 /// How often pipelines are looked at.
 const GLANCE: Duration = Duration::from_millis(50);

@@ -17,6 +17,7 @@ mod events_stalls;
 mod events_verify;
 mod full_disk;
 mod learning;
+mod models;
 mod profiles;
 mod purging;
 mod recording;

@@ -1,0 +1,387 @@
+//! All models of a process behind all their APIs: which path asks what, and of which model.
+//!
+//! | path | API |
+//! |---|---|
+//! | `POST /v1/models/{m}/rank` | rankings, our own |
+//! | `/v2/…` | Open Inference Protocol (`oip.rs`) |
+//! | `POST /v1/embeddings` | OpenAI's (`openai.rs`) |
+//! | `POST /embed`, `/similarity`, `GET /info` | those of Text Embeddings Inference (`tei.rs`) |
+//! | `POST /cluster` | groups of sentences, our own (`clusters.rs`) |
+//! | `GET /v1/models` | names of all models, OpenAI's |
+//! | `GET /openapi.json`, `/docs` | what there is, and a page to try it (`describe.rs`) |
+//!
+//! Invariant: a path that is none of these is 404, another method than its own 405, and neither
+//! costs more than looking at the path.
+
+mod path;
+mod report;
+mod texts;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use generation::{Poll, Watched};
+use serde_json::{Value, json};
+
+use crate::answers::Answers;
+use crate::call::{Answer, Ask, Asker, Call, Pool};
+use crate::config::{ModelPlans, PredictorPlan, TextPlan};
+use crate::describe;
+use crate::golden;
+use crate::oip::{self, Asked, ModelPath, Request};
+use crate::predictor::{self, Predictor};
+use crate::ranking::{ModelStatus, Ranking};
+use crate::refusal::Refusal;
+use crate::slot::{Files, Slot};
+use crate::text_paths::answer_texts;
+use crate::texts::{GoldenCheck, Texts};
+
+use path::Api;
+use report::said;
+use texts::{embed_tensor, text_input, text_key, text_output};
+
+/// What a request costs whatever it asks, in nanoseconds, and a byte of its body, in picoseconds.
+const REQUEST_NS: u64 = 4000;
+const BODY_BYTE_PS: u64 = 1500;
+
+/// What is never computed on an I/O core.
+const LONG: Duration = Duration::from_secs(1);
+
+/// All models of a process. One for all threads.
+pub struct Models {
+    /// Those that rank.
+    pub ranking: Arc<Ranking>,
+    predictors: Vec<Predicting>,
+    texts: Vec<Embedding>,
+    answers: Arc<Answers>,
+    pool: Arc<dyn Pool>,
+}
+
+/// A model that predicts.
+struct Predicting {
+    plan: PredictorPlan,
+    slot: Arc<Slot<Watched<Predictor>>>,
+}
+
+/// A model that embeds texts.
+struct Embedding {
+    name: String,
+    slot: Arc<Slot<Texts>>,
+}
+
+impl Models {
+    /// Opens all models after a first look at their files; `pool` computes what takes long.
+    pub fn open(plans: ModelPlans, pool: Arc<dyn Pool>) -> Self {
+        let predicting = |plan: PredictorPlan| {
+            let opened = plan.clone();
+            let slot = Slot::new(move || Arc::new(predictor::open(&opened)));
+            Predicting { plan, slot: Arc::new(slot) }
+        };
+        Self {
+            ranking: Arc::new(Ranking::open(plans.rankers)),
+            predictors: plans.predictors.into_iter().map(predicting).collect(),
+            texts: plans.texts.into_iter().map(|plan| embedding(plan, &pool)).collect(),
+            answers: Answers::new(),
+            pool,
+        }
+    }
+
+    /// Returns what a `generation::Watcher` must look at.
+    pub fn watched(&self) -> Vec<Arc<dyn Poll>> {
+        let predictors = self.predictors.iter().map(|one| Arc::clone(&one.slot) as Arc<dyn Poll>);
+        let texts = self.texts.iter().map(|one| Arc::clone(&one.slot) as Arc<dyn Poll>);
+        self.ranking.watched().into_iter().chain(predictors).chain(texts).collect()
+    }
+
+    /// Returns where each model stands.
+    pub fn status(&self) -> Vec<ModelStatus> {
+        let predictors = self.predictors.iter().map(|one| ModelStatus {
+            name: one.plan.name.clone(),
+            version: one.loaded().map(|loaded| loaded.value.version.clone()),
+            items: 0,
+            file: one.slot.peek().as_ref().map(|files| files.status()),
+            items_file: None,
+            texts: None,
+        });
+        let texts = self.texts.iter().map(|one| {
+            let status = one.slot.peek().as_ref().map(|texts| texts.status());
+            ModelStatus {
+                name: one.name.clone(),
+                version: status.as_ref().and_then(|status| status.version.clone()),
+                items: 0,
+                items_file: None,
+                texts: status.as_ref().map(|status| status.counts),
+                file: status.map(|status| status.file),
+            }
+        });
+        self.ranking.status().into_iter().chain(predictors).chain(texts).collect()
+    }
+
+    /// Loads a model anew, or lets go of it.
+    ///
+    /// # Errors
+    /// 404 for a model that is not configured, 400 with the reason when its files are unfit; what
+    /// was loaded then stays.
+    pub fn set_loaded(&self, model: &str, loaded: bool) -> Result<(), Refusal> {
+        if let Some(one) = self.predictors.iter().find(|one| one.plan.name == model) {
+            return set_loaded(&one.slot, loaded);
+        }
+        if let Some(one) = self.texts.iter().find(|one| one.name == model) {
+            return set_loaded(&one.slot, loaded);
+        }
+        match self.ranking.slot(model) {
+            Some(slot) => set_loaded(slot, loaded),
+            None => Err(Refusal::no_model(model)),
+        }
+    }
+
+    /// Estimates the time to answer a question, unread but for its length.
+    pub fn cost(&self, path: &str, body_bytes: usize) -> Duration {
+        match Api::of(path) {
+            Some(Api::Rank(model)) => self.ranking.body_cost(model, body_bytes),
+            Some(Api::Oip(Asked::Infer(model))) => self.infer_cost(model.name, body_bytes),
+            Some(Api::Texts(_)) => LONG,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Whether a question that takes long is to be answered by [`Self::begin`].
+    pub fn gathers(&self, path: &str) -> bool {
+        !matches!(Api::of(path), Some(Api::Rank(_)) | None)
+    }
+
+    /// Answers a question on this thread: appends the answer to `out`. Of what is returned the
+    /// body is left empty.
+    ///
+    /// # Errors
+    /// A [`Refusal`] to be sent to the client.
+    pub fn answer(&self, ask: Ask<'_>, out: &mut Vec<u8>) -> Result<Answer, Refusal> {
+        let begun = out.len();
+        let answered = Api::asked(ask.method, ask.path).and_then(|api| match api {
+            Api::Rank(model) => {
+                let ranked = self.ranking.rank_body(model, ask.body, Some(ask.id), out)?;
+                Ok(Answer { ranked: Some(ranked), ..Answer::json("") })
+            }
+            Api::Oip(asked) => self.oip(asked, ask, out),
+            Api::Texts(_) => Err(Refusal::overloaded()),
+            Api::Names => Ok(said(&self.names(), out)),
+            Api::Document => Ok(said(&describe::openapi(), out)),
+            Api::Page => {
+                out.extend_from_slice(describe::PAGE.as_bytes());
+                Ok(Answer { content_type: "text/html; charset=utf-8", ..Answer::json("") })
+            }
+        });
+        if answered.is_err() {
+            out.truncate(begun);
+        }
+        answered
+    }
+
+    /// Answers a question on the pool, once for all who ask the same at the same time.
+    pub fn begin(self: &Arc<Self>, call: Call, asker: Box<dyn Asker>) {
+        // A pool that is full drops the job; the asker is needed for saying so.
+        let waiting = Arc::new(parking_lot::Mutex::new(Some(asker)));
+        let (models, taken) = (Arc::clone(self), Arc::clone(&waiting));
+        let job = move || {
+            let asker = taken.lock().take().filter(|asker| asker.is_waiting());
+            if let Some(asker) = asker {
+                models.answer_for(&call, asker);
+            }
+        };
+        if !self.pool.spawn(Box::new(job))
+            && let Some(asker) = waiting.lock().take()
+        {
+            asker.answer(Err(Refusal::overloaded()));
+        }
+    }
+
+    /// Answers on a thread of the pool.
+    fn answer_for(&self, call: &Call, asker: Box<dyn Asker>) {
+        match Api::asked(&call.method, &call.path) {
+            Ok(Api::Texts(_)) => self.answer_texts(call, asker),
+            Ok(Api::Oip(Asked::Infer(model))) => match self.texts(model) {
+                Some(texts) => embed_tensor((model, &texts), call, asker),
+                None => self.predict_for(model, call, asker),
+            },
+            _ => {
+                let mut out = Vec::new();
+                let answered = self.answer(call.ask(), &mut out);
+                asker.answer(answered.map(|answer| Answer { body: out.into(), ..answer }));
+            }
+        }
+    }
+
+    /// Predicts for an asker, unless somebody does so already.
+    fn predict_for(&self, model: ModelPath<'_>, call: &Call, asker: Box<dyn Asker>) {
+        let mut out = Vec::new();
+        let read = || {
+            let request = Request::read(&call.body, call.json_length)?;
+            let Some((one, loaded)) = self.predicting(model) else { return Ok(None) };
+            model.check(&loaded.value.version)?;
+            Ok(Some((one, loaded, request)))
+        };
+        match read() {
+            Err(refusal) => asker.answer(Err(refusal)),
+            Ok(None) => {
+                let answered = self.answer(call.ask(), &mut out);
+                asker.answer(answered.map(|answer| Answer { body: out.into(), ..answer }));
+            }
+            Ok(Some((one, loaded, mut request))) => {
+                let key = request.key(&one.plan.name, &loaded.value.version);
+                let Some(asker) = self.answers.ask(key, asker) else { return };
+                let answered = infer(one, &loaded.value, &mut request, &mut out);
+                asker.answer(answered.map(|answer| Answer { body: out.into(), ..answer }));
+            }
+        }
+    }
+
+    /// Answers a path of texts; groups are made once for all who ask for the same.
+    fn answer_texts(&self, call: &Call, asker: Box<dyn Asker>) {
+        let loaded: Vec<Arc<Texts>> =
+            self.texts.iter().filter_map(|one| one.slot.peek().clone()).collect();
+        let asker = match text_key(&loaded, call) {
+            Some(key) => self.answers.ask(key, asker),
+            None => Some(asker),
+        };
+        if let Some(asker) = asker {
+            answer_texts(&loaded, call, asker);
+        }
+    }
+
+    fn texts(&self, model: ModelPath<'_>) -> Option<Arc<Texts>> {
+        let one = self.texts.iter().find(|one| one.name == model.name)?;
+        one.slot.peek().clone()
+    }
+
+    fn oip(&self, asked: Asked<'_>, ask: Ask<'_>, out: &mut Vec<u8>) -> Result<Answer, Refusal> {
+        match asked {
+            Asked::Server => Ok(said(&oip::server(), out)),
+            Asked::Live => Ok(said(&json!({"live": true}), out)),
+            Asked::Ready => match self.unready() {
+                None => Ok(said(&json!({"ready": true}), out)),
+                Some(model) => Err(Refusal::not_ready(&model)),
+            },
+            Asked::Index => Ok(said(&self.index(), out)),
+            Asked::Metadata(model) => self.metadata(model).map(|about| said(&about, out)),
+            Asked::ModelReady(model) => {
+                self.metadata(model)?;
+                Ok(said(&json!({"name": model.name, "ready": true}), out))
+            }
+            Asked::Infer(model) => {
+                let mut request = Request::read(ask.body, ask.json_length)?;
+                if let Some((one, loaded)) = self.predicting(model) {
+                    model.check(&loaded.value.version)?;
+                    return infer(one, &loaded.value, &mut request, out);
+                }
+                let ranker = self.rows_of(model)?;
+                let json_length = oip::infer((model.name, &ranker), &mut request, ROWS, out)?;
+                Ok(Answer { json_length, ..Answer::json("") })
+            }
+        }
+    }
+
+    fn metadata(&self, model: ModelPath<'_>) -> Result<Value, Refusal> {
+        let about = |predictor: &Predictor| {
+            model.check(&predictor.version)?;
+            let (version, platform) = (predictor.version.as_str(), predictor.platform);
+            let about = (predictor.inputs.as_slice(), predictor.outputs.as_slice());
+            Ok(oip::metadata((model.name, version, platform), about))
+        };
+        if let Some(loaded) = self.texts(model).and_then(|texts| texts.loaded()) {
+            model.check(&loaded.version)?;
+            let (input, output) = (text_input(), text_output(&loaded));
+            let named = (model.name, loaded.version.as_str(), TEXTS);
+            return Ok(oip::metadata(named, (&[input], &[output])));
+        }
+        match self.predicting(model) {
+            Some((_, loaded)) => about(&loaded.value),
+            None => self.rows_of(model).and_then(|ranker| about(&ranker)),
+        }
+    }
+
+    /// The linear model of one that ranks, over rows that the client brings.
+    fn rows_of(&self, model: ModelPath<'_>) -> Result<Arc<Predictor>, Refusal> {
+        let name = model.name;
+        let is_known = self.predictors.iter().any(|one| one.plan.name == name)
+            || self.texts.iter().any(|one| one.name == name)
+            || self.ranking.slot(name).is_some();
+        let refusal = || match is_known {
+            true => Refusal::not_ready(name),
+            false => Refusal::no_model(name),
+        };
+        let loaded = self.ranking.loaded(name).ok_or_else(refusal)?;
+        model.check(&loaded.rows.version)?;
+        Ok(Arc::clone(&loaded.rows))
+    }
+
+    fn predicting(&self, model: ModelPath<'_>) -> Option<(&Predicting, Loaded)> {
+        let one = self.predictors.iter().find(|one| one.plan.name == model.name)?;
+        one.loaded().map(|loaded| (one, loaded))
+    }
+
+    fn infer_cost(&self, model: &str, body_bytes: usize) -> Duration {
+        if self.texts.iter().any(|one| one.name == model) {
+            return LONG;
+        }
+        let reading = REQUEST_NS + body_bytes as u64 * BODY_BYTE_PS / 1000;
+        let path = ModelPath { name: model, version: None };
+        let predicting = self.predicting(path).map_or(0, |(_, loaded)| {
+            let rows = body_bytes / (3 * loaded.value.width().max(1));
+            loaded.value.cost_ns(rows)
+        });
+        Duration::from_nanos(reading + predicting).min(LONG)
+    }
+
+    /// The first model that has no good generation.
+    fn unready(&self) -> Option<String> {
+        let mut models = self.status().into_iter();
+        models.find(|model| model.file.is_some() && model.version.is_none()).map(|model| model.name)
+    }
+}
+
+/// Rows that a body may bring to a model that ranks.
+const ROWS: usize = 100_000;
+
+/// What models of texts are called in metadata.
+const TEXTS: &str = "sentence-transformers";
+
+type Loaded = Arc<generation::Generation<Predictor>>;
+
+impl Predicting {
+    fn loaded(&self) -> Option<Loaded> {
+        self.slot.peek().as_ref()?.current()
+    }
+}
+
+fn infer(
+    one: &Predicting,
+    predictor: &Predictor,
+    request: &mut Request,
+    out: &mut Vec<u8>,
+) -> Result<Answer, Refusal> {
+    let named = (one.plan.name.as_str(), predictor);
+    let json_length = oip::infer(named, request, one.plan.rows_max, out)?;
+    Ok(Answer { json_length, ..Answer::json("") })
+}
+
+fn embedding(plan: TextPlan, pool: &Arc<dyn Pool>) -> Embedding {
+    let (name, pool) = (plan.name.clone(), Arc::clone(pool));
+    let golden = plan.golden.clone();
+    let check: GoldenCheck =
+        Arc::new(move |embedder, _| golden::check_texts(golden.as_ref(), embedder));
+    let slot = Slot::new(move || Texts::open(plan.clone(), Arc::clone(&pool), Arc::clone(&check)));
+    Embedding { name, slot: Arc::new(slot) }
+}
+
+fn set_loaded<F: Files>(slot: &Slot<F>, loaded: bool) -> Result<(), Refusal> {
+    match loaded {
+        true => slot.load().map_err(Refusal::bad),
+        false => {
+            slot.unload();
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

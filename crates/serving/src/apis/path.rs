@@ -1,0 +1,59 @@
+//! Which path asks what, and by which method.
+
+use crate::oip::Asked;
+use crate::refusal::Refusal;
+use crate::text_paths::method_of;
+
+/// What a path asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Api<'p> {
+    Rank(&'p str),
+    Oip(Asked<'p>),
+    /// One of the paths of `text_paths.rs`, by its method.
+    Texts(&'static str),
+    Names,
+    Document,
+    Page,
+}
+
+impl<'p> Api<'p> {
+    pub(super) fn of(path: &'p str) -> Option<Self> {
+        if let Some(rest) = path.strip_prefix("/v1/models/") {
+            let name = rest.strip_suffix("/rank")?;
+            return (!name.is_empty() && !name.contains('/')).then_some(Self::Rank(name));
+        }
+        match path {
+            "/v1/models" => Some(Self::Names),
+            "/openapi.json" => Some(Self::Document),
+            "/docs" => Some(Self::Page),
+            _ => match method_of(path) {
+                Some(method) => Some(Self::Texts(method)),
+                None => Asked::of(path).map(Self::Oip),
+            },
+        }
+    }
+
+    fn method(self) -> &'static str {
+        match self {
+            Self::Rank(_) => "POST",
+            Self::Oip(asked) => asked.method(),
+            Self::Texts(method) => method,
+            Self::Names | Self::Document | Self::Page => "GET",
+        }
+    }
+
+    /// Reads a path and checks the method that comes with it.
+    pub(super) fn asked(method: &str, path: &'p str) -> Result<Self, Refusal> {
+        let api = Self::of(path).ok_or_else(|| Refusal {
+            status: 404,
+            message: format!("no API of models has the path `{path}`; `GET /docs` tells what is"),
+            position: None,
+        })?;
+        let wanted = api.method();
+        let fits = method == wanted || (method == "HEAD" && wanted == "GET");
+        match fits {
+            true => Ok(api),
+            false => Err(Refusal::method(wanted)),
+        }
+    }
+}

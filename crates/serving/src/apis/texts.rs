@@ -1,0 +1,68 @@
+//! Models of texts behind `infer`, and what tells two bodies of texts apart.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::answers::key_of;
+use crate::call::{Answer, Asker, Call};
+use crate::oip::{self, Data, Datatype, ModelPath, Request, Tensor, TensorAbout};
+use crate::refusal::Refusal;
+use crate::text_paths::chosen;
+use crate::texts::{TextModel, Texts, Vectors, Wish};
+
+/// Answers `infer` of a model of texts.
+pub(super) fn embed_tensor(
+    (model, texts): (ModelPath<'_>, &Arc<Texts>),
+    call: &Call,
+    asker: Box<dyn Asker>,
+) {
+    let read = || {
+        let loaded = texts.loaded().ok_or_else(|| Refusal::not_ready(model.name))?;
+        model.check(&loaded.version)?;
+        let mut request = Request::read(&call.body, call.json_length)?;
+        request.wants_only(&[text_output(&loaded)])?;
+        let given = request.texts(&text_input())?;
+        Ok((request, given))
+    };
+    let (request, given) = match read() {
+        Ok(read) => read,
+        Err(refusal) => return asker.answer(Err(refusal)),
+    };
+    let wish = Wish { normalise: None, truncate: true, dims: None };
+    let name = model.name.to_owned();
+    let then = move |vectors: Vectors| {
+        let shape = vec![vectors.len(), vectors.dims()];
+        let mut numbers = Vec::with_capacity(shape[0] * shape[1]);
+        vectors.each(|_, row| numbers.extend(row.iter().map(|number| f64::from(*number))));
+        let about = text_output(&vectors.model);
+        let data = Data::Numbers(numbers);
+        let output = Tensor { name: about.name, datatype: about.datatype, shape, data };
+        let mut out = Vec::new();
+        let named = (name.as_str(), vectors.model.version.as_str());
+        let json_length = oip::write_reply(named, &request, &[output], &mut out);
+        Ok(Answer { json_length, ..Answer::json(out) })
+    };
+    texts.embed(&given, wish, asker, Box::new(then));
+}
+
+pub(super) fn text_input() -> TensorAbout {
+    TensorAbout::rows("text", Datatype::Bytes, 0)
+}
+
+pub(super) fn text_output(model: &TextModel) -> TensorAbout {
+    TensorAbout::rows("embedding", Datatype::Fp32, model.embedder.about().dims)
+}
+
+/// The key of a body that is dear to answer and short to keep; none for any other.
+pub(super) fn text_key(models: &[Arc<Texts>], call: &Call) -> Option<u128> {
+    if !matches!(&*call.path, "/cluster" | "/similarity") {
+        return None;
+    }
+    // Keys of objects are sorted, and numbers and texts written in one way.
+    let body: Value = serde_json::from_slice(&call.body).ok()?;
+    let model = chosen(models, body["model"].as_str()).ok()?;
+    let version = model.loaded()?.version.clone();
+    let parts = [&call.path, &model.plan().name, &version, &body.to_string()];
+    Some(key_of(&parts.map(|part| part.clone().into_bytes())))
+}

@@ -1,0 +1,146 @@
+//! Groups of sentences that mean the same: `POST /cluster`.
+//!
+//! ```json
+//! {"sentences": ["…", …], "method": "linkage", "similarity_min": 0.35, "members_min": 2}
+//! ```
+//!
+//! Every key but `sentences` is optional: the model's plan says which similarity, the number of
+//! sentences which method. Sentences with too many tokens are cut. An answer is the same for the
+//! same sentences, whatever else is asked at the time.
+
+use std::sync::Arc;
+
+use models::{Cluster, Clustering, Clusters, Method};
+use serde::Deserialize;
+
+use crate::call::Answer;
+use crate::config::TextPlan;
+use crate::json::push_text;
+use crate::refusal::Refusal;
+use crate::text_paths::{Asking, chosen, read};
+use crate::texts::{Texts, Vectors, Wish};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    sentences: Vec<String>,
+    model: Option<String>,
+    method: Option<Grouping>,
+    similarity_min: Option<f32>,
+    members_min: Option<usize>,
+}
+
+/// What differs from the plan.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct How {
+    pub method: Option<Grouping>,
+    /// From -1 to 1; a cosine.
+    pub similarity_min: Option<f32>,
+    /// Sentences of the smallest group, from 1; default 2.
+    pub members_min: Option<usize>,
+}
+
+/// By what sentences are grouped; see [`Method`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grouping {
+    Linkage,
+    Communities,
+}
+
+/// How long sentences are embedded for grouping: only directions matter.
+pub(crate) const WISH: Wish = Wish { normalise: Some(false), truncate: true, dims: None };
+
+/// Reads a body.
+pub(crate) fn ask(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal> {
+    let body: Body = read(body, 400)?;
+    let model = chosen(models, body.model.as_deref())?.clone();
+    let sentences: Arc<[String]> = body.sentences.into();
+    let Body { method, similarity_min, members_min, .. } = body;
+    let how = How { method, similarity_min, members_min };
+    if sentences.len() > Clustering::ROWS_MAX {
+        let (count, most) = (sentences.len(), Clustering::ROWS_MAX);
+        return Err(Refusal::too_large(format!("{count} sentences, at most {most} are grouped")));
+    }
+    let how = how.clustering(sentences.len(), |method| planned(model.plan(), method));
+    let texts = sentences.clone();
+    let then = move |vectors: Vectors| {
+        let mut values = Vec::with_capacity(vectors.len() * vectors.dims());
+        (0..vectors.len()).for_each(|row| vectors.push_row(row, &mut values));
+        grouped(&sentences, &values, vectors.dims(), how).map(Answer::json)
+    };
+    Ok(Asking { model, texts, wish: WISH, then: Box::new(then) })
+}
+
+/// Groups sentences by their vectors; returns the answer in JSON.
+pub(crate) fn grouped(
+    sentences: &[String],
+    values: &[f32],
+    dims: usize,
+    how: Clustering,
+) -> Result<Vec<u8>, Refusal> {
+    let found = how.cluster(values, dims).map_err(|error| Refusal::bad(error.to_string()))?;
+    Ok(written(sentences, &found))
+}
+
+impl How {
+    /// Returns how to group so many sentences; `planned` says the similarity of each method.
+    pub(crate) fn clustering(self, rows: usize, planned: impl Fn(Method) -> f32) -> Clustering {
+        let chosen = Clustering::for_rows(rows);
+        let method = match self.method {
+            None => chosen.method,
+            Some(Grouping::Linkage) => Method::Linkage,
+            Some(Grouping::Communities) => Method::Communities,
+        };
+        Clustering {
+            method,
+            similarity_min: self.similarity_min.unwrap_or_else(|| planned(method)),
+            members_min: self.members_min.unwrap_or(chosen.members_min),
+        }
+    }
+}
+
+fn planned(plan: &TextPlan, method: Method) -> f32 {
+    match method {
+        Method::Linkage => plan.linkage_similarity_min,
+        Method::Communities => plan.community_similarity_min,
+    }
+}
+
+fn written(sentences: &[String], found: &Clusters) -> Vec<u8> {
+    let mut out = b"{\"clusters\":[".to_vec();
+    for (index, cluster) in found.clusters.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_cluster(&mut out, sentences, cluster);
+    }
+    out.extend_from_slice(b"],\"noise\":");
+    write_sentences(&mut out, sentences, &found.noise);
+    out.push(b'}');
+    out
+}
+
+fn write_cluster(out: &mut Vec<u8>, sentences: &[String], cluster: &Cluster) {
+    out.extend_from_slice(b"{\"label\":");
+    push_text(out, &sentences[cluster.label() as usize]);
+    out.extend_from_slice(b",\"cohesion\":");
+    out.extend_from_slice(zmij::Buffer::new().format_finite(cluster.cohesion).as_bytes());
+    out.extend_from_slice(b",\"sentences\":");
+    write_sentences(out, sentences, &cluster.members);
+    out.push(b'}');
+}
+
+fn write_sentences(out: &mut Vec<u8>, sentences: &[String], rows: &[u32]) {
+    out.push(b'[');
+    for (index, row) in rows.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        push_text(out, &sentences[*row as usize]);
+    }
+    out.push(b']');
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! The golden input of a model: what a new generation must answer before it serves.
+//!
+//! The file is a request of the Open Inference Protocol with the outputs beside its inputs:
+//!
+//! ```json
+//! {"inputs":[{"name":"input","shape":[1,2],"datatype":"FP64","data":[0.5,3]}],
+//!  "outputs":[{"name":"predict","data":[0.731]}]}
+//! ```
+//!
+//! Numbers may differ by the tolerance, relative to golden numbers above 1.
+
+use std::fs;
+
+use models::{EmbedOptions, EmbedScratch, Embedder};
+use serde_json::Value;
+
+use crate::config::GoldenPlan;
+use crate::oip::{self, Data, Request};
+use crate::predictor::Predictor;
+
+/// Checks a model that predicts.
+///
+/// # Errors
+/// What differs, or what is wrong with the file.
+pub(crate) fn check(
+    plan: &GoldenPlan,
+    predictor: &Predictor,
+    tolerance: f64,
+) -> Result<(), String> {
+    let (body, outputs) = read(plan)?;
+    let mut answer = Vec::new();
+    Request::read(&body, None)
+        .and_then(|mut request| {
+            oip::infer(("golden", predictor), &mut request, usize::MAX, &mut answer)
+        })
+        .map_err(|refusal| at(plan, &refusal.message))?;
+    let answer: Value = serde_json::from_slice(&answer).map_err(|e| at(plan, &e.to_string()))?;
+    let answered = answer["outputs"].as_array().map(Vec::as_slice).unwrap_or_default();
+    outputs.iter().try_for_each(|(name, wanted)| {
+        let output = answered.iter().find(|output| output["name"] == **name);
+        let output =
+            output.ok_or_else(|| at(plan, &format!("the model has no output `{name}`")))?;
+        let found = flat(&output["data"]).unwrap_or_default();
+        compare((name, tolerance), wanted, &found).map_err(|why| at(plan, &why))
+    })
+}
+
+/// Checks a model of texts, which at least has to embed one.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_texts(plan: Option<&GoldenPlan>, embedder: &Embedder) -> Result<(), String> {
+    let embed = |texts: &[&str]| {
+        let mut vectors = vec![0.0; texts.len() * embedder.about().dims];
+        let (options, mut scratch) = (EmbedOptions::default(), EmbedScratch::default());
+        let done = embedder.embed(texts, options, &mut scratch, &mut vectors);
+        done.map(|()| vectors).map_err(|error| error.to_string())
+    };
+    let Some(plan) = plan else { return embed(&["a text to warm up"]).map(drop) };
+    let (body, outputs) = read(plan)?;
+    let [input] = &Request::read(&body, None).map_err(|why| at(plan, &why.message))?.inputs[..]
+    else {
+        return Err(at(plan, "`inputs` must be one tensor of texts"));
+    };
+    let Data::Texts(texts) = &input.data else {
+        return Err(at(plan, "`inputs` must be one tensor of texts"));
+    };
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let found = embed(&texts).map_err(|why| at(plan, &why))?;
+    let found: Vec<f64> = found.into_iter().map(f64::from).collect();
+    outputs.iter().try_for_each(|(name, wanted)| {
+        compare((name, plan.tolerance), wanted, &found).map_err(|why| at(plan, &why))
+    })
+}
+
+/// Names and numbers of outputs.
+type Outputs = Vec<(String, Vec<f64>)>;
+
+/// Reads the golden file: the request, and each output's name and numbers.
+///
+/// # Errors
+/// What is wrong with the file.
+fn read(plan: &GoldenPlan) -> Result<(Vec<u8>, Outputs), String> {
+    let bytes = fs::read(&plan.file).map_err(|error| at(plan, &error.to_string()))?;
+    let mut golden: Value =
+        serde_json::from_slice(&bytes).map_err(|error| at(plan, &error.to_string()))?;
+    let outputs = golden.as_object_mut().and_then(|golden| golden.remove("outputs"));
+    let outputs = outputs.as_ref().and_then(Value::as_array).filter(|list| !list.is_empty());
+    let outputs = outputs.ok_or_else(|| at(plan, "`outputs` is missing or empty"))?;
+    let outputs = outputs.iter().map(|output| {
+        let name = output["name"].as_str().ok_or("an output has no `name`")?;
+        let numbers = flat(&output["data"]).ok_or("an output's `data` is no array of numbers")?;
+        Ok((name.to_owned(), numbers))
+    });
+    let outputs = outputs.collect::<Result<_, &str>>().map_err(|why| at(plan, why))?;
+    Ok((golden.to_string().into_bytes(), outputs))
+}
+
+/// Compares an output with the golden one.
+///
+/// # Errors
+/// The first number that differs too much.
+pub(crate) fn compare(
+    (name, tolerance): (&str, f64),
+    wanted: &[f64],
+    found: &[f64],
+) -> Result<(), String> {
+    if wanted.len() != found.len() {
+        return Err(format!("`{name}` has {} values, not {}", found.len(), wanted.len()));
+    }
+    let differs = |(wanted, found): (&f64, &f64)| {
+        let distance = (wanted - found).abs();
+        distance.is_nan() || distance > tolerance * wanted.abs().max(1.0)
+    };
+    match wanted.iter().zip(found).position(differs) {
+        None => Ok(()),
+        Some(index) => {
+            let (wanted, found) = (wanted[index], found[index]);
+            Err(format!("`{name}`[{index}] is {found}, not {wanted} ± {tolerance}"))
+        }
+    }
+}
+
+fn flat(value: &Value) -> Option<Vec<f64>> {
+    let mut numbers = Vec::new();
+    for value in value.as_array()? {
+        match value {
+            Value::Array(_) => numbers.extend(flat(value)?),
+            _ => numbers.push(value.as_f64()?),
+        }
+    }
+    Some(numbers)
+}
+
+fn at(plan: &GoldenPlan, why: &str) -> String {
+    format!("golden input `{}`: {why}", plan.file.display())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Arrays of numbers, the bulk of a request to a model that predicts.
+//!
+//! A decimal with at most 2⁵³ in its digits and a power of ten of at most 22 is one exact product
+//! or quotient of doubles (Clinger, "How to read floating point numbers accurately", 1990); others
+//! are read by the standard library. So every number is the nearest double.
+//!
+//! Invariant: what is accepted is an array of JSON numbers, and nothing else.
+
+/// Powers of ten that a double holds exactly.
+const TENS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// Digits that always fit 64 bits.
+const DIGITS_MAX: usize = 19;
+
+/// Reads the array at `at`, and returns the place behind it; `None` where it holds anything but
+/// numbers, or more than makes `numbers` `limit` long.
+pub(super) fn read(
+    text: &[u8],
+    mut at: usize,
+    numbers: &mut Vec<f64>,
+    limit: usize,
+) -> Option<usize> {
+    at = over_space(text, at);
+    if *text.get(at)? != b'[' {
+        return None;
+    }
+    at = over_space(text, at + 1);
+    if *text.get(at)? == b']' {
+        return Some(at + 1);
+    }
+    loop {
+        let (number, end) = number(text, at)?;
+        if numbers.len() == limit {
+            return None;
+        }
+        numbers.push(number);
+        at = over_space(text, end);
+        match text.get(at)? {
+            b',' => at = over_space(text, at + 1),
+            b']' => return Some(at + 1),
+            _ => return None,
+        }
+    }
+}
+
+#[inline]
+fn over_space(text: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = text.get(at) {
+        at += 1;
+    }
+    at
+}
+
+/// Reads a number; returns it and the place behind it.
+#[inline]
+fn number(text: &[u8], start: usize) -> Option<(f64, usize)> {
+    let mut at = start;
+    let negative = text.get(at) == Some(&b'-');
+    at += usize::from(negative);
+    let first = at;
+    let mut mantissa = 0;
+    at = digits(text, at, &mut mantissa);
+    let whole = at - first;
+    if whole == 0 || (whole > 1 && text[first] == b'0') {
+        return None;
+    }
+    let mut fraction = 0;
+    if text.get(at) == Some(&b'.') {
+        let point = at + 1;
+        at = digits(text, point, &mut mantissa);
+        fraction = at - point;
+        if fraction == 0 {
+            return None;
+        }
+    }
+    let mut exponent = 0_i64;
+    if let Some(b'e' | b'E') = text.get(at) {
+        at += 1;
+        let below = text.get(at) == Some(&b'-');
+        at += usize::from(matches!(text.get(at), Some(b'+' | b'-')));
+        let (digit, mut size) = (at, 0);
+        at = digits(text, at, &mut size);
+        if at == digit || at - digit > 9 {
+            return None;
+        }
+        exponent = if below { -(size as i64) } else { size as i64 };
+    }
+    let power = exponent - fraction as i64;
+    let is_exact = whole + fraction <= DIGITS_MAX && mantissa <= 1 << 53 && power.abs() <= 22;
+    let number = match is_exact {
+        true if power < 0 => mantissa as f64 / TENS[power.unsigned_abs() as usize],
+        true => mantissa as f64 * TENS[power as usize],
+        // The standard library reads what JSON allows; its sign is taken with it.
+        false => {
+            let written = std::str::from_utf8(&text[start..at]).ok()?;
+            return Some((written.parse().ok()?, at));
+        }
+    };
+    Some((if negative { -number } else { number }, at))
+}
+
+/// Reads digits into `number`, which wraps where they are too many; returns the place behind.
+#[inline]
+fn digits(text: &[u8], mut at: usize, number: &mut u64) -> usize {
+    while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|d| *d < 10) {
+        *number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Every number is serde_json's, to the bit.
+
+use super::*;
+
+fn numbers(text: &str) -> Option<Vec<f64>> {
+    let mut found = Vec::new();
+    let end = read(text.as_bytes(), 0, &mut found, usize::MAX)?;
+    assert_eq!(end, text.len());
+    Some(found)
+}
+
+#[test]
+fn numbers_are_the_nearest_doubles() {
+    let written = [
+        "0",
+        "-0",
+        "-0.0",
+        "1",
+        "10",
+        "123456789",
+        "0.1",
+        "0.30000000000000004",
+        "1e22",
+        "1e23",
+        "9007199254740993",
+        "9007199254740992",
+        "123456789012345678901234567890",
+        "5e-324",
+        "1.7976931348623157e308",
+        "2.2250738585072014e-308",
+        "-12.5e-3",
+        "1E+2",
+        "0.000001",
+        "3.141592653589793",
+        "8.41",
+        "7e-10",
+    ];
+    for text in written {
+        let expected: f64 = text.parse().unwrap();
+        let found = numbers(&format!("[{text}]")).unwrap();
+        assert_eq!(found[0].to_bits(), expected.to_bits(), "{text}");
+    }
+}
+
+#[test]
+fn space_is_allowed_where_json_allows_it() {
+    assert_eq!(numbers("[ 1 ,\n2\t,\r3 ]").unwrap(), [1.0, 2.0, 3.0]);
+    assert_eq!(numbers("[]").unwrap(), [0.0; 0]);
+}
+
+#[test]
+fn what_is_no_array_of_numbers_is_left_alone() {
+    for text in [
+        "[01]",
+        "[1.]",
+        "[.5]",
+        "[+1]",
+        "[1,]",
+        "[1 2]",
+        "[null]",
+        "[-]",
+        "[1e]",
+        "[",
+        "1",
+        "[1",
+        "[1e+]",
+        "[\"1\"]",
+        "[[1]]",
+        "[NaN]",
+        "[1e9999999999]",
+    ] {
+        assert_eq!(read(text.as_bytes(), 0, &mut Vec::new(), usize::MAX), None, "{text}");
+    }
+}
+
+#[test]
+fn no_more_than_the_limit_is_read() {
+    assert_eq!(read(b"[1,2,3]", 0, &mut Vec::new(), 2), None);
+}

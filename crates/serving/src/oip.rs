@@ -1,0 +1,149 @@
+//! The Open Inference Protocol, version 2, over REST (github.com/kserve/open-inference-protocol),
+//! with Triton's binary tensors and repository index.
+//!
+//! | request | answers |
+//! |---|---|
+//! | `GET /v2`, `/v2/` | the server: name, version, extensions |
+//! | `GET /v2/health/live`, `/v2/health/ready` | `{"live":…}`, `{"ready":…}` |
+//! | `GET /v2/models/{m}[/versions/{v}]` | inputs and outputs: names, data types, shapes |
+//! | `GET /v2/models/{m}[/versions/{v}]/ready` | `{"name","ready"}`, 503 while it is not |
+//! | `POST /v2/models/{m}[/versions/{v}]/infer` | outputs for inputs |
+//! | `POST /v2/repository/index` | every model: version, state, reason |
+//!
+//! A model has one version at a time, its generation's; another one is 404 and names that one.
+//!
+//! Invariant: an answer is of one generation from its first look to its last byte.
+
+mod reply;
+mod request;
+mod tensor;
+
+pub(crate) use reply::write_reply;
+pub(crate) use request::Request;
+pub(crate) use tensor::{Data, Datatype, Tensor, TensorAbout};
+
+use serde_json::{Value, json};
+
+use crate::predictor::Predictor;
+use crate::refusal::Refusal;
+
+/// What a path under `/v2` asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked<'p> {
+    Server,
+    Live,
+    Ready,
+    Index,
+    Metadata(ModelPath<'p>),
+    ModelReady(ModelPath<'p>),
+    Infer(ModelPath<'p>),
+}
+
+/// A model, and the version where the path names one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ModelPath<'p> {
+    pub(crate) name: &'p str,
+    pub(crate) version: Option<&'p str>,
+}
+
+impl<'p> Asked<'p> {
+    /// Reads a path; `None` for one that the protocol does not have.
+    pub(crate) fn of(path: &'p str) -> Option<Self> {
+        let rest = path.strip_prefix("/v2")?;
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        match rest {
+            "" => return Some(Self::Server),
+            "/health/live" => return Some(Self::Live),
+            "/health/ready" => return Some(Self::Ready),
+            "/repository/index" => return Some(Self::Index),
+            _ => {}
+        }
+        let mut parts = rest.strip_prefix("/models/")?.split('/');
+        let name = parts.next().filter(|name| !name.is_empty())?;
+        let mut next = parts.next();
+        let mut version = None;
+        if next == Some("versions") {
+            version = Some(parts.next().filter(|version| !version.is_empty())?);
+            next = parts.next();
+        }
+        let model = ModelPath { name, version };
+        let asked = match next {
+            None => Self::Metadata(model),
+            Some("ready") => Self::ModelReady(model),
+            Some("infer") => Self::Infer(model),
+            Some(_) => return None,
+        };
+        parts.next().is_none().then_some(asked)
+    }
+
+    /// The method that goes with it.
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Self::Infer(_) | Self::Index => "POST",
+            _ => "GET",
+        }
+    }
+}
+
+impl ModelPath<'_> {
+    /// Checks that the version asked for is the one there is.
+    ///
+    /// # Errors
+    /// 404 that names the version there is.
+    pub(crate) fn check(&self, version: &str) -> Result<(), Refusal> {
+        match self.version {
+            Some(asked) if asked != version => {
+                let name = self.name;
+                let message = format!("model `{name}` has version `{version}`, no `{asked}`");
+                Err(Refusal { status: 404, message, position: None })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What the server says of itself.
+pub(crate) fn server() -> Value {
+    let extensions = ["binary_tensor_data", "model_repository"];
+    json!({"name": "tidegate", "version": env!("CARGO_PKG_VERSION"), "extensions": extensions})
+}
+
+/// What is said of a model: its name, version, platform, inputs and outputs.
+pub(crate) fn metadata(
+    (name, version, platform): (&str, &str, &str),
+    (inputs, outputs): (&[TensorAbout], &[TensorAbout]),
+) -> Value {
+    let tensors = |tensors: &[TensorAbout]| tensors.iter().map(TensorAbout::json).collect();
+    let (inputs, outputs): (Vec<Value>, Vec<Value>) = (tensors(inputs), tensors(outputs));
+    json!({
+        "name": name, "versions": [version], "platform": platform,
+        "inputs": inputs, "outputs": outputs,
+    })
+}
+
+/// Predicts what a request asks of a model, and appends the reply.
+///
+/// Returns the length of the JSON that stands before binary tensors, when there are any.
+///
+/// # Errors
+/// 400 for what does not fit the model, 413 for too many rows.
+pub(crate) fn infer(
+    (name, predictor): (&str, &Predictor),
+    request: &mut Request,
+    rows_max: usize,
+    out: &mut Vec<u8>,
+) -> Result<Option<usize>, Refusal> {
+    request.wants_only(&predictor.outputs)?;
+    let mut rows = request.rows(predictor, rows_max)?;
+    let raw = request.flag("raw_score")?;
+    let mut outputs =
+        predictor.predict(&mut rows, raw).map_err(|error| Refusal::failed(name, &error))?;
+    outputs.retain(|output| request.wants(&output.name));
+    if outputs.iter().any(|output| output.data.has_nan()) {
+        return Err(Refusal::failed(name, &"its answer is not a number"));
+    }
+    Ok(write_reply((name, &predictor.version), request, &outputs, out))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,565 @@
+//! The body of `infer`, read in one pass: JSON, and behind it the tensors that are sent in binary.
+//!
+//! `data` may be flat or nested as its shape is; null is an absent number. Where `data` stands
+//! before the shape and data type, it is read once those are known. Unknown keys are left alone, as
+//! the protocol's clients send some of their own; keys of ours that are given twice are 400.
+//!
+//! Invariant: memory is taken for what is there, never for what a shape promises.
+
+use super::tensor::{Data, Datatype, Tensor, TensorAbout};
+use crate::answers::key_of;
+use crate::json::{Json, Kind};
+use crate::predictor::Predictor;
+use crate::refusal::Refusal;
+
+/// Values of a tensor, at most; a larger shape is refused before anything is read for it.
+const VALUES_MAX: usize = 1 << 28;
+
+/// Dimensions of a tensor.
+const RANK_MAX: usize = 8;
+
+type Read<T> = Result<T, Refusal>;
+
+/// What is asked of a model.
+#[derive(Debug, Default)]
+pub(crate) struct Request {
+    pub(crate) id: Option<String>,
+    pub(crate) inputs: Vec<Tensor>,
+    outputs: Vec<Wished>,
+    parameters: Parameters,
+}
+
+/// An output that is asked for by name.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Wished {
+    name: String,
+    parameters: Parameters,
+}
+
+/// Parameters that mean something here: numbers and truths by name.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Parameters(Vec<(String, Parameter)>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Parameter {
+    Flag(bool),
+    Size(usize),
+    Other,
+}
+
+/// A tensor of which not all may be known yet.
+#[derive(Default)]
+struct Pending<'a> {
+    name: Option<String>,
+    datatype: Option<Datatype>,
+    shape: Option<Vec<usize>>,
+    parameters: Parameters,
+    data: Option<Data>,
+    /// Where `data` begins, when it came too early.
+    later: Option<Json<'a>>,
+}
+
+impl Request {
+    /// Reads a body, of which the first `json_length` bytes are JSON where binary tensors follow.
+    ///
+    /// # Errors
+    /// 400 with the byte for whatever is malformed, of a wrong kind, or does not fit its shape.
+    pub(crate) fn read(body: &[u8], json_length: Option<usize>) -> Read<Self> {
+        let json_length = json_length.unwrap_or(body.len());
+        let Some((text, mut binary)) = body.split_at_checked(json_length) else {
+            let length = body.len();
+            let message = format!(
+                "`inference-header-content-length` is {json_length}, the body has {length} bytes"
+            );
+            return Err(Refusal::bad(message));
+        };
+        let mut request = Self::default();
+        let mut json = Json::new(text)?;
+        let mut seen_inputs = false;
+        json.object(|json, key| {
+            match key.decoded(&mut String::new()) {
+                "id" => request.id = Some(text_of(json, "id")?),
+                "parameters" => request.parameters = Parameters::read(json)?,
+                "outputs" => json.array(|json| {
+                    request.outputs.push(Wished::read(json)?);
+                    Ok(())
+                })?,
+                "inputs" if seen_inputs => {
+                    return Err(Refusal::wrong(key.at, "inputs", "is given twice"));
+                }
+                "inputs" => {
+                    seen_inputs = true;
+                    json.array(|json| {
+                        let tensor = Pending::read(json)?.finish(&mut binary)?;
+                        request.inputs.push(tensor);
+                        Ok(())
+                    })?;
+                }
+                _ => json.skip()?,
+            }
+            Ok(())
+        })?;
+        json.end()?;
+        if !binary.is_empty() {
+            let left = binary.len();
+            return Err(Refusal::bad(format!("{left} bytes follow the last binary tensor")));
+        }
+        match request.inputs.is_empty() {
+            true => Err(Refusal::bad("`inputs` is missing or empty")),
+            false => Ok(request),
+        }
+    }
+
+    /// Returns what tells this request to a model's generation from others, whatever the order of
+    /// its keys and the form of its data.
+    pub(crate) fn key(&self, model: &str, version: &str) -> u128 {
+        let mut parts = vec![model.as_bytes().to_vec(), version.as_bytes().to_vec()];
+        parts.push(format!("{:?}{:?}{:?}", self.id, self.parameters, self.outputs).into());
+        for Tensor { name, datatype, shape, data } in &self.inputs {
+            parts.push(format!("{name:?}{datatype:?}{shape:?}").into());
+            match data {
+                Data::Numbers(numbers) => {
+                    let bytes = numbers.iter().flat_map(|number| number.to_bits().to_le_bytes());
+                    parts.push(bytes.collect());
+                }
+                Data::Texts(texts) => parts.extend(texts.iter().map(|text| text.clone().into())),
+            }
+        }
+        key_of(&parts)
+    }
+
+    /// Checks that no output is asked for that the model does not have.
+    pub(crate) fn wants_only(&self, outputs: &[TensorAbout]) -> Read<()> {
+        let unknown = self.outputs.iter().find(|w| outputs.iter().all(|o| o.name != w.name));
+        unknown.map_or(Ok(()), |wished| {
+            let known: Vec<&str> = outputs.iter().map(|output| output.name.as_str()).collect();
+            let (name, known) = (&wished.name, known.join("`, `"));
+            Err(Refusal::bad(format!("no output `{name}`; the model has `{known}`")))
+        })
+    }
+
+    /// Whether an output goes out; all do where none is asked for.
+    pub(crate) fn wants(&self, output: &str) -> bool {
+        self.outputs.is_empty() || self.outputs.iter().any(|wished| wished.name == output)
+    }
+
+    /// Whether an output goes out in binary.
+    pub(crate) fn wants_binary(&self, output: &str) -> bool {
+        let wished = self.outputs.iter().find(|wished| wished.name == output);
+        match wished.and_then(|wished| wished.parameters.flag("binary_data")) {
+            Some(binary) => binary,
+            None => self.parameters.flag("binary_data_output").unwrap_or(false),
+        }
+    }
+
+    /// Returns a parameter of the request that is true or false.
+    pub(crate) fn flag(&self, name: &str) -> Read<bool> {
+        match self.parameters.get(name) {
+            None => Ok(false),
+            Some(Parameter::Flag(flag)) => Ok(flag),
+            Some(_) => Err(Refusal::bad(format!("parameter `{name}` must be true or false"))),
+        }
+    }
+
+    /// Takes the rows of a model: its inputs side by side, or a tensor for each column.
+    pub(crate) fn rows(&mut self, predictor: &Predictor, rows_max: usize) -> Read<Vec<f64>> {
+        let parts: Vec<(&str, usize)> = match self.are(&predictor.columns) {
+            true => predictor.columns.iter().map(|column| (column.as_str(), 1)).collect(),
+            false => predictor.inputs.iter().map(|one| (one.name.as_str(), one.width)).collect(),
+        };
+        let unknown = self.inputs.iter().find(|input| parts.iter().all(|p| p.0 != input.name));
+        if let Some(Tensor { name, .. }) = unknown {
+            let known: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
+            let message = format!("no input `{name}`; the model has `{}`", known.join("`, `"));
+            return Err(Refusal::bad(message));
+        }
+        let mut taken = Vec::with_capacity(parts.len());
+        for (name, width) in &parts {
+            let mut named = self.inputs.iter_mut().filter(|input| input.name == *name);
+            let input =
+                named.next().ok_or_else(|| Refusal::bad(format!("input `{name}` is missing")))?;
+            if named.next().is_some() {
+                return Err(Refusal::bad(format!("input `{name}` is given twice")));
+            }
+            let is_column = *width == 1 && input.shape.len() == 1 && parts.len() > 1;
+            if !is_column && (input.shape.len() != 2 || input.shape[1] != *width) {
+                return Err(misfit(input, &format!("[rows, {width}]")));
+            }
+            within(input.shape[0], rows_max)?;
+            taken.push((input.shape[0], *width, input.take_numbers()?));
+        }
+        side_by_side(taken)
+    }
+
+    /// Whether the inputs are these, each once.
+    fn are(&self, names: &[String]) -> bool {
+        self.inputs.len() == names.len()
+            && names.iter().all(|name| self.inputs.iter().any(|input| input.name == *name))
+    }
+
+    /// Takes the texts of a model's one input.
+    pub(crate) fn texts(&mut self, about: &TensorAbout) -> Read<Vec<String>> {
+        let [input] = &mut self.inputs[..] else {
+            let count = self.inputs.len();
+            let message = format!("{count} inputs; the model has one, `{}`", about.name);
+            return Err(Refusal::bad(message));
+        };
+        if input.name != about.name {
+            let name = &input.name;
+            return Err(Refusal::bad(format!("no input `{name}`; the model has `{}`", about.name)));
+        }
+        if !matches!(input.shape[..], [_] | [_, 1]) {
+            return Err(misfit(input, "[texts]"));
+        }
+        match std::mem::replace(&mut input.data, Data::Texts(Vec::new())) {
+            Data::Texts(texts) => Ok(texts),
+            Data::Numbers(_) => Err(wrong_type(input, "texts, BYTES")),
+        }
+    }
+}
+
+/// Makes rows of tables with as many rows each: their number, their width, their values.
+fn side_by_side(mut tables: Vec<(usize, usize, Vec<f64>)>) -> Read<Vec<f64>> {
+    if tables.len() == 1 {
+        return Ok(tables.remove(0).2);
+    }
+    let (count, width) = (tables[0].0, tables.iter().map(|(_, width, _)| width).sum::<usize>());
+    if let Some((other, ..)) = tables.iter().find(|(other, ..)| *other != count) {
+        return Err(Refusal::bad(format!("inputs have {count} rows and {other}")));
+    }
+    let mut rows = vec![0.0; count * width];
+    let mut place = 0;
+    for (_, own, values) in tables {
+        for (row, part) in rows.chunks_exact_mut(width).zip(values.chunks_exact(own)) {
+            row[place..place + own].copy_from_slice(part);
+        }
+        place += own;
+    }
+    Ok(rows)
+}
+
+fn within(rows: usize, rows_max: usize) -> Read<()> {
+    match rows > rows_max {
+        true => Err(Refusal::too_large(format!("{rows} rows, more than {rows_max}"))),
+        false => Ok(()),
+    }
+}
+
+fn misfit(input: &Tensor, wanted: &str) -> Refusal {
+    let Tensor { name, shape, .. } = input;
+    Refusal::bad(format!("input `{name}` has shape {shape:?}; the model takes {wanted}"))
+}
+
+fn wrong_type(input: &Tensor, wanted: &str) -> Refusal {
+    let (name, datatype) = (&input.name, input.datatype.name());
+    Refusal::bad(format!("input `{name}` is {datatype}; the model takes {wanted}"))
+}
+
+impl Tensor {
+    fn take_numbers(&mut self) -> Read<Vec<f64>> {
+        match std::mem::replace(&mut self.data, Data::Numbers(Vec::new())) {
+            Data::Numbers(numbers) => Ok(numbers),
+            Data::Texts(_) => Err(wrong_type(self, "numbers")),
+        }
+    }
+}
+
+impl Wished {
+    fn read(json: &mut Json<'_>) -> Read<Self> {
+        let mut wished = Self::default();
+        let at = json.peek()?.1;
+        json.object(|json, key| {
+            match key.decoded(&mut String::new()) {
+                "name" => wished.name = text_of(json, "name")?,
+                "parameters" => wished.parameters = Parameters::read(json)?,
+                _ => json.skip()?,
+            }
+            Ok(())
+        })?;
+        match wished.name.is_empty() {
+            true => Err(Refusal::wrong(at, "outputs", "holds an output without a name")),
+            false => Ok(wished),
+        }
+    }
+}
+
+impl Parameters {
+    fn read(json: &mut Json<'_>) -> Read<Self> {
+        let mut found = Vec::new();
+        json.object(|json, key| {
+            let name = key.decoded(&mut String::new()).to_owned();
+            let value = match json.peek()?.0 {
+                Kind::True => json.word("true").map(|()| Parameter::Flag(true))?,
+                Kind::False => json.word("false").map(|()| Parameter::Flag(false))?,
+                Kind::Number => json.number()?.parse().map_or(Parameter::Other, Parameter::Size),
+                _ => json.skip().map(|()| Parameter::Other)?,
+            };
+            found.push((name, value));
+            Ok(())
+        })?;
+        Ok(Self(found))
+    }
+
+    fn get(&self, name: &str) -> Option<Parameter> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    fn flag(&self, name: &str) -> Option<bool> {
+        match self.get(name) {
+            Some(Parameter::Flag(flag)) => Some(flag),
+            _ => None,
+        }
+    }
+
+    fn size(&self, name: &str) -> Option<usize> {
+        match self.get(name) {
+            Some(Parameter::Size(size)) => Some(size),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Pending<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let mut tensor = Self::default();
+        json.object(|json, key| match key.decoded(&mut String::new()) {
+            "name" => {
+                tensor.name = Some(text_of(json, "name")?);
+                Ok(())
+            }
+            "datatype" => {
+                let at = json.peek()?.1;
+                let name = text_of(json, "datatype")?;
+                let found = Datatype::of(&name);
+                let unknown = || Refusal::wrong(at, &name, "is no data type of the protocol");
+                tensor.datatype = Some(found.ok_or_else(unknown)?);
+                Ok(())
+            }
+            "shape" => {
+                tensor.shape = Some(shape(json)?);
+                Ok(())
+            }
+            "parameters" => {
+                tensor.parameters = Parameters::read(json)?;
+                Ok(())
+            }
+            "data" => tensor.data(json),
+            _ => json.skip(),
+        })?;
+        Ok(tensor)
+    }
+
+    fn data(&mut self, json: &mut Json<'a>) -> Read<()> {
+        match (self.datatype, &self.shape) {
+            (Some(datatype), Some(shape)) => {
+                self.data = Some(values(json, datatype, shape)?);
+                Ok(())
+            }
+            _ => {
+                self.later = Some(json.clone());
+                json.skip()
+            }
+        }
+    }
+
+    /// Completes the tensor; takes its data off `binary` where it is there.
+    fn finish(self, binary: &mut &[u8]) -> Read<Tensor> {
+        let name = self.name.ok_or_else(|| Refusal::bad("an input has no `name`"))?;
+        let missing = |key| Refusal::bad(format!("input `{name}` has no `{key}`"));
+        let datatype = self.datatype.ok_or_else(|| missing("datatype"))?;
+        let shape = self.shape.ok_or_else(|| missing("shape"))?;
+        let data = match (self.data, self.later, self.parameters.size("binary_data_size")) {
+            (None, None, Some(size)) => {
+                let Some((own, rest)) = binary.split_at_checked(size) else {
+                    let left = binary.len();
+                    let message = format!(
+                        "input `{name}` has {size} bytes of binary data, the body has {left} left"
+                    );
+                    return Err(Refusal::bad(message));
+                };
+                *binary = rest;
+                decode(&name, own, datatype, &shape)?
+            }
+            (Some(data), _, None) => data,
+            (None, Some(mut json), None) => values(&mut json, datatype, &shape)?,
+            (None, None, None) => return Err(missing("data")),
+            (_, _, Some(_)) => {
+                let message = format!("input `{name}` has both `data` and `binary_data_size`");
+                return Err(Refusal::bad(message));
+            }
+        };
+        Ok(Tensor { name, datatype, shape, data })
+    }
+}
+
+fn text_of(json: &mut Json<'_>, key: &str) -> Read<String> {
+    match json.peek()? {
+        (Kind::Text, _) => Ok(json.text()?.decoded(&mut String::new()).to_owned()),
+        (_, at) => Err(Refusal::wrong(at, key, "must be a text")),
+    }
+}
+
+fn shape(json: &mut Json<'_>) -> Read<Vec<usize>> {
+    let (kind, at) = json.peek()?;
+    if kind != Kind::Array {
+        return Err(Refusal::wrong(at, "shape", "must be an array of whole numbers"));
+    }
+    let mut shape: Vec<usize> = Vec::new();
+    let mut values = 1_usize;
+    json.array(|json| {
+        let at = json.peek()?.1;
+        let size = json.number()?.parse().ok();
+        let size: usize =
+            size.ok_or_else(|| Refusal::wrong(at, "shape", "must hold whole numbers from 0"))?;
+        values = values.saturating_mul(size.max(1));
+        if values > VALUES_MAX || shape.len() == RANK_MAX {
+            return Err(Refusal::too_large(format!("`shape` is too large, at byte {at}")));
+        }
+        shape.push(size);
+        Ok(())
+    })?;
+    match shape.is_empty() {
+        true => Err(Refusal::wrong(at, "shape", "is empty; a tensor has at least one dimension")),
+        false => Ok(shape),
+    }
+}
+
+/// Reads `data`, flat or nested, and checks that it fills the shape.
+fn values(json: &mut Json<'_>, datatype: Datatype, shape: &[usize]) -> Read<Data> {
+    let wanted: usize = shape.iter().product();
+    let at = json.peek()?.1;
+    let mut data = match datatype {
+        Datatype::Bytes => Data::Texts(Vec::new()),
+        _ => Data::Numbers(Vec::new()),
+    };
+    level(json, (datatype, shape, 0), wanted, &mut data)?;
+    let count = match &data {
+        Data::Numbers(numbers) => numbers.len(),
+        Data::Texts(texts) => texts.len(),
+    };
+    match count == wanted {
+        true => Ok(data),
+        false => {
+            let cause = format!("has {count} values, its shape {shape:?} wants {wanted}");
+            Err(Refusal::wrong(at, "data", &cause))
+        }
+    }
+}
+
+/// Reads one array of `data`: values, or arrays where data is nested as the shape is.
+fn level(
+    json: &mut Json<'_>,
+    (datatype, shape, depth): (Datatype, &[usize], usize),
+    wanted: usize,
+    data: &mut Data,
+) -> Read<()> {
+    let (kind, at) = json.peek()?;
+    if kind != Kind::Array {
+        return Err(Refusal::wrong(at, "data", "must be an array"));
+    }
+    if let Data::Numbers(numbers) = data
+        && let Some(count) = json.numbers(numbers, wanted)
+    {
+        let start = numbers.len() - count;
+        hold(&mut numbers[start..], datatype, at)?;
+        return fits(count, (shape, depth), at);
+    }
+    let mut count = 0;
+    json.array(|json| {
+        let (kind, at) = json.peek()?;
+        count += 1;
+        match kind {
+            Kind::Array if depth + 1 < shape.len() => {
+                level(json, (datatype, shape, depth + 1), wanted, data)
+            }
+            Kind::Array => Err(Refusal::wrong(at, "data", "is nested deeper than its shape")),
+            _ => value(json, (kind, at), datatype, data),
+        }
+    })?;
+    fits(count, (shape, depth), at)
+}
+
+/// An array inside another has as many elements as its dimension; the outermost one may be flat.
+fn fits(count: usize, (shape, depth): (&[usize], usize), at: usize) -> Read<()> {
+    if depth == 0 || count == shape[depth] {
+        return Ok(());
+    }
+    let cause = format!("has an array of {count}, its shape {shape:?} wants {}", shape[depth]);
+    Err(Refusal::wrong(at, "data", &cause))
+}
+
+fn value(
+    json: &mut Json<'_>,
+    (kind, at): (Kind, usize),
+    datatype: Datatype,
+    data: &mut Data,
+) -> Read<()> {
+    let numbers = match data {
+        Data::Texts(texts) if kind == Kind::Text => {
+            texts.push(json.text()?.decoded(&mut String::new()).to_owned());
+            return Ok(());
+        }
+        Data::Texts(_) => return Err(Refusal::wrong(at, "data", "must hold texts")),
+        Data::Numbers(numbers) => numbers,
+    };
+    let is_truth = datatype == Datatype::Bool;
+    let number = match kind {
+        Kind::Number => json.number()?.parse().unwrap_or(f64::INFINITY),
+        Kind::True if is_truth => json.word("true").map(|()| 1.0)?,
+        Kind::False if is_truth => json.word("false").map(|()| 0.0)?,
+        Kind::Null => json.word("null").map(|()| f64::NAN)?,
+        _ => return Err(Refusal::wrong(at, "data", "must hold numbers")),
+    };
+    numbers.push(number);
+    let last = numbers.len() - 1;
+    hold(&mut numbers[last..], datatype, at)
+}
+
+/// Makes numbers what their data type holds.
+fn hold(numbers: &mut [f64], datatype: Datatype, at: usize) -> Read<()> {
+    for number in numbers {
+        if number.is_nan() {
+            continue;
+        }
+        match datatype.hold(*number) {
+            Some(held) if held.is_finite() => *number = held,
+            _ => {
+                let cause = format!("holds {number}, which is no {}", datatype.name());
+                return Err(Refusal::wrong(at, "data", &cause));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads a binary tensor: values in little-endian order, texts each after its length in 4 bytes.
+fn decode(name: &str, bytes: &[u8], datatype: Datatype, shape: &[usize]) -> Read<Data> {
+    let wanted: usize = shape.iter().product();
+    let misfit = |found: String| {
+        let cause = format!("has {found}, its shape {shape:?} wants {wanted} values");
+        Refusal::bad(format!("binary data of input `{name}` {cause}"))
+    };
+    if datatype != Datatype::Bytes {
+        let size = datatype.bytes();
+        if bytes.len() != wanted * size {
+            return Err(misfit(format!("{} bytes", bytes.len())));
+        }
+        let numbers = bytes.chunks_exact(size).map(|bytes| datatype.decode(bytes)).collect();
+        return Ok(Data::Numbers(numbers));
+    }
+    let mut texts = Vec::new();
+    let mut rest = bytes;
+    while let Some((length, behind)) = rest.split_first_chunk::<4>() {
+        let length = u32::from_le_bytes(*length) as usize;
+        let Some((text, behind)) = behind.split_at_checked(length) else {
+            return Err(misfit(format!("a text of {length} bytes that are not there")));
+        };
+        let text = std::str::from_utf8(text).map_err(|_| misfit("a text that is not UTF-8".into()));
+        texts.push(text?.to_owned());
+        rest = behind;
+    }
+    match rest.is_empty() && texts.len() == wanted {
+        true => Ok(Data::Texts(texts)),
+        false => Err(misfit(format!("{} texts", texts.len()))),
+    }
+}

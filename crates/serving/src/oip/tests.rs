@@ -1,0 +1,218 @@
+//! Requests as clients send them, and everything that can be wrong with one.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Two columns: 1 + 2 a - b.
+fn model() -> Predictor {
+    let text = r#"{"format":"tidegate-linear-1","name":"m","version":"7","intercept":1.0,
+        "features":[{"name":"item.a","weight":2.0},
+                    {"name":"item.b","weight":-1.0,"missing":4.0}]}"#;
+    Predictor::read(text.as_bytes(), None).unwrap()
+}
+
+fn infer_bytes(
+    body: &[u8],
+    json_length: Option<usize>,
+) -> Result<(Vec<u8>, Option<usize>), Refusal> {
+    let mut out = Vec::new();
+    let mut request = Request::read(body, json_length)?;
+    let length = infer(("m", &model()), &mut request, 1000, &mut out)?;
+    Ok((out, length))
+}
+
+fn infer_json(body: &Value) -> Result<Value, Refusal> {
+    let (out, length) = infer_bytes(body.to_string().as_bytes(), None)?;
+    assert_eq!(length, None);
+    Ok(serde_json::from_slice(&out).unwrap())
+}
+
+fn refusal(body: &Value) -> (u16, String) {
+    let refusal = infer_json(body).unwrap_err();
+    (refusal.status, refusal.message)
+}
+
+fn input(shape: &Value, datatype: &str, data: &Value) -> Value {
+    json!({"inputs": [{"name": "input", "shape": shape, "datatype": datatype, "data": data}]})
+}
+
+#[test]
+fn flat_and_nested_data_are_the_same_and_the_id_is_echoed() {
+    for data in [json!([1, 2, 3.5, -1]), json!([[1, 2], [3.5, -1]])] {
+        let mut body = input(&json!([2, 2]), "FP64", &data);
+        body["id"] = "mine".into();
+        let expected = json!({"model_name": "m", "model_version": "7", "id": "mine", "outputs": [
+            {"name": "predict", "datatype": "FP64", "shape": [2, 1], "data": [1.0, 9.0]}]});
+        assert_eq!(infer_json(&body).unwrap(), expected);
+    }
+}
+
+#[test]
+fn keys_may_come_in_any_order_and_unknown_ones_are_left_alone() {
+    let body = r#"{"extra":[{}],"inputs":[{"data":[[1,2]],"x":1,"datatype":"FP32","shape":[1,2],
+        "parameters":{"content_type":"np"},"name":"input"}],"parameters":{"a":"b"}}"#;
+    let (out, _) = infer_bytes(body.as_bytes(), None).unwrap();
+    let out: Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(out["outputs"][0]["data"], json!([1.0]));
+}
+
+#[test]
+fn null_is_an_absent_number() {
+    let reply = infer_json(&input(&json!([1, 2]), "FP64", &json!([1, null]))).unwrap();
+    assert_eq!(reply["outputs"][0]["data"], json!([-1.0]));
+}
+
+#[test]
+fn a_tensor_for_each_column_makes_the_rows() {
+    let column = |name: &str, data: [i32; 2]| {
+        let shape = [2, 1];
+        json!({"name": name, "shape": shape, "datatype": "INT64", "data": data})
+    };
+    let body = json!({"inputs": [column("item.b", [2, -1]), column("item.a", [1, 3])]});
+    assert_eq!(infer_json(&body).unwrap()["outputs"][0]["data"], json!([1.0, 8.0]));
+}
+
+#[test]
+fn binary_tensors_go_in_and_out() {
+    let head = json!({
+        "inputs": [{"name": "input", "shape": [2, 2], "datatype": "FP32",
+                    "parameters": {"binary_data_size": 16}}],
+        "outputs": [{"name": "predict", "parameters": {"binary_data": true}}],
+    });
+    let head = head.to_string();
+    let mut body = head.clone().into_bytes();
+    [1.0_f32, 2.0, 3.5, -1.0].iter().for_each(|n| body.extend_from_slice(&n.to_le_bytes()));
+    let (out, length) = infer_bytes(&body, Some(head.len())).unwrap();
+    let (json, binary) = out.split_at(length.unwrap());
+    let json: Value = serde_json::from_slice(json).unwrap();
+    assert_eq!(json["outputs"][0]["parameters"]["binary_data_size"], 16);
+    assert_eq!(json["outputs"][0].get("data"), None);
+    let numbers: Vec<f64> =
+        binary.chunks_exact(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
+    assert_eq!(numbers, [1.0, 9.0]);
+}
+
+#[test]
+fn what_is_wrong_with_a_request_is_said() {
+    let good = json!([1, 2]);
+    let cases = [
+        (json!({}), 400, "`inputs` is missing or empty"),
+        (json!({"inputs": []}), 400, "`inputs` is missing or empty"),
+        (
+            input(&json!([1, 3]), "FP64", &json!([1, 2, 3])),
+            400,
+            "shape [1, 3]; the model takes [rows, 2]",
+        ),
+        (input(&json!([2]), "FP64", &good), 400, "shape [2]; the model takes [rows, 2]"),
+        (input(&json!([1, 1, 2]), "FP64", &good), 400, "the model takes [rows, 2]"),
+        (input(&json!([1, 2]), "FP64", &json!([1])), 400, "has 1 values, its shape [1, 2] wants 2"),
+        (input(&json!([1, 2]), "FP64", &json!([[1, 2], [3, 4]])), 400, "has 4 values"),
+        (input(&json!([2, 2]), "FP64", &json!([[1], [2, 3, 4]])), 400, "has an array of 1"),
+        (input(&json!([1, 2]), "FP64", &json!([[[1, 2]]])), 400, "nested deeper than its shape"),
+        (input(&json!([1, 2]), "FP64", &json!(["a", "b"])), 400, "must hold numbers"),
+        (
+            input(&json!([1, 2]), "BYTES", &json!(["a", "b"])),
+            400,
+            "is BYTES; the model takes numbers",
+        ),
+        (input(&json!([1, 2]), "FP99", &good), 400, "`FP99` is no data type of the protocol"),
+        (input(&json!([1, 2]), "INT8", &json!([1, 300])), 400, "holds 300, which is no INT8"),
+        (input(&json!([1, 2]), "INT32", &json!([1, 1.5])), 400, "holds 1.5, which is no INT32"),
+        (input(&json!([1, 2]), "FP32", &json!([1, 1e39])), 400, "which is no FP32"),
+        (input(&json!([-1, 2]), "FP64", &good), 400, "must hold whole numbers from 0"),
+        (input(&json!([]), "FP64", &good), 400, "at least one dimension"),
+        (input(&json!([1_000_000_000_000_u64, 2]), "FP64", &good), 413, "is too large"),
+        (input(&json!([1001, 2]), "FP64", &json!(vec![0; 2002])), 413, "1001 rows, more than 1000"),
+        (
+            json!({"inputs": [{"name": "other", "shape": [1, 2], "datatype": "FP64",
+                               "data": good}]}),
+            400,
+            "no input `other`; the model has `input`",
+        ),
+        (
+            json!({"inputs": [{"name": "input", "shape": [1, 2], "datatype": "FP64"}]}),
+            400,
+            "input `input` has no `data`",
+        ),
+        (
+            json!({"inputs": [{"name": "input", "shape": [1, 2], "datatype": "FP64", "data": good}],
+                "outputs": [{"name": "none"}]}),
+            400,
+            "no output `none`; the model has `predict`",
+        ),
+    ];
+    for (body, status, said) in cases {
+        let (found, message) = refusal(&body);
+        assert!(found == status && message.contains(said), "{body}: {found} {message}");
+    }
+}
+
+#[test]
+fn words_that_are_not_json_are_refused_with_their_byte() {
+    let body = br#"{"inputs":[{"name":"input","shape":[1,2],"datatype":"FP64","data":[1,NaN]}]}"#;
+    let refusal = infer_bytes(body, None).unwrap_err();
+    assert_eq!(refusal.status, 400);
+    assert!(refusal.message.contains("`NaN` is not JSON"), "{}", refusal.message);
+}
+
+#[test]
+fn binary_data_that_does_not_fit_is_refused() {
+    let head = |size: usize, shape: usize| {
+        json!({"inputs": [{"name": "input", "shape": [shape, 2], "datatype": "FP32",
+                           "parameters": {"binary_data_size": size}}]})
+        .to_string()
+    };
+    let cases = [
+        (head(16, 2), 8, "has 16 bytes of binary data, the body has 8 left"),
+        (head(8, 2), 8, "its shape [2, 2] wants 4 values"),
+        (head(8, 1), 12, "4 bytes follow the last binary tensor"),
+    ];
+    for (head, bytes, said) in cases {
+        let body = [head.as_bytes(), &vec![0; bytes]].concat();
+        let refusal = infer_bytes(&body, Some(head.len())).unwrap_err();
+        assert!(refusal.message.contains(said), "{}", refusal.message);
+    }
+    let refusal = infer_bytes(b"{}", Some(3)).unwrap_err();
+    assert!(refusal.message.contains("the body has 2 bytes"), "{}", refusal.message);
+}
+
+#[test]
+fn paths_are_those_of_the_protocol() {
+    let model = |version| ModelPath { name: "m", version };
+    let cases = [
+        ("/v2", Some(Asked::Server)),
+        ("/v2/", Some(Asked::Server)),
+        ("/v2/health/live", Some(Asked::Live)),
+        ("/v2/models/m", Some(Asked::Metadata(model(None)))),
+        ("/v2/models/m/versions/3", Some(Asked::Metadata(model(Some("3"))))),
+        ("/v2/models/m/ready", Some(Asked::ModelReady(model(None)))),
+        ("/v2/models/m/versions/3/infer", Some(Asked::Infer(model(Some("3"))))),
+        ("/v2/repository/index", Some(Asked::Index)),
+        ("/v2/models", None),
+        ("/v2/models/", None),
+        ("/v2/models/m/infer/x", None),
+        ("/v2/models/m/versions", None),
+        ("/v2x", None),
+    ];
+    for (path, asked) in cases {
+        assert_eq!(Asked::of(path), asked, "{path}");
+    }
+}
+
+#[test]
+fn another_version_is_not_found_and_told_which_there_is() {
+    let refusal = ModelPath { name: "m", version: Some("3") }.check("7").unwrap_err();
+    assert_eq!((refusal.status, &*refusal.message), (404, "model `m` has version `7`, no `3`"));
+}
+
+#[test]
+fn two_ways_to_say_the_same_have_one_key() {
+    let key = |body: &str| Request::read(body.as_bytes(), None).unwrap().key("m", "7");
+    let one = r#"{"inputs":[{"name":"input","shape":[1,2],"datatype":"FP64","data":[1,2.50]}]}"#;
+    let same =
+        r#"{ "inputs":[{"data":[[1.0,2.5]],"datatype":"FP64","shape":[1,2],"name":"input"}]}"#;
+    let other = r#"{"inputs":[{"name":"input","shape":[1,2],"datatype":"FP64","data":[1,2.51]}]}"#;
+    assert_eq!(key(one), key(same));
+    assert_ne!(key(one), key(other));
+}

@@ -1,0 +1,279 @@
+//! One generation of a model that predicts from rows (trees, a linear model, a graph in ONNX), and
+//! what it says of itself.
+//!
+//! Invariant: what is returned has scored a row, and its golden input where it has one.
+
+use std::cell::Cell;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use generation::Watched;
+use models::{
+    Error, Linear, LinearRows, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch, OnnxValues,
+    TreeFormat, TreeScratch, Trees,
+};
+use twox_hash::XxHash3_128;
+
+use crate::config::PredictorPlan;
+use crate::golden;
+use crate::load::LoadError;
+use crate::oip::{Data, Datatype, Tensor, TensorAbout};
+
+/// How a file in our own format tells itself from others.
+const LINEAR: &str = "tidegate-linear-1";
+
+/// What a tree of a row costs, in picoseconds, rounded up as in `ranking.rs`.
+const TREE_PS: u64 = 2_500;
+
+/// A model that predicts, ready to answer. Immutable.
+#[derive(Debug)]
+pub struct Predictor {
+    evaluator: Evaluator,
+    pub(crate) version: String,
+    /// As the platform is called in metadata: `lightgbm`.
+    pub(crate) platform: &'static str,
+    /// Names of the columns; none where the file has none.
+    pub(crate) columns: Vec<String>,
+    pub(crate) inputs: Vec<TensorAbout>,
+    pub(crate) outputs: Vec<TensorAbout>,
+}
+
+#[derive(Debug)]
+enum Evaluator {
+    Trees(Box<Trees>),
+    Linear(LinearRows),
+    Onnx(Box<OnnxModel>),
+}
+
+/// What a thread that predicts writes to.
+#[derive(Default)]
+struct Scratch {
+    trees: TreeScratch,
+    onnx: OnnxScratch,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// Opens a plan's file after a first look at it.
+pub(crate) fn open(plan: &PredictorPlan) -> Watched<Predictor> {
+    let (file, loading) = (plan.file.clone(), plan.clone());
+    Watched::open(&file, move |_: &Path| Predictor::load(&loading))
+}
+
+impl Predictor {
+    /// Reads and checks the file of a plan.
+    ///
+    /// # Errors
+    /// Whatever makes it unfit, with the file's name.
+    pub fn load(plan: &PredictorPlan) -> Result<Self, LoadError> {
+        let path = &plan.file;
+        let bytes =
+            fs::read(path).map_err(|source| LoadError::Io { path: path.clone(), source })?;
+        let predictor = Self::read(&bytes, plan.version.clone())
+            .map_err(|source| LoadError::Invalid { path: path.clone(), source })?;
+        predictor.warm_up().map_err(|why| failed(path, why))?;
+        if let Some(plan) = &plan.golden {
+            let checked = golden::check(plan, &predictor, plan.tolerance);
+            checked.map_err(|why| failed(&plan.file, why))?;
+        }
+        Ok(predictor)
+    }
+
+    /// Makes a model of a file's bytes, and finds out what it is.
+    ///
+    /// # Errors
+    /// What is wrong with the file, and where.
+    pub fn read(bytes: &[u8], version: Option<String>) -> Result<Self, Error> {
+        if is_linear(bytes) {
+            return Linear::parse(bytes).map(|linear| Self::of_linear(&linear, version));
+        }
+        if is_onnx(bytes) {
+            let model = OnnxModel::read(bytes)?;
+            return Ok(Self::of_onnx(model, version.unwrap_or_else(|| digest(bytes))));
+        }
+        let trees = Trees::read(bytes)?;
+        let version = version.unwrap_or_else(|| digest(bytes));
+        let about = trees.about();
+        let (platform, datatype) = match about.format {
+            TreeFormat::LightGbm => ("lightgbm", Datatype::Fp64),
+            TreeFormat::XgBoostJson | TreeFormat::XgBoostUbjson => ("xgboost", Datatype::Fp32),
+        };
+        Ok(Self {
+            platform,
+            version,
+            columns: about.feature_names.clone(),
+            inputs: vec![TensorAbout::rows("input", datatype, about.features)],
+            outputs: vec![TensorAbout::rows("predict", datatype, about.scores)],
+            evaluator: Evaluator::Trees(Box::new(trees)),
+        })
+    }
+
+    /// A linear model over rows of all it reads.
+    pub(crate) fn of_linear(linear: &Linear, version: Option<String>) -> Self {
+        let rows = LinearRows::new(linear);
+        Self {
+            platform: LINEAR,
+            version: version.unwrap_or_else(|| linear.version.clone()),
+            columns: rows.names().to_vec(),
+            inputs: vec![TensorAbout::rows("input", Datatype::Fp64, rows.names().len())],
+            outputs: vec![TensorAbout::rows("predict", Datatype::Fp64, 1)],
+            evaluator: Evaluator::Linear(rows),
+        }
+    }
+
+    fn of_onnx(model: OnnxModel, version: String) -> Self {
+        let about = model.about();
+        let input =
+            |input: &OnnxInput| TensorAbout::rows(&input.name, datatype(input.kind), input.width);
+        let output = |output: &OnnxOutput| {
+            TensorAbout::rows(&output.name, datatype(output.kind), output.width)
+        };
+        Self {
+            platform: "onnx",
+            version,
+            columns: Vec::new(),
+            inputs: about.inputs.iter().map(input).collect(),
+            outputs: about.outputs.iter().map(output).collect(),
+            evaluator: Evaluator::Onnx(Box::new(model)),
+        }
+    }
+
+    /// Whether it is a linear model of our own format.
+    pub(crate) fn is_linear(&self) -> bool {
+        matches!(self.evaluator, Evaluator::Linear(_))
+    }
+
+    /// Numbers per row: those of all inputs, side by side.
+    pub fn width(&self) -> usize {
+        self.inputs.iter().map(|input| input.width).sum()
+    }
+
+    /// Returns what the model gives for rows, an output after the other; `raw` leaves out what the
+    /// objective makes of the sums of trees, which may change their number.
+    ///
+    /// # Errors
+    /// Where the model fails.
+    pub(crate) fn predict(&self, rows: &mut [f64], raw: bool) -> Result<Vec<Tensor>, Error> {
+        let count = rows.len() / self.width().max(1);
+        let mut scratch = SCRATCH.take().unwrap_or_default();
+        let done = match &self.evaluator {
+            Evaluator::Linear(linear) => {
+                let mut out = vec![0.0; count];
+                linear.score(rows, &mut out).map(|()| vec![self.output(0, count, out)])
+            }
+            Evaluator::Trees(trees) => {
+                let about = trees.about();
+                let width = if raw { about.margins } else { about.scores };
+                let mut out = vec![0.0; count * width];
+                let done = match raw {
+                    true => trees.margins(rows, &mut scratch.trees, &mut out),
+                    false => trees.score(rows, &mut scratch.trees, &mut out),
+                };
+                done.map(|()| vec![self.output(0, count, out)])
+            }
+            Evaluator::Onnx(model) => model.run(rows, &mut scratch.onnx).map(|answer| {
+                let outputs = 0..self.outputs.len();
+                outputs.map(|index| self.output(index, count, answer.output(index))).collect()
+            }),
+        };
+        SCRATCH.set(Some(scratch));
+        done
+    }
+
+    fn output(&self, index: usize, rows: usize, data: impl Into<Data>) -> Tensor {
+        let TensorAbout { name, datatype, .. } = &self.outputs[index];
+        let data = data.into();
+        let shape = vec![rows, data.len() / rows.max(1)];
+        Tensor { name: name.clone(), datatype: *datatype, shape, data }
+    }
+
+    /// Estimates what `rows` rows cost, in nanoseconds.
+    pub(crate) fn cost_ns(&self, rows: usize) -> u64 {
+        let per_row_ps = match &self.evaluator {
+            Evaluator::Trees(trees) => trees.about().trees as u64 * TREE_PS,
+            Evaluator::Linear(linear) => linear.names().len() as u64 * 1_000,
+            // Nobody knows what is in a graph: a row of it is taken for a long one.
+            Evaluator::Onnx(_) => 20_000_000,
+        };
+        rows as u64 * per_row_ps / 1000
+    }
+
+    /// The first answers of a generation are not a client's.
+    fn warm_up(&self) -> Result<(), String> {
+        let mut rows = vec![0.0; self.width() * 16];
+        self.predict(&mut rows, false).map(drop).map_err(|error| error.to_string())
+    }
+}
+
+impl fmt::Display for Predictor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} version {}", self.platform, self.version)?;
+        if let Evaluator::Trees(trees) = &self.evaluator {
+            let about = trees.about();
+            writeln!(f, "{:>12}  trees, objective {}", about.trees, about.objective)?;
+        }
+        for (what, tensors) in [("input", &self.inputs), ("output", &self.outputs)] {
+            for TensorAbout { name, datatype, width } in tensors {
+                let datatype = datatype.name();
+                writeln!(f, "{width:>12}  {datatype} per row of {what} `{name}`")?;
+            }
+        }
+        for (index, column) in self.columns.iter().enumerate() {
+            writeln!(f, "{index:>12}  column {column}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Sixteen hexadecimal digits that tell a file's content from others.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    format!("{:016x}", (XxHash3_128::oneshot(bytes) >> 64) as u64)
+}
+
+fn is_linear(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(4096)];
+    head.windows(LINEAR.len()).any(|window| window == LINEAR.as_bytes())
+}
+
+/// A protobuf of ONNX begins with the number of its format, as field 1; no text begins so.
+fn is_onnx(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&8)
+}
+
+fn datatype(kind: OnnxKind) -> Datatype {
+    match kind {
+        OnnxKind::Float => Datatype::Fp32,
+        OnnxKind::Double => Datatype::Fp64,
+        OnnxKind::Integer => Datatype::Int64,
+        OnnxKind::Bool => Datatype::Bool,
+        OnnxKind::Text => Datatype::Bytes,
+    }
+}
+
+impl From<OnnxValues<'_>> for Data {
+    fn from(values: OnnxValues<'_>) -> Self {
+        match values {
+            OnnxValues::Floats(floats) => {
+                Self::Numbers(floats.iter().map(|float| f64::from(*float)).collect())
+            }
+            OnnxValues::Doubles(doubles) => Self::Numbers(doubles.to_vec()),
+            OnnxValues::Integers(integers) => {
+                Self::Numbers(integers.iter().map(|integer| *integer as f64).collect())
+            }
+            OnnxValues::Flags(flags) => {
+                Self::Numbers(flags.iter().map(|flag| f64::from(u8::from(*flag))).collect())
+            }
+            OnnxValues::Texts(texts) => Self::Texts(texts.iter().map(str::to_owned).collect()),
+        }
+    }
+}
+
+fn failed(path: &Path, why: String) -> LoadError {
+    LoadError::Check { path: PathBuf::from(path), why }
+}
+
+#[cfg(test)]
+mod tests;

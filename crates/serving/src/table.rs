@@ -1,0 +1,159 @@
+//! Tables of rows (CSV, RFC 4180) through a model that predicts, in bounded memory.
+//!
+//! A first line with anything but numbers is a header: then columns are taken by their names, in
+//! any order, and others are left alone; without one the columns are the model's, in its order.
+//! An empty field, `nan` and `NA` are absent numbers.
+//!
+//! Invariant: the n-th line of the answer is the prediction of the n-th row, all outputs of the
+//! model one after the other.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use csv::{ReaderBuilder, StringRecord};
+
+use crate::config::PredictorPlan;
+use crate::inspect::InspectError;
+use crate::predictor::Predictor;
+
+/// Rows that are scored at once.
+const BLOCK: usize = 4096;
+
+/// What is wrong with a table.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    #[error("read the table")]
+    Read(#[from] csv::Error),
+    #[error("write the predictions")]
+    Write(#[from] std::io::Error),
+    #[error("read the table: no column `{0}`, which the model reads")]
+    Column(String),
+    #[error("read the table: line {line} has {found} columns, the model reads {wanted}")]
+    Width { line: u64, found: usize, wanted: usize },
+    #[error("read the table: line {line}, column {column}: `{field}` is no number")]
+    Field { line: u64, column: usize, field: String },
+    #[error("score the rows before line {line}")]
+    Score { line: u64, source: models::Error },
+}
+
+/// Writes the prediction of each row of a table; `at` is told the bytes that are read.
+///
+/// # Errors
+/// What is wrong with the model's file, or with the table, and where.
+pub fn score_table(
+    file: &Path,
+    table: impl Read,
+    mut out: impl Write,
+    mut at: impl FnMut(u64),
+) -> Result<(), InspectError> {
+    let predictor = load(file)?;
+    let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(table);
+    let mut scoring = Scoring::new(&predictor);
+    let (mut record, mut is_first) = (StringRecord::new(), true);
+    while reader.read_record(&mut record).map_err(TableError::from)? {
+        let line = record.position().map_or(0, csv::Position::line);
+        if is_first && scoring.take_header(&record)? {
+            is_first = false;
+            continue;
+        }
+        is_first = false;
+        scoring.add(&record, line)?;
+        if scoring.count == BLOCK {
+            scoring.flush(&mut out, line)?;
+            at(reader.position().byte());
+        }
+    }
+    scoring.flush(&mut out, reader.position().line())?;
+    Ok(out.flush().map_err(TableError::from)?)
+}
+
+/// Reads a model that predicts, as the server does.
+pub(crate) fn load(file: &Path) -> Result<Predictor, InspectError> {
+    let plan = PredictorPlan {
+        name: String::new(),
+        file: PathBuf::from(file),
+        version: None,
+        golden: None,
+        rows_max: usize::MAX,
+    };
+    Ok(Predictor::load(&plan)?)
+}
+
+struct Scoring<'p> {
+    predictor: &'p Predictor,
+    /// Where each column of the model stands in a line.
+    places: Vec<usize>,
+    has_header: bool,
+    rows: Vec<f64>,
+    count: usize,
+}
+
+impl<'p> Scoring<'p> {
+    fn new(predictor: &'p Predictor) -> Self {
+        let places = (0..predictor.width()).collect();
+        Self { predictor, places, has_header: false, rows: Vec::new(), count: 0 }
+    }
+
+    /// Takes the first line for a header, if it is one.
+    fn take_header(&mut self, line: &StringRecord) -> Result<bool, TableError> {
+        if line.iter().all(|field| number(field).is_some()) {
+            return Ok(false);
+        }
+        self.has_header = true;
+        for (place, name) in self.places.iter_mut().zip(&self.predictor.columns) {
+            let found = line.iter().position(|field| field.trim() == name);
+            *place = found.ok_or_else(|| TableError::Column(name.clone()))?;
+        }
+        Ok(true)
+    }
+
+    fn add(&mut self, record: &StringRecord, line: u64) -> Result<(), TableError> {
+        let (found, wanted) = (record.len(), self.places.len());
+        if !self.has_header && found != wanted {
+            return Err(TableError::Width { line, found, wanted });
+        }
+        for place in &self.places {
+            let field = record.get(*place).ok_or(TableError::Width { line, found, wanted })?;
+            let value = number(field).ok_or_else(|| TableError::Field {
+                line,
+                column: place + 1,
+                field: field.to_owned(),
+            })?;
+            self.rows.push(value);
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    fn flush(&mut self, out: &mut impl Write, line: u64) -> Result<(), TableError> {
+        let outputs = self
+            .predictor
+            .predict(&mut self.rows, false)
+            .map_err(|source| TableError::Score { line, source })?;
+        let mut text = Vec::with_capacity(self.count * 20);
+        for row in 0..self.count {
+            for (index, output) in outputs.iter().enumerate() {
+                if index > 0 {
+                    text.push(b',');
+                }
+                output.push_row(row, &mut text);
+            }
+            text.push(b'\n');
+        }
+        out.write_all(&text)?;
+        self.rows.clear();
+        self.count = 0;
+        Ok(())
+    }
+}
+
+/// Reads a field; absent is NaN.
+fn number(field: &str) -> Option<f64> {
+    match field.trim() {
+        "" | "nan" | "NaN" | "NA" => Some(f64::NAN),
+        field => field.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! The paths of Hugging Face's text-embeddings-inference: `POST /embed`, `POST /similarity`,
+//! `POST /tokenize`, `GET /info`.
+//!
+//! ```json
+//! {"inputs": ["a text", …], "normalize": true, "truncate": false, "dimensions": 256}
+//! {"inputs": {"source_sentence": "…", "sentences": ["…", …]}, "parameters": {"truncate": true}}
+//! {"inputs": ["a text", …], "add_special_tokens": true}
+//! ```
+//!
+//! Statuses as there: 413 for too many texts or tokens, 422 for a body that does not fit, 429 where
+//! too many requests wait. Ours: `model` may name one of several.
+//!
+//! Refuses: prompts by name, which models' folders are not read for; cutting texts on the left.
+
+use std::sync::Arc;
+
+use models::{EmbedderKind, Piece, Pooling, Precision};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::call::Answer;
+use crate::refusal::Refusal;
+use crate::text_paths::{Asking, Input, chosen, read};
+use crate::texts::{Texts, Vectors, Wish, too_long, write_numbers};
+
+/// What does not fit.
+const UNFIT: u16 = 422;
+
+#[derive(Debug, Deserialize)]
+struct EmbedBody {
+    inputs: Input,
+    normalize: Option<bool>,
+    dimensions: Option<usize>,
+    model: Option<String>,
+    truncate: Option<bool>,
+    truncation_direction: Option<String>,
+    prompt_name: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct SimilarityBody {
+    inputs: Sentences,
+    parameters: Option<Parameters>,
+    model: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Sentences {
+    source_sentence: String,
+    sentences: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct TokenizeBody {
+    inputs: Input,
+    add_special_tokens: Option<bool>,
+    model: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Parameters {
+    truncate: Option<bool>,
+    truncation_direction: Option<String>,
+    prompt_name: Option<String>,
+}
+
+/// Reads a body of `/embed`.
+pub(crate) fn embed(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal> {
+    let body: EmbedBody = read(body, UNFIT)?;
+    let model = chosen(models, body.model.as_deref())?.clone();
+    if body.inputs.len() == 0 {
+        return Err(unfit("`inputs` is empty"));
+    }
+    let EmbedBody { truncate, truncation_direction, prompt_name, .. } = body;
+    let truncate = Parameters { truncate, truncation_direction, prompt_name }.truncate()?;
+    let normalise = Some(body.normalize.unwrap_or(true));
+    let wish = Wish { normalise, truncate, dims: body.dimensions };
+    let then = |vectors: Vectors| Ok(Answer::json(written(&vectors)));
+    Ok(Asking { model, texts: body.inputs.into_texts(), wish, then: Box::new(then) })
+}
+
+/// Reads a body of `/similarity`.
+pub(crate) fn similarity(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal> {
+    let body: SimilarityBody = read(body, UNFIT)?;
+    let model = chosen(models, body.model.as_deref())?.clone();
+    let Sentences { source_sentence, mut sentences } = body.inputs;
+    if sentences.is_empty() {
+        return Err(unfit("`inputs.sentences` is empty"));
+    }
+    sentences.insert(0, source_sentence);
+    let truncate = body.parameters.unwrap_or_default().truncate()?;
+    let wish = Wish { normalise: Some(true), truncate, dims: None };
+    let then = |vectors: Vectors| Ok(Answer::json(compared(&vectors)));
+    Ok(Asking { model, texts: sentences.into(), wish, then: Box::new(then) })
+}
+
+/// Answers `/tokenize`: of each text its tokens, however many the model takes.
+pub(crate) fn tokenize(models: &[Arc<Texts>], body: &[u8]) -> Result<Answer, Refusal> {
+    let body: TokenizeBody = read(body, UNFIT)?;
+    let model = chosen(models, body.model.as_deref())?;
+    let (plan, texts) = (model.plan(), body.inputs.into_texts());
+    if texts.is_empty() {
+        return Err(unfit("`inputs` is empty"));
+    }
+    model.check_count(texts.len())?;
+    let loaded = model.loaded().ok_or_else(|| Refusal::not_ready(&plan.name))?;
+    let marked = body.add_special_tokens.unwrap_or(true);
+    let tokens = texts.iter().enumerate().map(|(index, text)| {
+        let pieces = loaded.embedder.pieces(text, marked);
+        let pieces = pieces.map_err(|error| too_long(index, error))?;
+        Ok(pieces.iter().map(shown).collect::<Value>())
+    });
+    let tokens = tokens.collect::<Result<Value, Refusal>>()?;
+    Ok(Answer::json(tokens.to_string()))
+}
+
+fn shown(piece: &Piece) -> Value {
+    json!({
+        "id": piece.number,
+        "text": piece.text,
+        "special": piece.chars.is_none(),
+        "start": piece.chars.as_ref().map(|chars| chars.start),
+        "stop": piece.chars.as_ref().map(|chars| chars.end),
+    })
+}
+
+/// Answers `/info`.
+pub(crate) fn info(model: &Texts) -> Result<Answer, Refusal> {
+    let plan = model.plan();
+    let loaded = model.loaded().ok_or_else(|| Refusal::not_ready(&plan.name))?;
+    let about = loaded.embedder.about();
+    let pooling = match about.pooling {
+        Pooling::Mean => "mean",
+        Pooling::First => "cls",
+        Pooling::Max => "max",
+    };
+    let precision = match about.precision {
+        Precision::Single => "float32",
+        Precision::Bf16 => "bfloat16",
+        Precision::Int8 => "int8",
+    };
+    let info = json!({
+        "model_id": plan.name,
+        "model_sha": loaded.version,
+        "model_dtype": precision,
+        "model_type": { "embedding": { "pooling": pooling } },
+        "dimensions": about.dims,
+        "max_input_length": about.tokens_max,
+        "max_batch_tokens": plan.batch_tokens,
+        "max_client_batch_size": plan.texts_max,
+        "max_concurrent_requests": plan.queue_max,
+        "auto_truncate": about.kind == EmbedderKind::Static,
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    Ok(Answer::json(info.to_string()))
+}
+
+impl Parameters {
+    /// Returns whether long texts are cut.
+    fn truncate(&self) -> Result<bool, Refusal> {
+        match self.truncation_direction.as_deref() {
+            None | Some("right" | "Right") => (),
+            Some(other) => {
+                let message = format!("`truncation_direction` is `{other}`; texts are cut right");
+                return Err(unfit(message));
+            }
+        }
+        match &self.prompt_name {
+            None => Ok(self.truncate.unwrap_or(false)),
+            Some(name) => Err(unfit(format!(
+                "`prompt_name` is `{name}`; put the prompt before the text instead"
+            ))),
+        }
+    }
+}
+
+fn written(vectors: &Vectors) -> Vec<u8> {
+    let mut out = Vec::with_capacity(vectors.len() * 12 * vectors.dims() + 2);
+    out.push(b'[');
+    vectors.each(|index, numbers| {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_numbers(&mut out, numbers);
+    });
+    out.push(b']');
+    out
+}
+
+/// Cosines of the first row with each of the others.
+fn compared(vectors: &Vectors) -> Vec<u8> {
+    let mut source = Vec::new();
+    let mut cosines = Vec::with_capacity(vectors.len());
+    vectors.each(|index, numbers| match index {
+        0 => source.extend_from_slice(numbers),
+        _ => {
+            let products = source.iter().zip(numbers).map(|(a, b)| f64::from(*a) * f64::from(*b));
+            cosines.push(products.sum::<f64>() as f32);
+        }
+    });
+    let mut out = Vec::with_capacity(16 * cosines.len());
+    write_numbers(&mut out, &cosines);
+    out
+}
+
+fn unfit(message: impl Into<String>) -> Refusal {
+    Refusal { status: UNFIT, message: message.into(), position: None }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! One generation of a model of texts: the embedder, its version, and the vectors it has made.
+//!
+//! The file of the weights is watched, and is to be put in place last; the others are read with it.
+//!
+//! Invariant: what is returned has passed its check, and its files did not change while they were
+//! read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use generation::Source;
+use models::{Embedder, EmbedderKind};
+use twox_hash::XxHash3_128;
+
+use super::cache::{Key, Known, VectorCache};
+use crate::config::TextPlan;
+use crate::load::LoadError;
+
+/// Called with a freshly read model and its version before it is put to use; an error refuses it.
+pub type GoldenCheck = Arc<dyn Fn(&Embedder, &str) -> Result<(), String> + Send + Sync>;
+
+/// Files that belong to the weights, where they are there.
+const BESIDE: [&str; 4] =
+    ["config.json", "tokenizer.json", "modules.json", "1_Pooling/config.json"];
+
+/// A model of texts, ready to embed.
+#[derive(Debug)]
+pub struct TextModel {
+    pub(crate) embedder: Embedder,
+    /// As the configuration says, or sixteen hexadecimal digits that tell its weights from others.
+    pub(crate) version: String,
+    pub(super) cache: VectorCache,
+}
+
+impl TextModel {
+    /// Reads and checks a plan's folder.
+    ///
+    /// # Errors
+    /// Whatever makes it unfit, with the folder or file.
+    pub(super) fn load(plan: &TextPlan, check: &GoldenCheck) -> Result<Self, LoadError> {
+        let folder = &plan.folder;
+        let sources = sources(folder);
+        let embedder = Embedder::load(folder, plan.precision)
+            .map_err(|source| LoadError::Invalid { path: folder.clone(), source })?;
+        let version = match &plan.version {
+            Some(version) => version.clone(),
+            None => digest(&Embedder::weights(folder))?,
+        };
+        check(&embedder, &version).map_err(|why| LoadError::Check { path: folder.clone(), why })?;
+        if sources != self::sources(folder) {
+            return Err(LoadError::Changed { path: folder.clone() });
+        }
+        let cache = VectorCache::new(plan.cache_bytes, embedder.about().dims);
+        Ok(Self { embedder, version, cache })
+    }
+}
+
+impl TextModel {
+    /// Returns the key of a text, and its vector if it is remembered. Where the text may not be
+    /// cut, one that may have been is not returned: its tokens are made again, and tell.
+    pub(super) fn known(&self, text: &str, truncate: bool) -> (Key, Option<Known>) {
+        let key = self.cache.key(text);
+        let known = self.cache.get(key).filter(|known| truncate || self.is_whole(text, known));
+        (key, known)
+    }
+
+    fn is_whole(&self, text: &str, known: &Known) -> bool {
+        let about = self.embedder.about();
+        let is_short = text.len() <= Embedder::TEXT_BYTES_MAX;
+        let always_cut = about.kind == EmbedderKind::Static;
+        always_cut || (is_short && (known.tokens as usize) < about.tokens_max)
+    }
+}
+
+fn sources(folder: &Path) -> [Option<Source>; BESIDE.len()] {
+    BESIDE.map(|name| Source::at(&folder.join(name)).ok())
+}
+
+/// Weights can be as large as the memory: they are read part by part.
+fn digest(path: &Path) -> Result<String, LoadError> {
+    let hash = || -> io::Result<u128> {
+        let (mut file, mut hash) = (File::open(path)?, XxHash3_128::new());
+        let mut part = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut part)? {
+                0 => return Ok(hash.finish_128()),
+                count => hash.write(&part[..count]),
+            }
+        }
+    };
+    let hash = hash().map_err(|source| LoadError::Io { path: PathBuf::from(path), source })?;
+    Ok(format!("{:016x}", (hash >> 64) as u64))
+}

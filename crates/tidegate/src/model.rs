@@ -1,0 +1,85 @@
+//! `tidegate model …`: what a model is made of, and what it makes of a file, without a server.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use models::Precision;
+use serving::{Grouping, How, LinesDone};
+
+use crate::cli::{GroupingArg, LinesArgs, ModelCommand, PrecisionArg};
+use crate::progress::Progress;
+
+/// Runs a command.
+///
+/// # Errors
+/// What is wrong with the model, or with what it is given.
+pub fn run(command: ModelCommand) -> Result<()> {
+    match command {
+        ModelCommand::Inspect { file, items } => {
+            println!("{}", serving::inspect(&file, items.as_deref())?);
+            Ok(())
+        }
+        ModelCommand::Score { file, items: Some(items), .. } => rank(&file, &items),
+        ModelCommand::Score { file, rows, .. } => score(&file, rows.as_deref()),
+        ModelCommand::Embed(lines) => embed(&lines),
+        ModelCommand::Cluster { lines, method, similarity_min, members_min } => {
+            let method = method.map(|method| match method {
+                GroupingArg::Linkage => Grouping::Linkage,
+                GroupingArg::Communities => Grouping::Communities,
+            });
+            cluster(&lines, How { method, similarity_min, members_min })
+        }
+    }
+}
+
+fn rank(file: &Path, items: &Path) -> Result<()> {
+    let mut body = Vec::new();
+    io::stdin().read_to_end(&mut body).context("read the request from stdin")?;
+    let answer = serving::score(file, items, &body)?;
+    io::stdout().write_all(&answer)?;
+    println!();
+    Ok(())
+}
+
+fn score(file: &Path, rows: Option<&Path>) -> Result<()> {
+    let (table, bytes) = open(rows)?;
+    let progress = Progress::new("scored");
+    let out = io::BufWriter::new(io::stdout().lock());
+    Ok(serving::score_table(file, table, out, |at| progress.set(at, bytes))?)
+}
+
+fn embed(lines: &LinesArgs) -> Result<()> {
+    let (texts, bytes) = open(lines.texts.as_deref())?;
+    let progress = Progress::new("embedded");
+    let out = io::BufWriter::new(io::stdout().lock());
+    let shown = |done: LinesDone| progress.set(done.bytes as u64, bytes);
+    serving::embed_lines((&lines.folder, precision(lines)), texts, out, shown)?;
+    Ok(())
+}
+
+fn cluster(lines: &LinesArgs, how: How) -> Result<()> {
+    let (texts, bytes) = open(lines.texts.as_deref())?;
+    let progress = Progress::new("embedded");
+    let out = io::BufWriter::new(io::stdout().lock());
+    let shown = |done: LinesDone| progress.set(done.bytes as u64, bytes);
+    serving::cluster_lines((&lines.folder, precision(lines)), how, texts, out, shown)?;
+    Ok(())
+}
+
+/// Opens a file, or stdin, whose length nobody knows.
+fn open(path: Option<&Path>) -> Result<(Box<dyn BufRead>, u64)> {
+    let Some(path) = path else { return Ok((Box::new(BufReader::new(io::stdin())), 0)) };
+    let file = File::open(path).with_context(|| format!("open `{}`", path.display()))?;
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    Ok((Box::new(BufReader::new(file)), bytes))
+}
+
+fn precision(lines: &LinesArgs) -> Precision {
+    match lines.precision {
+        PrecisionArg::F32 => Precision::Single,
+        PrecisionArg::Bf16 => Precision::Bf16,
+        PrecisionArg::Int8 => Precision::Int8,
+    }
+}
