@@ -24,6 +24,9 @@ use screen::Screen;
 const CONFIG: &str = include_str!("../../../examples/news/tidegate.toml");
 const ITEMS: &[u8] = include_bytes!("../../../examples/news/items.jsonl");
 const MODEL: &[u8] = include_bytes!("../../../examples/news/model.json");
+const WORDS: &[u8] = include_bytes!("../../../examples/news/embedding/model.safetensors");
+const WORDS_CONFIG: &[u8] = include_bytes!("../../../examples/news/embedding/config.json");
+const WORDS_TOKENS: &[u8] = include_bytes!("../../../examples/news/embedding/tokenizer.json");
 const READERS: &str = include_str!("../../../examples/news/readers.tsv");
 
 /// Runs the demo until it is told to end.
@@ -64,9 +67,16 @@ fn plan(folder: &Path, args: &DemoArgs) -> Result<Plan> {
     ];
     let config =
         addresses.iter().fold(CONFIG.to_owned(), |text, (own, other)| text.replace(own, other));
-    for (name, content) in
-        [("tidegate.toml", config.as_bytes()), ("items.jsonl", ITEMS), ("model.json", MODEL)]
-    {
+    let words = folder.join("embedding");
+    std::fs::create_dir_all(&words).with_context(|| format!("make `{}`", words.display()))?;
+    for (name, content) in [
+        ("tidegate.toml", config.as_bytes()),
+        ("items.jsonl", ITEMS),
+        ("model.json", MODEL),
+        ("embedding/config.json", WORDS_CONFIG),
+        ("embedding/tokenizer.json", WORDS_TOKENS),
+        ("embedding/model.safetensors", WORDS),
+    ] {
         std::fs::write(folder.join(name), content)
             .with_context(|| format!("write `{}`", folder.join(name).display()))?;
     }

@@ -221,3 +221,41 @@ fn rollups_hold_what_the_journal_holds_and_verify_agrees() {
     let (_, text, said) = run(&["events", "status"], &folder);
     assert!(text.contains("journal to main: caught up"), "{text}{said}");
 }
+
+#[test]
+fn the_demo_groups_sentences_and_speaks_the_open_inference_protocol() {
+    let demo = demo(&["--no-readers"]);
+    let ready = Client::get(demo.public, "/v2/health/ready").send();
+    assert_eq!((ready.status, json(&ready)["ready"].as_bool()), (200, Some(true)));
+    let about = json(&Client::get(demo.public, "/v2/models/words").send());
+    assert_eq!(about["inputs"][0]["datatype"], "BYTES");
+    let dogs = [
+        "Dog Walking: 10 Simple Steps",
+        "The Secrets of Dog Walking",
+        "Why You Need To Dog Walking",
+        "The Art of Dog Walking",
+        "The Joy of Dog Walking",
+    ];
+    let speaking = [
+        "Public Speaking For The Modern Age",
+        "Learn The Art of Public Speaking",
+        "Master The Art of Public Speaking",
+        "The Best Way To Public Speaking",
+    ];
+    let sentences: Vec<&str> = dogs.into_iter().chain(speaking).collect();
+    let body = serde_json::json!({ "sentences": sentences }).to_string();
+    let groups = json(&Client::post(demo.public, "/cluster", body).send());
+    assert_eq!(groups["noise"], serde_json::json!([]));
+    let found = groups["clusters"].as_array().unwrap().iter().map(|cluster| {
+        let mut sentences: Vec<&str> =
+            cluster["sentences"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        sentences.sort_unstable();
+        sentences
+    });
+    let sorted = |mut sentences: Vec<&'static str>| {
+        sentences.sort_unstable();
+        sentences
+    };
+    assert_eq!(found.collect::<Vec<_>>(), [sorted(dogs.into()), sorted(speaking.into())]);
+    assert!(Client::get(demo.public, "/docs").send().text().contains("openapi.json"));
+}
