@@ -95,7 +95,7 @@ pub enum Command {
     /// Build, inspect or check profile files.
     #[command(subcommand)]
     Profiles(ProfilesCommand),
-    /// Inspect a model or score with it.
+    /// Inspect a model, score rows or items with it, embed or group texts.
     #[command(subcommand)]
     Model(ModelCommand),
     /// Run a statsd server: UDP and TCP samples in, flushes to Graphite and others out.
