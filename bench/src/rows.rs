@@ -68,6 +68,7 @@ pub const ROWS: &[Row] = &[
     workers::memory::ROW,
     workers::profiles::ROW,
     models::trees::ROW,
+    models::oip::ROW,
     models::minilm::ROW,
     models::static_table::ROW,
     models::clusters::ROW,

@@ -65,7 +65,9 @@ def main() -> None:
     scale = np.abs(rows).max() / 127
     rows = np.concatenate([np.zeros((1, DIMS)), rows])
     values = np.clip(np.round(rows / scale), -127, 127).astype(np.int8)
-    tokenizer["model"]["vocab"] = {"[UNK]": 0} | {token: row for row, (token, _) in enumerate(kept, 1)}
+    tokenizer["model"]["vocab"] = {"[UNK]": 0} | {
+        token: row for row, (token, _) in enumerate(kept, 1)
+    }
     tokenizer["added_tokens"] = []
     tokenizer["post_processor"] = tokenizer["truncation"] = tokenizer["padding"] = None
     OUT.mkdir(exist_ok=True)

@@ -14,6 +14,8 @@ mod head;
 mod key;
 mod line;
 mod log;
+mod oip_body;
+mod onnx_model;
 mod path;
 mod query;
 mod range;
@@ -69,7 +71,7 @@ macro_rules! target {
 }
 
 /// Every target.
-pub const TARGETS: [Target; 25] = [
+pub const TARGETS: [Target; 27] = [
     target!(accept),
     target!(answer),
     target!(chunked),
@@ -84,6 +86,8 @@ pub const TARGETS: [Target; 25] = [
     target!(key),
     target!(line),
     target!(log),
+    target!(oip_body),
+    target!(onnx_model),
     target!(path),
     target!(query),
     target!(range),

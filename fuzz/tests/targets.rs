@@ -99,6 +99,16 @@ fn a_captured_part_stands_in_the_path() {
 }
 
 #[test]
+fn a_body_of_tensors_is_answered_or_refused_whole() {
+    hold("oip_body");
+}
+
+#[test]
+fn rows_of_a_graph_give_the_same_alone_and_together() {
+    hold("onnx_model");
+}
+
+#[test]
 fn a_query_value_is_decoded_as_the_standard_says() {
     hold("query");
 }

@@ -2,6 +2,7 @@
 
 pub mod clusters;
 pub mod minilm;
+pub mod oip;
 pub mod static_table;
 pub mod trees;
 

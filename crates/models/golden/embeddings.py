@@ -16,7 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-WORDS = "[PAD] [UNK] [CLS] [SEP] [MASK] the dog cat walk ##s ##ing runs home fast . ! , caf ##e 犬 a"
+WORDS = (
+    "[PAD] [UNK] [CLS] [SEP] [MASK] the dog cat walk ##s ##ing runs home fast . ! , caf ##e 犬 a"
+)
 VOCABULARY = {word: number for number, word in enumerate(WORDS.split())}
 TEXTS = {
     "The dog walks.": "the dog walk ##s .",
@@ -71,7 +73,12 @@ def tokenizer(marks: bool) -> dict:
     return {
         "version": "1.0",
         # As shipped folders have them; both are to be ignored.
-        "truncation": {"max_length": 5, "strategy": "LongestFirst", "stride": 0, "direction": "Right"},
+        "truncation": {
+            "max_length": 5,
+            "strategy": "LongestFirst",
+            "stride": 0,
+            "direction": "Right",
+        },
         "padding": {
             "strategy": {"Fixed": 64},
             "direction": "Right",
@@ -225,7 +232,9 @@ def save_static(folder: Path, seed: int, dtype: str, shared: bool) -> None:
     expected = []
     for text, words in TEXTS.items():
         tokens = [VOCABULARY[word] for word in words.split() if word != "[UNK]"]
-        vector = (vectors[mapping[tokens]] * weights[tokens, None]).mean(0) if tokens else np.zeros(12)
+        vector = (
+            (vectors[mapping[tokens]] * weights[tokens, None]).mean(0) if tokens else np.zeros(12)
+        )
         if not shared:
             vector = vector / (np.linalg.norm(vector) + 1e-32)
         expected.append({"text": text, "tokens": tokens, "vector": vector.tolist()})

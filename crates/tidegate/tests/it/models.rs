@@ -28,6 +28,19 @@ fn line_config(more: &str) -> String {
     format!("[[model]]\nname = \"line\"\nfile = \"line.json\"\n{more}{ROUTE}")
 }
 
+fn config_of_texts() -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/news/embedding");
+    format!("[[model]]\nname = \"mini\"\nfile = \"{folder}\"\n{ROUTE}")
+}
+
+/// Memory of a process, in bytes.
+fn resident_bytes(server: &Running) -> u64 {
+    let path = format!("/proc/{}/statm", server.server.process_id());
+    let statm = std::fs::read_to_string(path).unwrap();
+    let pages: u64 = statm.split_whitespace().nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
 fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/models").join(name)
 }
@@ -209,6 +222,33 @@ fn an_unloaded_model_is_gone_until_it_is_loaded_again() {
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("line.json"), "{}", refused.text());
     assert_eq!(infer(&server, &json!([1, 1])).status, 200);
+}
+
+#[test]
+fn a_hundred_loads_and_unloads_while_it_is_asked_take_no_more_memory_than_ten() {
+    // Its vectors take 5 MB.
+    let server = Running::start(&config_of_texts(), |_| {});
+    let admin = |what: &str| {
+        let target = format!("/v2/repository/models/mini/{what}");
+        assert_eq!(Client::post(server.admin, &target, "").send().status, 200);
+    };
+    let asked = || {
+        let body = json!({"inputs": ["a b", "c d"]});
+        assert!(matches!(post(&server, "/embed", &body).status, 200 | 404 | 503));
+    };
+    let reload = |times: usize| {
+        for _ in 0..times {
+            admin("load");
+            asked();
+            admin("unload");
+            asked();
+        }
+        resident_bytes(&server)
+    };
+    let (warm, end) = (reload(10), reload(100));
+    assert!(end < warm + (10 << 20), "{warm} bytes, then {end}");
+    admin("load");
+    assert_eq!(post(&server, "/embed", &json!({"inputs": "a b"})).status, 200);
 }
 
 #[test]

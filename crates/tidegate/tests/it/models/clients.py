@@ -2,6 +2,7 @@
 
 Arguments: host:port of the server, the folder with what train.py wrote.
 """
+
 import json
 import sys
 import urllib.request
@@ -34,10 +35,15 @@ def predict(model, datatype, dtype, binary):
     else:
         # JSON has no NaN, and the client writes it all the same: absent numbers go as null.
         finite = [[None if np.isnan(x) else float(x) for x in row] for row in data]
-        body = {"id": "9", "inputs": [{"name": "input", "shape": list(data.shape), "datatype": datatype,
-                                       "data": finite}]}
-        request = urllib.request.Request(f"http://{address}/v2/models/{model}/infer",
-                                         json.dumps(body).encode())
+        body = {
+            "id": "9",
+            "inputs": [
+                {"name": "input", "shape": list(data.shape), "datatype": datatype, "data": finite}
+            ],
+        }
+        request = urllib.request.Request(
+            f"http://{address}/v2/models/{model}/infer", json.dumps(body).encode()
+        )
         reply = json.load(urllib.request.urlopen(request))
         assert reply["id"] == "9" and reply["model_name"] == model
         output = reply["outputs"][0]
@@ -78,7 +84,10 @@ vectors = np.array([one.embedding for one in floats.data])
 assert np.abs(np.array([one.embedding for one in decoded.data]) - vectors).max() < 1e-6
 assert (vectors[0] == vectors[2]).all() and np.abs(np.linalg.norm(vectors, axis=1) - 1).max() < 1e-5
 assert decoded.usage.prompt_tokens > 0
-for wrong, status in (({"model": "none", "input": "x"}, 404), ({"model": "mini", "input": []}, 400)):
+for wrong, status in (
+    ({"model": "none", "input": "x"}, 404),
+    ({"model": "mini", "input": []}, 400),
+):
     try:
         asked.embeddings.create(**wrong)
         raise AssertionError(f"{wrong} was answered")

@@ -3,6 +3,7 @@
 Argument: the folder for `trees.txt` (LightGBM), `boost.ubj` (XGBoost), `forest.onnx` (scikit-learn)
 and `expected.npz`.
 """
+
 import sys
 
 import lightgbm
@@ -31,7 +32,9 @@ trees.save_model(f"{folder}/trees.txt")
 
 classes = labels + (filled[:, 2] > 1)
 boost = xgboost.train(
-    {"objective": "multi:softprob", "num_class": 3, "nthread": 1}, xgboost.DMatrix(rows, classes), 10
+    {"objective": "multi:softprob", "num_class": 3, "nthread": 1},
+    xgboost.DMatrix(rows, classes),
+    10,
 )
 boost.save_model(f"{folder}/boost.ubj")
 

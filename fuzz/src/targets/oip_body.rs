@@ -1,0 +1,73 @@
+//! Bodies of `infer` of the Open Inference Protocol: an answer or a refusal with 4xx, and a refusal
+//! writes nothing. The first line of an input says how much of the body is JSON; 0 is all of it.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use serving::{Ask, ModelConfig, Models, Pool, plan};
+
+use super::{number, settings};
+
+pub const TOKENS: &[&str] = &[
+    "{\"inputs\":[",
+    "{\"name\":\"input\",",
+    "\"shape\":[1,10],",
+    "\"shape\":[0,10],",
+    "\"datatype\":\"FP64\",",
+    "\"datatype\":\"FP16\",",
+    "\"datatype\":\"BYTES\",",
+    "\"data\":[",
+    "\"data\":[[",
+    "\"parameters\":{\"binary_data_size\":80}",
+    "\"outputs\":[{\"name\":\"predict\",\"parameters\":{\"binary_data\":true}}]",
+    "\"parameters\":{\"raw_score\":true}",
+    "\"id\":\"1\"",
+    "null",
+    "1e999",
+    "-0.0",
+    "18446744073709551615",
+    "]}",
+];
+
+/// Computes nothing: what is asked here is answered at once.
+struct Never;
+
+impl Pool for Never {
+    fn spawn(&self, _: Box<dyn FnOnce() + Send>) -> bool {
+        false
+    }
+}
+
+pub fn run(input: &[u8]) {
+    let (line, body) = settings(input);
+    let json_length = Some(number(line, 0) as usize).filter(|length| *length > 0);
+    let mut out = b"before".to_vec();
+    let (method, path) = ("POST", "/v2/models/line/infer");
+    match models().answer(Ask { method, path, body, json_length, id: "0" }, &mut out) {
+        Ok(answer) => {
+            let length = answer.json_length.unwrap_or(out.len() - 6);
+            let json = &out[6..6 + length];
+            assert!(json.starts_with(b"{\"model_name\":\"line\"") && json.ends_with(b"}"));
+        }
+        Err(refusal) => {
+            assert_eq!(out, b"before", "a refusal wrote");
+            // Numbers may add up to more than there are: then the model has failed, and says so.
+            let is_clients = (400..500).contains(&refusal.status);
+            assert!(is_clients || refusal.message.contains("not a number"), "{refusal:?}");
+        }
+    }
+}
+
+fn models() -> &'static Models {
+    static MODELS: OnceLock<Models> = OnceLock::new();
+    MODELS.get_or_init(|| {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/news"));
+        let config = ModelConfig {
+            name: Some("line".to_owned()),
+            file: Some("model.json".into()),
+            ..ModelConfig::default()
+        };
+        let plans = plan(&[config], root, &mut |key, why| panic!("{key}: {why}"));
+        Models::open(plans, Arc::new(Never))
+    })
+}

@@ -1,0 +1,80 @@
+//! Files of ONNX: refused in words, or taken; then rows give the same alone and together.
+
+use models::{Error, OnnxModel, OnnxScratch, OnnxValues};
+
+pub const TOKENS: &[&str] = &[
+    "ai.onnx.ml",
+    "TreeEnsembleRegressor",
+    "TreeEnsembleClassifier",
+    "LinearRegressor",
+    "LinearClassifier",
+    "Scaler",
+    "Normalizer",
+    "ZipMap",
+    "MatMul",
+    "Gemm",
+    "Concat",
+    "Reshape",
+    "Cast",
+    "ArgMax",
+    "nodes_truenodeids",
+    "nodes_falsenodeids",
+    "nodes_featureids",
+    "nodes_values",
+    "nodes_modes",
+    "BRANCH_LEQ",
+    "LEAF",
+    "post_transform",
+    "SOFTMAX",
+    "\x08\x08",
+    "\x12\x04",
+];
+
+/// Numbers per row up to which rows are run; more is the caller's own memory.
+const FEATURES_MAX: usize = 4096;
+
+const ROWS: usize = 5;
+
+const VALUES: [f32; 7] = [f32::NAN, 0.0, -1.0, 2.5, f32::INFINITY, 1e-40, -3e38];
+
+pub fn run(input: &[u8]) {
+    let model = match OnnxModel::read(input) {
+        Ok(model) => model,
+        Err(Error::Model(problems)) => {
+            let said = problems.first().expect("refused without a word");
+            assert!(!said.cause.is_empty(), "refused without a word");
+            return;
+        }
+        Err(error) => panic!("reading a model fails as {error:?}"),
+    };
+    let features = model.about().features;
+    if features > FEATURES_MAX {
+        return;
+    }
+    let values = VALUES.iter().cycle().skip(input.len() % VALUES.len());
+    let rows: Vec<f32> = values.copied().take(ROWS * features).collect();
+    let together = told(&model, &rows);
+    let alone: Option<Vec<Vec<String>>> =
+        rows.chunks(features).map(|row| told(&model, row)).collect();
+    // An index outside a table depends on the row; then all of them are refused together.
+    let (Some(together), Some(alone)) = (together, alone) else { return };
+    for (index, output) in together.iter().enumerate() {
+        let alone: String = alone.iter().map(|outputs| outputs[index].as_str()).collect();
+        assert_eq!(*output, alone, "a row depends on those beside it");
+    }
+}
+
+/// The elements of every output, as text; `None` where the graph cannot go on.
+fn told(model: &OnnxModel, rows: &[f32]) -> Option<Vec<String>> {
+    let mut scratch = OnnxScratch::default();
+    let answer = model.run(rows, &mut scratch).ok()?;
+    let outputs = 0..model.about().outputs.len();
+    let told = outputs.map(|index| match answer.output(index) {
+        OnnxValues::Floats(all) => all.iter().map(|x| format!("{x} ")).collect::<String>(),
+        OnnxValues::Doubles(all) => all.iter().map(|x| format!("{x} ")).collect(),
+        OnnxValues::Integers(all) => all.iter().map(|x| format!("{x} ")).collect(),
+        OnnxValues::Flags(all) => all.iter().map(|x| format!("{x} ")).collect(),
+        OnnxValues::Texts(all) => all.iter().map(|x| format!("{x} ")).collect(),
+    });
+    Some(told.collect())
+}
