@@ -16,8 +16,9 @@ use crate::setup::Setup;
 pub const ROW: Row = Row {
     name: "oip",
     what: "predict 674 rows of 50 floats by the Open Inference Protocol, a linear model",
-    notes: "Closed loop over 64 keep-alive connections, one edge thread; a body in JSON has 235 kB, \
-        floats of six digits, one with a binary tensor (as `tritonclient` sends it) 135 kB.\n\
+    notes: "Closed loop over 64 keep-alive connections, one edge thread; a body in JSON has some \
+        320 kB, floats of six digits, one with a binary tensor (as `tritonclient` sends it) \
+        135 kB.\n\
         The time includes reading the body. Every request has another id, so that no answer is \
         one that was remembered.",
     peers: &["tidegate"],
