@@ -119,7 +119,18 @@ impl Drop for Kept {
 fn sleeper(control: &Path) -> Kept {
     let mut command = Command::new("sleep");
     command.arg("1000").env("TIDEGATE_CONTROL", control).stdout(Stdio::null());
-    Kept(command.spawn().unwrap())
+    let sleeper = Kept(command.spawn().unwrap());
+    // A program that has just begun does not show its environment yet.
+    let environment = format!("/proc/{}/environ", sleeper.0.id());
+    let wanted = control.as_os_str().as_encoded_bytes();
+    let is_shown = || {
+        let shown = std::fs::read(&environment).unwrap();
+        shown.windows(wanted.len()).any(|part| part == wanted)
+    };
+    while !is_shown() {
+        std::thread::yield_now();
+    }
+    sleeper
 }
 
 #[test]
