@@ -25,6 +25,7 @@ mod tokens;
 pub use dense::Precision;
 pub use norm::to_length_one;
 pub use settings::Pooling;
+pub use tensors::half;
 pub use tokens::{Piece, Tokens};
 
 use std::path::{Path, PathBuf};

@@ -34,7 +34,7 @@ mod trees;
 pub use clusters::{Cluster, Clustering, Clusters, Method};
 pub use embed::{
     AboutEmbedder, EmbedOptions, EmbedScratch, Embedder, EmbedderKind, Piece, Pooling, Precision,
-    Tokens, to_length_one,
+    Tokens, half, to_length_one,
 };
 pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};

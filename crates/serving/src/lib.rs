@@ -16,6 +16,7 @@ mod call;
 mod clusters;
 mod config;
 mod describe;
+mod digest;
 mod features;
 mod files;
 mod golden;

@@ -136,6 +136,9 @@ pub(crate) fn infer(
     request.wants_only(&predictor.outputs)?;
     let mut rows = request.rows(predictor, rows_max)?;
     let raw = request.flag("raw_score")?;
+    if raw && !predictor.has_raw() {
+        return Err(Refusal::bad(format!("`raw_score` is for trees; `{name}` has none")));
+    }
     let mut outputs =
         predictor.predict(&mut rows, raw).map_err(|error| Refusal::failed(name, &error))?;
     outputs.retain(|output| request.wants(&output.name));

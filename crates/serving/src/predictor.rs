@@ -13,9 +13,9 @@ use models::{
     Error, Linear, LinearRows, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch, OnnxValues,
     TreeFormat, TreeScratch, Trees,
 };
-use twox_hash::XxHash3_128;
 
 use crate::config::PredictorPlan;
+use crate::digest::digest;
 use crate::golden;
 use crate::load::LoadError;
 use crate::oip::{Data, Datatype, Tensor, TensorAbout};
@@ -92,10 +92,10 @@ impl Predictor {
         }
         if is_onnx(bytes) {
             let model = OnnxModel::read(bytes)?;
-            return Ok(Self::of_onnx(model, version.unwrap_or_else(|| digest(bytes))));
+            return Ok(Self::of_onnx(model, version.unwrap_or_else(|| version_of(bytes))));
         }
         let trees = Trees::read(bytes)?;
-        let version = version.unwrap_or_else(|| digest(bytes));
+        let version = version.unwrap_or_else(|| version_of(bytes));
         let about = trees.about();
         let (platform, datatype) = match about.format {
             TreeFormat::LightGbm => ("lightgbm", Datatype::Fp64),
@@ -144,6 +144,11 @@ impl Predictor {
     /// Whether it is a linear model of our own format.
     pub(crate) fn is_linear(&self) -> bool {
         matches!(self.evaluator, Evaluator::Linear(_))
+    }
+
+    /// Whether there are sums before the predictions.
+    pub(crate) fn has_raw(&self) -> bool {
+        matches!(self.evaluator, Evaluator::Trees(_))
     }
 
     /// Numbers per row: those of all inputs, side by side.
@@ -228,14 +233,13 @@ impl fmt::Display for Predictor {
     }
 }
 
-/// Sixteen hexadecimal digits that tell a file's content from others.
-pub(crate) fn digest(bytes: &[u8]) -> String {
-    format!("{:016x}", (XxHash3_128::oneshot(bytes) >> 64) as u64)
-}
-
 fn is_linear(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(4096)];
     head.windows(LINEAR.len()).any(|window| window == LINEAR.as_bytes())
+}
+
+fn version_of(bytes: &[u8]) -> String {
+    digest(bytes).expect("reading from memory does not fail")
 }
 
 /// A protobuf of ONNX begins with the number of its format, as field 1; no text begins so.

@@ -257,6 +257,10 @@ impl Check<'_, '_> {
     fn unknown(&mut self, key: &str, kind: &str, name: &str, known: &[&str]) {
         let hint = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() && kind == "model" => {
+                "there is no [[model]] with `items`; any other is reached by `to = \"models\"`"
+                    .into()
+            }
             None if known.is_empty() => format!("there is no [[{kind}]] section"),
             None => format!("there are {}", known.join(", ")),
         };

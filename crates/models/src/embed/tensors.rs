@@ -253,7 +253,7 @@ impl Format {
 }
 
 /// Widens a number of IEEE 754 binary16.
-fn half(bits: u16) -> f32 {
+pub fn half(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let (exponent, rest) = (u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
     match exponent {

@@ -117,7 +117,7 @@ impl Datatype {
             Self::Int16 => f64::from(i16::from_le_bytes(array(bytes))),
             Self::Int32 => f64::from(i32::from_le_bytes(array(bytes))),
             Self::Int64 => i64::from_le_bytes(array(bytes)) as f64,
-            Self::Fp16 => half(u16::from_le_bytes(array(bytes))),
+            Self::Fp16 => f64::from(models::half(u16::from_le_bytes(array(bytes)))),
             Self::Fp32 => f64::from(f32::from_le_bytes(array(bytes))),
             Self::Fp64 => f64::from_le_bytes(array(bytes)),
             Self::Bytes => f64::NAN,
@@ -163,17 +163,5 @@ impl TensorAbout {
             width => vec![-1, i64::try_from(width).unwrap_or(i64::MAX)],
         };
         json!({"name": self.name, "datatype": self.datatype.name(), "shape": shape})
-    }
-}
-
-/// The number of an IEEE 754 half.
-fn half(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
-    sign * match exponent {
-        0 => fraction * 2.0_f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1.0 + fraction / 1024.0) * 2.0_f64.powi(exponent - 15),
     }
 }

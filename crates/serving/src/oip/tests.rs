@@ -216,3 +216,12 @@ fn two_ways_to_say_the_same_have_one_key() {
     assert_eq!(key(one), key(same));
     assert_ne!(key(one), key(other));
 }
+
+#[test]
+fn raw_scores_of_what_has_none_are_refused() {
+    let mut body = input(&json!([1, 2]), "FP64", &json!([1, 2]));
+    body["parameters"] = json!({"raw_score": true});
+    assert_eq!(refusal(&body), (400, "`raw_score` is for trees; `m` has none".to_owned()));
+    body["parameters"] = json!({"raw_score": 1});
+    assert_eq!(refusal(&body), (400, "parameter `raw_score` must be true or false".to_owned()));
+}

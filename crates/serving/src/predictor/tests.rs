@@ -16,8 +16,8 @@ fn a_linear_model_has_the_version_of_its_file_unless_told_otherwise() {
 
 #[test]
 fn two_files_have_two_digests() {
-    assert_eq!(digest(b"a model").len(), 16);
-    assert_ne!(digest(b"a model"), digest(b"a modem"));
+    assert_eq!(version_of(b"a model").len(), 16);
+    assert_ne!(version_of(b"a model"), version_of(b"a modem"));
 }
 
 #[test]

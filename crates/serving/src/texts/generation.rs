@@ -6,16 +6,15 @@
 //! read.
 
 use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use generation::Source;
 use models::{Embedder, EmbedderKind};
-use twox_hash::XxHash3_128;
 
 use super::cache::{Key, Known, VectorCache};
 use crate::config::TextPlan;
+use crate::digest::digest;
 use crate::load::LoadError;
 
 /// Called with a freshly read model and its version before it is put to use; an error refuses it.
@@ -46,7 +45,7 @@ impl TextModel {
             .map_err(|source| LoadError::Invalid { path: folder.clone(), source })?;
         let version = match &plan.version {
             Some(version) => version.clone(),
-            None => digest(&Embedder::weights(folder))?,
+            None => version_of(&Embedder::weights(folder))?,
         };
         check(&embedder, &version).map_err(|why| LoadError::Check { path: folder.clone(), why })?;
         if sources != self::sources(folder) {
@@ -78,18 +77,7 @@ fn sources(folder: &Path) -> [Option<Source>; BESIDE.len()] {
     BESIDE.map(|name| Source::at(&folder.join(name)).ok())
 }
 
-/// Weights can be as large as the memory: they are read part by part.
-fn digest(path: &Path) -> Result<String, LoadError> {
-    let hash = || -> io::Result<u128> {
-        let (mut file, mut hash) = (File::open(path)?, XxHash3_128::new());
-        let mut part = vec![0; 1 << 16];
-        loop {
-            match file.read(&mut part)? {
-                0 => return Ok(hash.finish_128()),
-                count => hash.write(&part[..count]),
-            }
-        }
-    };
-    let hash = hash().map_err(|source| LoadError::Io { path: PathBuf::from(path), source })?;
-    Ok(format!("{:016x}", (hash >> 64) as u64))
+fn version_of(path: &Path) -> Result<String, LoadError> {
+    let digest = File::open(path).and_then(digest);
+    digest.map_err(|source| LoadError::Io { path: PathBuf::from(path), source })
 }
