@@ -1,0 +1,17 @@
+//! The latency laboratory: measures calls, and says in words what their times are made of.
+//!
+//! Every source of measurements (a probe, a load run, a command, a journal, a CSV) becomes a
+//! [`Series`]; every statement about one is a [`Verdict`] with an effect, an interval and a stated
+//! rate of false alarms.
+//! Invariant: a verdict is a function of the series and of a fixed seed, so it can be repeated.
+//!
+//! Refuses: tokio, sampling profilers, and verdicts without a null model.
+
+mod series;
+mod verdict;
+
+pub use series::{Attribute, LeftOut, Phase, Series, Values};
+pub use verdict::{
+    AttributeVerdict, Lock, Modality, Mode, Outside, Quantised, StepShare, StepVerdict, Tooth,
+    Unclear, Verdict,
+};

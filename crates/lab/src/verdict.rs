@@ -1,0 +1,181 @@
+//! What can be said of a series: the verdicts, as `--format json` prints them.
+//!
+//! Invariant: each names its effect with a 95 % interval, and `p` or a false-alarm rate; times are
+//! milliseconds, shares are fractions of 1.
+
+use serde::{Deserialize, Serialize};
+
+/// One statement about a series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Latencies stand at multiples of a quantum: the teeth of a comb.
+    Quantised(Quantised),
+    /// Several humps, but no comb.
+    Multimodal(Modality),
+    /// One hump.
+    Unimodal(Modality),
+    /// Calls end at multiples of a period of the clock, whenever they began.
+    Locked(Lock),
+    /// One step makes the slow calls slow.
+    Step(StepVerdict),
+    /// Slowdowns strike steps in proportion to the time spent there: the cause is outside the
+    /// request.
+    Outside(Outside),
+    /// Slow calls share a property.
+    Attribute(AttributeVerdict),
+    /// Nothing can be said, and why.
+    Unclear(Unclear),
+}
+
+/// A comb of latencies.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quantised {
+    /// `linear` (teeth at offset + k quanta) or `geometric` (each tooth twice the one before).
+    pub spacing: String,
+    /// Milliseconds from tooth to tooth.
+    pub quantum_ms: f64,
+    /// 95 % interval of the quantum.
+    pub ci_ms: [f64; 2],
+    /// Milliseconds by which the teeth lie above whole quanta.
+    pub offset_ms: f64,
+    /// The occupied teeth.
+    pub teeth: Vec<Tooth>,
+    /// Share of calls on the teeth above the lowest possible one.
+    pub share: f64,
+    /// Share of the time above the typical latency that those calls account for.
+    pub excess_share: f64,
+    /// Global p-value of the search, by simulation of the null.
+    pub p: f64,
+    /// p-value of the quantum on the half of the calls that the search did not see.
+    pub p_confirmed: f64,
+    /// Where it was found: `all` calls or the `tail` of slow ones.
+    pub within: String,
+    /// Whether the calls also end in step with a clock of this period: false says that the timer
+    /// starts with the call. Absent when the times of the calls are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase_locked: Option<bool>,
+    /// The known timer of nearest period; a hint, never evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
+}
+
+/// A tooth of a comb.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tooth {
+    /// How many quanta.
+    pub k: u64,
+    /// Calls on it.
+    pub calls: u64,
+}
+
+/// How many humps a distribution has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Modality {
+    /// The humps, from the fastest.
+    pub modes: Vec<Mode>,
+    /// p-value of one hump by Silverman's test, calibrated as Hall and York do.
+    pub p: f64,
+    /// p-value of one hump by Hartigans' dip.
+    pub p_dip: f64,
+    /// Milliseconds of the finest step that the times are measured in, where that shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolution_ms: Option<f64>,
+}
+
+/// A hump.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mode {
+    /// Where it is highest.
+    pub at_ms: f64,
+    /// 95 % interval of that.
+    pub ci_ms: [f64; 2],
+    /// Share of the calls between the valleys around it.
+    pub share: f64,
+    /// Width of the hump: interquartile range of its calls.
+    pub width_ms: f64,
+}
+
+/// Completion in step with a clock.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lock {
+    /// Period of the clock.
+    pub period_ms: f64,
+    /// 95 % interval of the period.
+    pub ci_ms: [f64; 2],
+    /// Share of the calls that end with the tick.
+    pub share: f64,
+    /// Global p-value.
+    pub p: f64,
+    /// The known timer of nearest period; a hint, never evidence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nearest: Option<String>,
+}
+
+/// A step that is slow by itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StepVerdict {
+    /// Its name.
+    pub step: String,
+    /// Slowdowns in it, over those that its share of the time would get.
+    pub ratio: f64,
+    /// Exact 95 % interval of the ratio.
+    pub ci: [f64; 2],
+    /// p-value, after Benjamini and Hochberg over the steps.
+    pub p: f64,
+    /// Every step's part of what slow calls take longer.
+    pub shares: Vec<StepShare>,
+}
+
+/// Slowdowns that choose no step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outside {
+    /// Slowdowns per second of a step's usual time.
+    pub rate_per_second: f64,
+    /// Exact 95 % interval of the rate.
+    pub ci: [f64; 2],
+    /// p-value of the test that all steps share this rate: large.
+    pub p: f64,
+    /// Every step's part of what slow calls take longer.
+    pub shares: Vec<StepShare>,
+}
+
+/// A step's part of the excess of slow calls over typical ones.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepShare {
+    /// The step; `untracked` is what no step covers.
+    pub step: String,
+    /// Milliseconds by which it is longer in slow calls than in typical ones; all steps add up to
+    /// the whole excess.
+    pub excess_ms: f64,
+    /// 95 % interval of that.
+    pub ci_ms: [f64; 2],
+    /// Median of the step over all calls.
+    pub median_ms: f64,
+    /// Share of calls in which the step was slowed down.
+    pub slowed: f64,
+}
+
+/// A property that slow calls share.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AttributeVerdict {
+    /// The property.
+    pub attribute: String,
+    /// Its value; for numbers, the side of a threshold, as `> 4096`.
+    pub value: String,
+    /// Share of the slow calls that have it.
+    pub share_slow: f64,
+    /// Share of the typical calls that have it.
+    pub share_typical: f64,
+    /// 95 % interval of the difference.
+    pub ci: [f64; 2],
+    /// p-value, after Benjamini and Hochberg over all values looked at.
+    pub p: f64,
+}
+
+/// No verdict.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unclear {
+    /// Why, in words: `3 calls; at least 20 are needed`, `all calls took 5 ms`.
+    pub why: String,
+}
