@@ -7,9 +7,13 @@
 //!
 //! Refuses: tokio, sampling profilers, and verdicts without a null model.
 
+mod paired;
+mod quantiles;
 mod series;
 mod verdict;
 
+pub use paired::{Difference, paired, unpaired};
+pub use quantiles::{Quantile, Sorted};
 pub use series::{Attribute, LeftOut, Phase, Series, Values};
 pub use verdict::{
     AttributeVerdict, Lock, Modality, Mode, Outside, Quantised, StepShare, StepVerdict, Tooth,
