@@ -8,8 +8,8 @@ use std::io::{self, Read, Write};
 
 use socket2::Socket;
 
-use crate::Ask;
 use crate::reply::ReplyReader;
+use crate::{Ask, Moments};
 
 /// A request sent and not answered; times in nanoseconds since the start of the run.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +17,12 @@ pub(crate) struct InFlight {
     pub(crate) ask: Ask,
     pub(crate) intended_ns: u64,
     pub(crate) sent_ns: u64,
+}
+
+impl InFlight {
+    pub(crate) fn moments(&self, ended_ns: u64) -> Moments {
+        Moments { intended_ns: self.intended_ns, sent_ns: self.sent_ns, ended_ns }
+    }
 }
 
 /// How far a connection has come.

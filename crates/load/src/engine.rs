@@ -18,12 +18,16 @@ use rustix::time::Timespec;
 
 use crate::connection::{Connection, InFlight, Phase};
 use crate::schedule::Schedule;
-use crate::{Arrivals, Ask, LoadError, Outcome, Plan, Reply, Report, Requests, Stop};
+use crate::{
+    Arrivals, Ask, Failure, LoadError, Loss, Outcome, Plan, Pulse, Reply, Report, Requests, Stop,
+};
 
 /// Time-outs and cancellation are looked at this often.
 const SWEEP_NS: u64 = 100_000_000;
 /// A failed connect is tried again after this long.
 const RETRY_NS: u64 = 10_000_000;
+/// After a cancellation replies are waited for so long.
+const PATIENCE_NS: u64 = 1_000_000_000;
 /// An arrival this near is waited for by spinning: a sleep would wake too late.
 const SPIN_NS: u64 = 60_000;
 /// Connections on their way at once, below the smallest usual listen backlog.
@@ -72,14 +76,6 @@ pub fn run_threads<R: Requests>(
     })
 }
 
-/// Why a connection was given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Loss {
-    Closed,
-    Timeout,
-    Malformed,
-}
-
 struct Engine<'a, R: ?Sized> {
     plan: &'a Plan,
     requests: &'a mut R,
@@ -101,6 +97,8 @@ struct Engine<'a, R: ?Sized> {
     start: Instant,
     running: bool,
     stopped_ns: Option<u64>,
+    // When the plan's cancellation was seen.
+    cancelled_ns: Option<u64>,
     started: u64,
     in_flight: usize,
     last_reply_ns: u64,
@@ -116,7 +114,7 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
             .map_err(|error| LoadError::System { call: "epoll_create1", source: error.into() })?;
         let depth = match plan.arrivals {
             Arrivals::Closed { depth } => depth,
-            Arrivals::Uniform { .. } | Arrivals::Poisson { .. } => 1,
+            _ => 1,
         };
         Ok(Self {
             plan,
@@ -130,11 +128,12 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
             connecting: 0,
             open: 0,
             refusal: None,
-            schedule: Schedule::new(plan.arrivals),
+            schedule: Schedule::new(plan),
             backlog: VecDeque::new(),
             start: Instant::now(),
             running: false,
             stopped_ns: None,
+            cancelled_ns: None,
             started: 0,
             in_flight: 0,
             last_reply_ns: 0,
@@ -170,6 +169,7 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
     fn drive(&mut self) -> Result<(), LoadError> {
         self.running = true;
         self.start = Instant::now();
+        self.tell(0);
         for slot in 0..self.connections.len() {
             self.refill(slot, 0);
         }
@@ -199,6 +199,7 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
             end = end.max(stopped);
         }
         self.report.seconds = end.saturating_sub(warm_up) as f64 / 1e9;
+        self.report.refusal = self.refusal.map(|error| error.to_string());
         self.report
     }
 
@@ -215,7 +216,7 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
             Stop::After(span) => now >= nanos(self.plan.warm_up + span),
             Stop::Count(count) => self.started >= count,
         };
-        if due {
+        if due || self.schedule.as_ref().is_some_and(Schedule::has_ended) {
             self.stop(now);
         }
     }
@@ -273,6 +274,17 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
         if let Some(intended) = self.backlog.front().filter(|at| self.measured(**at)) {
             self.report.late.saturating_record((now - intended) / 1000);
         }
+    }
+
+    /// Tells the source of requests how the run goes.
+    fn tell(&mut self, now: u64) {
+        self.requests.pulse(&Pulse {
+            now_ns: now,
+            in_flight: self.in_flight,
+            backlog: self.backlog.len(),
+            connections: self.open,
+            errors: self.report.errors,
+        });
     }
 
     /// Counts a request towards the plan's number.
@@ -341,7 +353,9 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
                 u64::from(bytes.is_some_and(|bytes| bytes != reader.body_bytes));
         }
         let (head, body) = reader.kept();
-        let reply = Reply { status: reader.status, latency_us, head, body };
+        let (status, body_bytes) = (reader.status, reader.body_bytes);
+        let moments = request.moments(now);
+        let reply = Reply { status, latency_us, moments, body_bytes, head, body };
         self.requests.done(request.ask.ticket, Outcome::Reply(reply));
         let close = reader.close;
         connection.reader.reset();
@@ -358,6 +372,7 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
             Phase::Open => self.open -= 1,
         }
         self.connections[slot].close();
+        let now = self.now();
         while let Some(request) = self.connections[slot].in_flight.pop_front() {
             self.in_flight -= 1;
             if self.measured(request.intended_ns) {
@@ -366,9 +381,11 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
                     Loss::Closed => &mut errors.closed,
                     Loss::Timeout => &mut errors.timeout,
                     Loss::Malformed => &mut errors.malformed,
+                    Loss::Cut => &mut errors.cut,
                 } += 1;
             }
-            self.requests.done(request.ask.ticket, Outcome::Failed);
+            let failure = Failure { loss, moments: request.moments(now) };
+            self.requests.done(request.ask.ticket, Outcome::Failed(failure));
         }
         self.reopen_or_rest(slot);
     }

@@ -25,7 +25,9 @@ pub use blast::{Blast, Sent};
 pub use engine::{run, run_threads};
 pub use error::LoadError;
 pub use held::Held;
-pub use plan::{Arrivals, Plan, Stop};
+pub use plan::{Arrivals, Plan, Ramp, Stop};
 pub use report::{Errors, Report};
-pub use requests::{Ask, Mix, Outcome, Reply, Request, Requests, Template, counter};
+pub use requests::{
+    Ask, Failure, Loss, Mix, Moments, Outcome, Pulse, Reply, Request, Requests, Template, counter,
+};
 pub use target::Target;

@@ -3,6 +3,7 @@
 //! A plan is plain data; `check` refuses those that cannot be carried out, `share` cuts one into
 //! the parts that several threads carry out side by side.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use crate::{LoadError, Target};
 
 /// How requests arrive.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Arrivals {
     /// As fast as replies come: every connection keeps `depth` requests in flight.
     Closed {
@@ -29,6 +30,28 @@ pub enum Arrivals {
         /// Seed of the distances, so that a run can be repeated.
         seed: u64,
     },
+    /// At a rate that changes while the plan runs.
+    Ramp {
+        /// Which rate when; it begins when the warm-up ends, whose rate is the first.
+        ramp: Ramp,
+        /// Seed of a Poisson process of that rate; even distances without.
+        seed: Option<u64>,
+    },
+    /// At these nanoseconds since the start, in order; after the last the run stops.
+    At(Arc<[u64]>),
+}
+
+/// A rate that changes evenly, or by steps of equal length, and then stays.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ramp {
+    /// Requests per second at the beginning.
+    pub from: f64,
+    /// Requests per second at the end, more or fewer.
+    pub to: f64,
+    /// How long it takes.
+    pub over: Duration,
+    /// In so many steps, the first at `from` and the last at `to`; evenly without.
+    pub steps: Option<NonZeroU32>,
 }
 
 /// When no more requests are started; those in flight are still waited for.
@@ -93,13 +116,21 @@ impl Plan {
             }
             after @ Stop::After(_) => after,
         };
-        let arrivals = match self.arrivals {
-            Arrivals::Uniform { rate } => Arrivals::Uniform { rate: rate / parts as f64 },
-            Arrivals::Poisson { rate, seed } => Arrivals::Poisson {
-                rate: rate / parts as f64,
-                seed: seed.wrapping_add(part as u64),
+        let slower = |rate: f64| rate / parts as f64;
+        let other = |seed: u64| seed.wrapping_add(part as u64);
+        let arrivals = match &self.arrivals {
+            Arrivals::Uniform { rate } => Arrivals::Uniform { rate: slower(*rate) },
+            Arrivals::Poisson { rate, seed } => {
+                Arrivals::Poisson { rate: slower(*rate), seed: other(*seed) }
+            }
+            Arrivals::Ramp { ramp, seed } => Arrivals::Ramp {
+                ramp: Ramp { from: slower(ramp.from), to: slower(ramp.to), ..*ramp },
+                seed: seed.map(other),
             },
-            closed @ Arrivals::Closed { .. } => closed,
+            Arrivals::At(times) => {
+                Arrivals::At(times.iter().skip(part).step_by(parts).copied().collect())
+            }
+            closed @ Arrivals::Closed { .. } => closed.clone(),
         };
         Self {
             stop,
@@ -115,12 +146,21 @@ impl Plan {
         if self.connections == 0 {
             return Err(LoadError::Plan("needs at least one connection"));
         }
-        match self.arrivals {
+        let is_rate = |rate: f64| rate >= 0.0 && rate.is_finite();
+        match &self.arrivals {
             Arrivals::Closed { depth: 0 } => Err(LoadError::Plan("depth must be at least 1")),
             Arrivals::Uniform { rate } | Arrivals::Poisson { rate, .. }
-                if !(rate > 0.0 && rate.is_finite()) =>
+                if !is_rate(*rate) || *rate == 0.0 =>
             {
                 Err(LoadError::Plan("rate must be a positive number of requests per second"))
+            }
+            Arrivals::Ramp { ramp, .. }
+                if !(is_rate(ramp.from) && is_rate(ramp.to)) || ramp.from.max(ramp.to) == 0.0 =>
+            {
+                Err(LoadError::Plan("a ramp leads from one rate to another, one of them above 0"))
+            }
+            Arrivals::At(times) if !times.is_sorted() => {
+                Err(LoadError::Plan("the times of arrivals must be in order"))
             }
             _ => Ok(()),
         }

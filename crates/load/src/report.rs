@@ -21,12 +21,14 @@ pub struct Errors {
     pub malformed: u64,
     /// Intended requests of an open loop that never found a connection before the run ended.
     pub unsent: u64,
+    /// Requests in flight when the run was cancelled, whose reply did not come soon after.
+    pub cut: u64,
 }
 
 impl Errors {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.connect + self.timeout + self.closed + self.malformed + self.unsent
+        self.connect + self.timeout + self.closed + self.malformed + self.unsent + self.cut
     }
 }
 
@@ -37,6 +39,8 @@ pub struct Report {
     pub requests: u64,
     /// What went wrong.
     pub errors: Errors,
+    /// What the last failed attempt to connect was told, such as `Connection refused`.
+    pub refusal: Option<String>,
     /// Replies whose status was not the expected one.
     pub status_mismatches: u64,
     /// Replies whose body did not have the expected number of bytes.
@@ -70,6 +74,7 @@ impl Default for Report {
         Self {
             requests: 0,
             errors: Errors::default(),
+            refusal: None,
             status_mismatches: 0,
             bytes_mismatches: 0,
             seconds: 0.0,
@@ -118,6 +123,8 @@ impl Report {
         self.errors.closed += other.errors.closed;
         self.errors.malformed += other.errors.malformed;
         self.errors.unsent += other.errors.unsent;
+        self.errors.cut += other.errors.cut;
+        self.refusal = self.refusal.take().or_else(|| other.refusal.clone());
         self.status_mismatches += other.status_mismatches;
         self.bytes_mismatches += other.bytes_mismatches;
         self.seconds = self.seconds.max(other.seconds);

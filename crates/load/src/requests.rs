@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use crate::Errors;
+
 /// What to expect of a reply, and what to do with it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ask {
@@ -21,6 +23,17 @@ pub struct Ask {
     pub bytes: Option<u64>,
 }
 
+/// When things happened to a request, in nanoseconds since the start of the run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moments {
+    /// It was meant to be sent.
+    pub intended_ns: u64,
+    /// It was sent.
+    pub sent_ns: u64,
+    /// Its reply was complete, or it was given up.
+    pub ended_ns: u64,
+}
+
 /// A complete reply.
 #[derive(Debug, Clone, Copy)]
 pub struct Reply<'a> {
@@ -28,6 +41,10 @@ pub struct Reply<'a> {
     pub status: u16,
     /// Microseconds from the intended time to the end of the reply.
     pub latency_us: u64,
+    /// When it was meant to be asked for, was asked for, and ended.
+    pub moments: Moments,
+    /// Bytes of its body, chunk framing not counted.
+    pub body_bytes: u64,
     /// Status line and headers; empty unless `Ask::keep`.
     pub head: &'a [u8],
     /// The body without chunk framing; empty unless `Ask::keep`.
@@ -39,8 +56,45 @@ pub struct Reply<'a> {
 pub enum Outcome<'a> {
     /// The reply arrived whole.
     Reply(Reply<'a>),
-    /// It did not: time-out, connection lost, or no HTTP.
-    Failed,
+    /// It did not.
+    Failed(Failure),
+}
+
+/// A request that got no complete reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// Why not.
+    pub loss: Loss,
+    /// When it was meant to be sent, was sent, and was given up.
+    pub moments: Moments,
+}
+
+/// Why a request got no complete reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// Its connection ended before the reply did.
+    Closed,
+    /// The reply was not complete within the plan's time-out.
+    Timeout,
+    /// It was answered by something that is not HTTP/1.
+    Malformed,
+    /// The run was cancelled, and the reply did not come soon after.
+    Cut,
+}
+
+/// How a run goes, told about ten times a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pulse {
+    /// Nanoseconds since the start of the run.
+    pub now_ns: u64,
+    /// Requests sent and not answered.
+    pub in_flight: usize,
+    /// Intended requests that wait for a connection.
+    pub backlog: usize,
+    /// Open connections.
+    pub connections: usize,
+    /// What went wrong so far, warm-up excluded.
+    pub errors: Errors,
 }
 
 /// A source of requests that also sees what becomes of them.
@@ -51,6 +105,14 @@ pub trait Requests {
     /// Called once per request sent, warm-up included.
     fn done(&mut self, ticket: u64, outcome: Outcome<'_>) {
         let _ = (ticket, outcome);
+    }
+
+    /// Called instead of `next` for an intended request that is given up before it was sent.
+    fn skip(&mut self) {}
+
+    /// Called at the start of the run, and then at least every 100 ms while it goes.
+    fn pulse(&mut self, pulse: &Pulse) {
+        let _ = pulse;
     }
 }
 

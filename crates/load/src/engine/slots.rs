@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use super::{Engine, LoadError, Loss, RETRY_NS, nanos, timespec};
+use super::{Engine, LoadError, Loss, PATIENCE_NS, RETRY_NS, nanos, timespec};
 use crate::Requests;
 use crate::connection::{Connection, Phase};
 
@@ -105,12 +105,34 @@ impl<R: Requests + ?Sized> Engine<'_, R> {
             }
         }
         while self.backlog.front().is_some_and(|intended| *intended < oldest) {
-            let intended = self.backlog.pop_front();
-            self.report.errors.unsent += u64::from(intended.is_some_and(|at| self.measured(at)));
+            self.forgo();
         }
         if self.plan.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-            self.stop(now);
-            self.backlog.clear();
+            self.cancel(now);
+        }
+        self.tell(now);
+    }
+
+    /// Gives up the oldest intended request that waits for a connection.
+    fn forgo(&mut self) {
+        let intended = self.backlog.pop_front();
+        self.report.errors.unsent += u64::from(intended.is_some_and(|at| self.measured(at)));
+        self.requests.skip();
+    }
+
+    /// Starts nothing more, and waits a little for what is in flight.
+    fn cancel(&mut self, now: u64) {
+        self.stop(now);
+        while !self.backlog.is_empty() {
+            self.forgo();
+        }
+        let cancelled = *self.cancelled_ns.get_or_insert(now);
+        if now > cancelled + PATIENCE_NS {
+            for slot in 0..self.connections.len() {
+                if !self.connections[slot].in_flight.is_empty() {
+                    self.lose(slot, Loss::Cut);
+                }
+            }
         }
     }
 

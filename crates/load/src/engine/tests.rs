@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::{run, run_threads};
 use crate::{
-    Arrivals, Ask, Held, LoadError, Mix, Outcome, Plan, Report, Request, Requests, Stop, Target,
-    Template,
+    Arrivals, Ask, Held, LoadError, Mix, Outcome, Plan, Pulse, Report, Request, Requests, Stop,
+    Target, Template,
 };
 
 /// What a server does with its n-th request, counted over all connections from 0.
@@ -319,6 +319,82 @@ fn stops_when_cancelled() {
         ..closed(&server, 2, 0)
     };
     assert!(run(&plan, &mut get()).unwrap().is_clean());
+}
+
+#[test]
+fn a_cancelled_run_does_not_wait_for_a_server_that_hangs() {
+    let server = server(|_| Deed::Hang);
+    let cancel = Some(Arc::new(AtomicBool::new(true)));
+    let stop = Stop::After(Duration::from_secs(3600));
+    let report = run(&Plan { cancel, stop, ..closed(&server, 2, 0) }, &mut get()).unwrap();
+    assert_eq!((report.requests, report.errors.cut), (0, 2));
+}
+
+#[test]
+fn arrivals_at_given_times_are_all_made_and_end_the_run() {
+    let server = server(|_| Deed::Answer(OK));
+    let at: Arc<[u64]> = [0, 1_000_000, 1_000_000, 30_000_000].into();
+    let stop = Stop::After(Duration::from_secs(3600));
+    let plan = Plan::open(server.target(), Arrivals::At(at.clone()), 1, stop);
+    let mut witness = Witness::default();
+    check_clean(&run(&plan, &mut witness).unwrap(), 4);
+    witness.intended.sort_unstable();
+    assert_eq!(witness.intended, *at);
+    assert!(witness.pulses > 0);
+    check_clean(&run_threads(&Plan { connections: 3, ..plan }, 3, |_| get()).unwrap(), 4);
+}
+
+#[test]
+fn an_intended_request_is_either_made_or_skipped() {
+    let server = server(|_| Deed::Hang);
+    let arrivals = Arrivals::Uniform { rate: 1000.0 };
+    let plan = Plan {
+        connections_max: 1,
+        timeout: Duration::from_millis(50),
+        ..Plan::open(server.target(), arrivals, 1, Stop::Count(100))
+    };
+    let mut witness = Witness::default();
+    run(&plan, &mut witness).unwrap();
+    assert_eq!(witness.made + witness.skipped, 100);
+    assert!(witness.skipped > 0);
+    assert_eq!(witness.failed, witness.made);
+}
+
+/// Notes what it is told.
+#[derive(Default)]
+struct Witness {
+    made: u64,
+    skipped: u64,
+    failed: u64,
+    pulses: u64,
+    intended: Vec<u64>,
+}
+
+impl Requests for Witness {
+    fn next(&mut self, out: &mut Vec<u8>) -> Ask {
+        self.made += 1;
+        get().next(out)
+    }
+
+    fn done(&mut self, _: u64, outcome: Outcome<'_>) {
+        let moments = match outcome {
+            Outcome::Reply(reply) => reply.moments,
+            Outcome::Failed(failure) => {
+                self.failed += 1;
+                failure.moments
+            }
+        };
+        assert!(moments.intended_ns <= moments.sent_ns && moments.sent_ns <= moments.ended_ns);
+        self.intended.push(moments.intended_ns);
+    }
+
+    fn skip(&mut self) {
+        self.skipped += 1;
+    }
+
+    fn pulse(&mut self, _: &Pulse) {
+        self.pulses += 1;
+    }
 }
 
 #[test]
