@@ -80,8 +80,8 @@ fn check_opset(from: &Attributes<'_, '_>) -> Result<(), Problem> {
 }
 
 fn unknown(from: &Attributes<'_, '_>) -> Problem {
-    let cause = "the operator is not supported; hint: run the model with ONNX Runtime in a Python \
-                 worker";
+    let cause = "the operator is not supported; hint: ONNX Runtime runs it in a worker pool, \
+                 `python = \"tidegate.onnx:app\"` (docs/MODELS.md)";
     Problem::new(from.node.place(), cause)
 }
 

@@ -413,7 +413,8 @@ fn shape(json: &mut Json<'_>) -> Read<Vec<usize>> {
             size.ok_or_else(|| Refusal::wrong(at, "shape", "must hold whole numbers from 0"))?;
         values = values.saturating_mul(size.max(1));
         if values > VALUES_MAX || shape.len() == RANK_MAX {
-            return Err(Refusal::too_large(format!("`shape` is too large, at byte {at}")));
+            // Not 413: a body that held as many would have been refused by its bytes.
+            return Err(Refusal::wrong(at, "shape", "is larger than any body allowed"));
         }
         shape.push(size);
         Ok(())

@@ -95,6 +95,44 @@ fn models_of_every_kind_answer_tritons_and_openais_clients_as_their_libraries_do
 }
 
 #[test]
+fn any_other_graph_answers_tritons_client_from_a_worker_pool_as_onnx_runtime_does() {
+    let Some(python) = python() else { return };
+    let folder = testkit::TempDir::new().unwrap();
+    let graph = blocks("python").into_iter().find(|block| block.contains("GlobalMaxPool"));
+    told(Command::new(&python).args(["-c", &graph.unwrap()]).current_dir(folder.path()));
+    let pool = blocks("toml").remove(1);
+    let config = pool.replace(".venv/bin/python", &python.display().to_string());
+    let server = Running::start_in(folder, &config);
+    until("a worker", || Client::get(server.admin, "/health/ready").send().status == 200);
+    let mut client = Command::new(&python);
+    client.arg(script("graph.py")).arg(server.public.to_string()).arg(server.folder.path());
+    assert!(told(&mut client).contains("answered as expected"));
+}
+
+#[test]
+fn the_protocols_own_document_holds_whatever_is_asked() {
+    let Some(schemathesis) = installed("schemathesis", &["--version"]) else { return };
+    let Some(python) = python() else { return };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let document = root.join("target/models/mlserver/rest/openapi/dataplane.json");
+    if !document.exists() {
+        return skip("MLServer's document is not there; `cargo xtask setup --test` installs it");
+    }
+    let server = Running::start(&line_config(""), |folder| {
+        std::fs::write(folder.join("line.json"), LINE).unwrap();
+        told(Command::new(&python).arg(script("protocol.py")).arg(&document).arg(folder));
+    });
+    let checks = "not_a_server_error,status_code_conformance,content_type_conformance,\
+                  response_schema_conformance";
+    let mut run = Command::new(schemathesis);
+    run.args(["run", "protocol.json", "--url", &format!("http://{}", server.public)]);
+    run.args(["--checks", checks, "--max-examples", "40", "--generation-deterministic"]);
+    run.args(["--phases", "examples,coverage,fuzzing", "--no-color"]);
+    let said = told(run.current_dir(server.folder.path()));
+    assert!(said.contains("Tested: 9"), "{said}");
+}
+
+#[test]
 fn answers_are_what_the_openapi_document_says_whatever_is_asked() {
     let Some(schemathesis) = installed("schemathesis", &["--version"]) else { return };
     let server = Running::start(
@@ -144,7 +182,8 @@ fn every_snippet_of_the_guide_to_models_works() {
     write("clicks.golden.json", &blocks("json")[0]);
     write("rows.csv", "1,1,0\n-1,,0\n");
     write("headlines.txt", "a b\nc d\n");
-    let mut config = blocks("toml").remove(0);
+    let [models, pool] = blocks("toml").try_into().unwrap();
+    let mut config = pool.replace(".venv/bin/python", &python.display().to_string()) + &models;
     config = config.replace(
         "\"clicks.txt\"\n",
         "\"clicks.txt\"\ngolden = \"clicks.golden.json\"\ntolerance = 0.0001\n",
@@ -159,6 +198,7 @@ fn every_snippet_of_the_guide_to_models_works() {
         assert!(status == 0 && !out.is_empty(), "{command}: {errors}");
     }
     let server = Running::start_in(folder, &config);
+    until("a worker", || Client::get(server.admin, "/health/ready").send().status == 200);
     let calls: Vec<_> = blocks("sh").iter().flat_map(|block| calls(block)).collect();
     assert!(calls.len() >= 5, "{calls:?}");
     for (path, body) in calls {
