@@ -35,6 +35,7 @@ use crate::refusal::Refusal;
 use crate::slot::{Files, Slot};
 use crate::text_paths::answer_texts;
 use crate::texts::{GoldenCheck, Texts};
+use crate::turns::{Pending, Turns};
 
 use path::Api;
 use report::said;
@@ -60,6 +61,7 @@ pub struct Models {
 /// A model that predicts.
 struct Predicting {
     plan: PredictorPlan,
+    turns: Arc<Turns>,
     slot: Arc<Slot<Watched<Predictor>>>,
 }
 
@@ -75,7 +77,9 @@ impl Models {
         let predicting = |plan: PredictorPlan| {
             let opened = plan.clone();
             let slot = Slot::new(move || Arc::new(predictor::open(&opened)));
-            Predicting { plan, slot: Arc::new(slot) }
+            let limits = (plan.concurrency, plan.queue_max);
+            let turns = Turns::new(&plan.name, limits, Arc::clone(&pool));
+            Predicting { plan, turns, slot: Arc::new(slot) }
         };
         Self {
             ranking: Arc::new(Ranking::open(plans.rankers)),
@@ -179,19 +183,19 @@ impl Models {
 
     /// Answers a question on the pool, once for all who ask the same at the same time.
     pub fn begin(self: &Arc<Self>, call: Call, asker: Box<dyn Asker>) {
-        // A pool that is full drops the job; the asker is needed for saying so.
-        let waiting = Arc::new(parking_lot::Mutex::new(Some(asker)));
-        let (models, taken) = (Arc::clone(self), Arc::clone(&waiting));
-        let job = move || {
-            let asker = taken.lock().take().filter(|asker| asker.is_waiting());
-            if let Some(asker) = asker {
-                models.answer_for(&call, asker);
+        let turns = match Api::of(&call.path) {
+            Some(Api::Oip(Asked::Infer(model))) => {
+                let mut predictors = self.predictors.iter();
+                predictors.find(|one| one.plan.name == model.name).map(|one| Arc::clone(&one.turns))
             }
+            _ => None,
         };
-        if !self.pool.spawn(Box::new(job))
-            && let Some(asker) = waiting.lock().take()
-        {
-            asker.answer(Err(Refusal::overloaded()));
+        let models = Arc::clone(self);
+        let pending = Pending::new(asker, move |asker| models.answer_for(&call, asker));
+        match turns {
+            Some(turns) => turns.queue(pending),
+            // A pool that is full drops the job, and with it who asks, who is told so.
+            None => _ = self.pool.spawn(Box::new(|| pending.answer())),
         }
     }
 

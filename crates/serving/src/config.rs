@@ -52,6 +52,9 @@ pub struct ModelConfig {
     pub batch_wait: Option<String>,
     /// Requests that may wait for the model; default 512. More is 429.
     pub queue_max: Option<usize>,
+    /// Threads of the work pool that may predict with the model at once; default: all. Requests
+    /// that are answered on an I/O core, within 200 µs, take no turn.
+    pub concurrency: Option<usize>,
     /// Memory for vectors of texts that were embedded before, such as `64MB` (default); `0B`
     /// remembers none.
     pub embedding_cache: Option<String>,
@@ -137,6 +140,9 @@ pub struct PredictorPlan {
     pub version: Option<String>,
     pub golden: Option<GoldenPlan>,
     pub rows_max: usize,
+    /// Requests computed at once, off the I/O cores.
+    pub concurrency: usize,
+    pub queue_max: usize,
 }
 
 /// A checked `[[model]]` that embeds texts.
@@ -196,10 +202,11 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
         if let Some(items) = &model.items {
             refuse(model, &PREDICTS, "a model that ranks items", wrong);
             refuse(model, &EMBEDS, "a model that ranks items", wrong);
+            refuse(model, &WAITS, "a model that ranks items", wrong);
             plans.rankers.push(plan_ranker(model, (name, file, root.join(items)), wrong));
         } else if file.is_dir() || file.extension().is_none() {
             refuse(model, &RANKS, "a model of texts; its `file` is a folder", wrong);
-            refuse(model, &PREDICTS[..1], "a model of texts; its `file` is a folder", wrong);
+            refuse(model, &PREDICTS[..2], "a model of texts; its `file` is a folder", wrong);
             plans.texts.push(plan_texts(model, (name, file, root), wrong));
         } else {
             refuse(model, &RANKS, "a model without `items`", wrong);
@@ -210,11 +217,16 @@ pub fn plan(models: &[ModelConfig], root: &Path, wrong: Wrong<'_>) -> ModelPlans
                 version: model.version.clone(),
                 golden: plan_golden(model, (root, 1e-6), wrong),
                 rows_max: model.rows_max.unwrap_or(100_000),
+                concurrency: model.concurrency.unwrap_or(usize::MAX).max(1),
+                queue_max: model.queue_max.unwrap_or(QUEUE_MAX),
             });
         }
     }
     plans
 }
+
+/// Requests that may wait for a model where the file says nothing.
+const QUEUE_MAX: usize = 512;
 
 /// A key, and whether a model has it.
 type Key = (&'static str, fn(&ModelConfig) -> bool);
@@ -229,19 +241,21 @@ const RANKS: [Key; 7] = [
     ("exclude_recent", |model| model.exclude_recent.is_some()),
 ];
 
-const PREDICTS: [Key; 4] = [
+const PREDICTS: [Key; 5] = [
     ("rows_max", |model| model.rows_max.is_some()),
+    ("concurrency", |model| model.concurrency.is_some()),
     ("version", |model| model.version.is_some()),
     ("golden", |model| model.golden.is_some()),
     ("tolerance", |model| model.tolerance.is_some()),
 ];
 
-const EMBEDS: [Key; 8] = [
+const WAITS: [Key; 1] = [("queue_max", |model| model.queue_max.is_some())];
+
+const EMBEDS: [Key; 7] = [
     ("precision", |model| model.precision.is_some()),
     ("texts_max", |model| model.texts_max.is_some()),
     ("batch_tokens", |model| model.batch_tokens.is_some()),
     ("batch_wait", |model| model.batch_wait.is_some()),
-    ("queue_max", |model| model.queue_max.is_some()),
     ("embedding_cache", |model| model.embedding_cache.is_some()),
     ("linkage_similarity_min", |model| model.linkage_similarity_min.is_some()),
     ("community_similarity_min", |model| model.community_similarity_min.is_some()),
@@ -304,7 +318,7 @@ fn plan_texts(
         batch_tokens: model.batch_tokens.unwrap_or(16_384).max(1),
         batch_wait: parsed::<Span>("batch_wait", model.batch_wait.as_deref(), wrong)
             .map_or(Duration::ZERO, |span| span.0),
-        queue_max: model.queue_max.unwrap_or(512),
+        queue_max: model.queue_max.unwrap_or(QUEUE_MAX),
         cache_bytes: parsed::<ByteSize>("embedding_cache", model.embedding_cache.as_deref(), wrong)
             .map_or(64_000_000, |size| size.0),
         linkage_similarity_min: cosine(

@@ -34,6 +34,7 @@ mod table;
 mod tei;
 mod text_paths;
 mod texts;
+mod turns;
 
 pub use answer::{Impression, RankMeta};
 pub use apis::Models;

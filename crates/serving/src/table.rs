@@ -75,6 +75,8 @@ pub(crate) fn load(file: &Path) -> Result<Predictor, InspectError> {
         version: None,
         golden: None,
         rows_max: usize::MAX,
+        concurrency: 1,
+        queue_max: 0,
     };
     Ok(Predictor::load(&plan)?)
 }

@@ -68,6 +68,8 @@ impl Served {
             version: None,
             golden: None,
             rows_max: 10,
+            concurrency: usize::MAX,
+            queue_max: 10,
         };
         let plans = ModelPlans { predictors: vec![plan], ..ModelPlans::default() };
         let pool = Arc::new(ByHand::default());
