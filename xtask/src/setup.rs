@@ -188,7 +188,7 @@ fn make_environment() -> Result<()> {
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
 }
 
-/// Fills `target/models` with packages that hold models or documents, unless they are there already.
+/// Fills `target/models` with packages that hold models or documents, unless they are there.
 fn install_models() -> Result<()> {
     let Ok(requirements) = fs::read_to_string(root().join(MODELS)) else { return Ok(()) };
     let folder = root().join("target/models");
