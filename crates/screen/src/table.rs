@@ -1,0 +1,151 @@
+//! A table with aligned columns, which becomes a list where the terminal is too narrow.
+//!
+//! Invariant: what does not fit is cut with a mark, never wrapped into the next column.
+
+use crate::style::{Ink, Style};
+use crate::text::{cut, padded, width_of};
+
+/// Spaces between columns.
+const GAP: usize = 2;
+/// The narrowest that a column of text is cut to before the table becomes a list.
+const TEXT_MIN: usize = 8;
+
+/// On which side a column's text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    Left,
+    /// Numbers; never cut in a table.
+    Right,
+}
+
+/// A column.
+#[derive(Debug, Clone)]
+pub struct Column {
+    title: String,
+    align: Align,
+}
+
+impl Column {
+    /// A column with a title.
+    pub fn new(title: &str, align: Align) -> Self {
+        Self { title: title.to_owned(), align }
+    }
+}
+
+/// The text of one cell.
+#[derive(Debug, Clone, Default)]
+pub struct Cell {
+    text: String,
+    ink: Ink,
+}
+
+impl Cell {
+    /// A cell in a colour.
+    pub fn new(text: impl Into<String>, ink: Ink) -> Self {
+        Self { text: text.into(), ink }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::new(text, Ink::Plain)
+    }
+}
+
+/// A table to draw.
+#[derive(Debug, Clone)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(columns: Vec<Column>) -> Self {
+        Self { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row; missing cells are empty, and those beyond the last column are not shown.
+    pub fn push(&mut self, row: Vec<Cell>) {
+        self.rows.push(row);
+    }
+
+    /// Returns whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Returns the table, line by line.
+    pub fn render(&self, style: &Style) -> String {
+        match self.widths(style) {
+            Some(widths) => self.aligned(&widths, style),
+            None => self.listed(style),
+        }
+    }
+
+    /// The columns' widths, or nothing when they do not fit.
+    fn widths(&self, style: &Style) -> Option<Vec<usize>> {
+        let natural = |(at, column): (usize, &Column)| {
+            let cells = self.rows.iter().filter_map(|row| row.get(at));
+            let widest = cells.map(|cell| width_of(&cut(&cell.text, usize::MAX, style))).max();
+            widest.unwrap_or(0).max(width_of(&column.title))
+        };
+        let mut widths: Vec<usize> = self.columns.iter().enumerate().map(natural).collect();
+        let room = style.columns().saturating_sub(GAP * self.columns.len().saturating_sub(1));
+        while widths.iter().sum::<usize>() > room {
+            let shrinkable = (0..widths.len())
+                .filter(|at| self.columns[*at].align == Align::Left && widths[*at] > TEXT_MIN);
+            let widest = shrinkable.max_by_key(|at| widths[*at])?;
+            let over = widths.iter().sum::<usize>() - room;
+            widths[widest] -= over.min(widths[widest] - TEXT_MIN).clamp(1, 4);
+        }
+        Some(widths)
+    }
+
+    fn aligned(&self, widths: &[usize], style: &Style) -> String {
+        let titles: Vec<Cell> =
+            self.columns.iter().map(|column| Cell::new(&*column.title, Ink::Faint)).collect();
+        let mut out = String::new();
+        for row in std::iter::once(&titles).chain(&self.rows) {
+            let mut line = String::new();
+            let mut spaces = 0;
+            for ((column, width), cell) in self.columns.iter().zip(widths).zip(row) {
+                let text = cut(&cell.text, *width, style);
+                let missing = width.saturating_sub(width_of(&text));
+                let (before, after) =
+                    if column.align == Align::Right { (missing, 0) } else { (0, missing) };
+                line += &" ".repeat(spaces + before);
+                line += &style.paint(cell.ink, &text);
+                spaces = after + GAP;
+            }
+            out += line.trim_end();
+            out.push('\n');
+        }
+        out
+    }
+
+    /// One line for each cell, a blank line between rows.
+    fn listed(&self, style: &Style) -> String {
+        let width = self.columns.iter().map(|column| width_of(&column.title)).max().unwrap_or(0);
+        let width = width.min(style.columns() / 2);
+        let mut out = String::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            if index > 0 {
+                out.push('\n');
+            }
+            for (column, cell) in
+                self.columns.iter().zip(row).filter(|(_, cell)| !cell.text.is_empty())
+            {
+                let title = padded(&cut(&column.title, width, style), width, false);
+                let text = cut(&cell.text, style.columns() - width - 1, style);
+                out += &style.paint(Ink::Faint, &title);
+                out += &format!(" {}\n", style.paint(cell.ink, &text));
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests;
