@@ -7,14 +7,23 @@
 //!
 //! Refuses: tokio, sampling profilers, and verdicts without a null model.
 
+mod attributes;
 mod paired;
 mod quantiles;
+mod report;
+pub mod saved;
 mod series;
+mod split;
+mod steps;
 mod verdict;
 
+pub use attributes::{attributes, convicted};
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
+pub use report::{Counted, Moments, PhaseSummary, Report, ReportOptions, Versus, Words, in_words};
 pub use series::{Attribute, LeftOut, Phase, Series, Values};
+pub use split::Split;
+pub use steps::{Steps, UNTRACKED, steps};
 pub use verdict::{
     AttributeVerdict, Lock, Modality, Mode, Outside, Quantised, StepShare, StepVerdict, Tooth,
     Unclear, Verdict,

@@ -75,7 +75,9 @@ impl PairedBars<'_> {
                 line += "  ";
                 line += &style.paint(ink, &bar);
                 let rest = sides[side].saturating_sub(width_of(&bar));
-                line += &padded(&format!(" {}", pair[side].text), rest, false);
+                let gap = if bar.is_empty() { "" } else { " " };
+                let text = cut(&pair[side].text, text[side], style);
+                line += &padded(&format!("{gap}{text}"), rest, false);
             }
             out += line.trim_end();
             out.push('\n');

@@ -1,0 +1,153 @@
+//! Which property do the slow calls share: server, worker, key, size, status.
+//!
+//! Every value of every attribute is held against the share that it has among typical calls: names
+//! by Fisher's exact test, numbers by Kolmogorov and Smirnov's, whose largest distance is also the
+//! threshold that is shown. All values looked at, convicted or not, count for Benjamini and
+//! Hochberg's adjustment. Which values are looked at is decided by how frequent they are, not by
+//! how slow.
+//! Invariant: the choice of slow and typical calls knows nothing of attributes.
+//!
+//! Refuses: causes. A shared property is a trace to follow, and the load may explain both.
+
+mod exact;
+
+use std::collections::BTreeMap;
+
+use crate::series::{Attribute, Series, Values};
+use crate::split::Split;
+use crate::steps::benjamini_hochberg;
+use crate::verdict::{AttributeVerdict, Verdict};
+
+/// False discoveries among verdicts.
+const ALPHA: f64 = 0.01;
+/// The most frequent values of an attribute that are looked at.
+const VALUES_MAX: usize = 20;
+/// Slow and typical calls together below which a value is not looked at.
+const CALLS_MIN: u64 = 5;
+/// Slow calls below which nothing is said.
+const SLOW_MIN: usize = 5;
+/// Whole numbers with no more different values than this are names: a worker, a status.
+const DISTINCT_MAX: usize = 20;
+/// A difference of shares that matters by itself; a smaller one matters when the share doubles.
+const DIFFERENCE_MIN: f64 = 0.05;
+
+/// Returns what was looked at, the least likely by chance first; `p` is adjusted.
+pub fn attributes(series: &Series, split: &Split) -> Vec<AttributeVerdict> {
+    if split.slow.len() < SLOW_MIN || split.typical.len() < SLOW_MIN {
+        return Vec::new();
+    }
+    let mut looks: Vec<AttributeVerdict> = Vec::new();
+    for attribute in &series.attributes {
+        match &attribute.values {
+            Values::Names { names, of } => {
+                looks.extend(named(&attribute.name, split, |row| names[of[row] as usize].clone()));
+            }
+            Values::Numbers(numbers) if are_names(numbers) => {
+                looks.extend(named(&attribute.name, split, |row| match numbers[row] {
+                    number if number.is_nan() => String::new(),
+                    number => number.to_string(),
+                }));
+            }
+            Values::Numbers(numbers) => looks.extend(numeric(attribute, numbers, split)),
+        }
+    }
+    let adjusted = benjamini_hochberg(&looks.iter().map(|look| look.p).collect::<Vec<_>>());
+    looks.iter_mut().zip(adjusted).for_each(|(look, p)| look.p = p);
+    looks.sort_by(|left, right| {
+        let difference = |look: &AttributeVerdict| look.share_slow - look.share_typical;
+        left.p.total_cmp(&right.p).then(difference(right).total_cmp(&difference(left)))
+    });
+    looks
+}
+
+/// Returns the verdicts among what was looked at.
+pub fn convicted(looks: &[AttributeVerdict]) -> Vec<Verdict> {
+    let is_beyond = |look: &&AttributeVerdict| {
+        let difference = look.share_slow - look.share_typical;
+        let matters = difference >= DIFFERENCE_MIN || look.share_slow >= 2.0 * look.share_typical;
+        look.p <= ALPHA && look.ci[0] > 0.0 && matters
+    };
+    looks.iter().filter(is_beyond).cloned().map(Verdict::Attribute).collect()
+}
+
+fn named(
+    attribute: &str,
+    split: &Split,
+    value_of: impl Fn(usize) -> String,
+) -> Vec<AttributeVerdict> {
+    let mut counts: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    for (side, rows) in [&split.slow, &split.typical].into_iter().enumerate() {
+        for row in rows {
+            counts.entry(value_of(*row as usize)).or_default()[side] += 1;
+        }
+    }
+    // What all calls share tells none apart.
+    if counts.len() < 2 {
+        return Vec::new();
+    }
+    let mut frequent: Vec<(String, [u64; 2])> =
+        counts.into_iter().filter(|(_, [slow, typical])| slow + typical >= CALLS_MIN).collect();
+    frequent.sort_by_key(|(_, [slow, typical])| std::cmp::Reverse(slow + typical));
+    frequent.truncate(VALUES_MAX);
+    let all = [split.slow.len() as u64, split.typical.len() as u64];
+    let look = |(value, counts)| look(attribute, value, counts, all, None);
+    frequent.into_iter().map(look).collect()
+}
+
+fn numeric(attribute: &Attribute, numbers: &[f64], split: &Split) -> Option<AttributeVerdict> {
+    let of = |rows: &[u32]| {
+        let values = rows.iter().map(|row| numbers[*row as usize]);
+        let mut values: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    };
+    let (slow, typical) = (of(&split.slow), of(&split.typical));
+    let found = exact::kolmogorov_smirnov(&slow, &typical)?;
+    let above = |values: &[f64]| {
+        (values.len() - values.partition_point(|value| *value <= found.threshold)) as u64
+    };
+    let (slow_above, typical_above) = (above(&slow), above(&typical));
+    let all = [slow.len() as u64, typical.len() as u64];
+    let (value, counts) = if found.is_above {
+        (format!("> {}", found.threshold), [slow_above, typical_above])
+    } else {
+        (format!("<= {}", found.threshold), [all[0] - slow_above, all[1] - typical_above])
+    };
+    Some(look(&attribute.name, value, counts, all, Some(found.p)))
+}
+
+fn look(
+    attribute: &str,
+    value: String,
+    [slow, typical]: [u64; 2],
+    all: [u64; 2],
+    p: Option<f64>,
+) -> AttributeVerdict {
+    AttributeVerdict {
+        attribute: attribute.to_owned(),
+        value: if value.is_empty() { "(none)".to_owned() } else { value },
+        share_slow: slow as f64 / all[0] as f64,
+        share_typical: typical as f64 / all[1] as f64,
+        ci: exact::difference_interval([slow, typical], all),
+        p: p.unwrap_or_else(|| exact::fisher([slow, typical], all)),
+    }
+}
+
+fn are_names(numbers: &[f64]) -> bool {
+    let mut distinct: Vec<f64> = Vec::new();
+    for number in numbers.iter().filter(|number| !number.is_nan()) {
+        if number.fract() != 0.0 {
+            return false;
+        }
+        if !distinct.contains(number) {
+            distinct.push(*number);
+            if distinct.len() > DISTINCT_MAX {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests;

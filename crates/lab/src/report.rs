@@ -1,0 +1,350 @@
+//! What is known of a series, put together: figures, verdicts, and what to draw.
+//!
+//! Invariant: a report is a function of its series and options, seed included; every rendering
+//! (text, JSON, HTML) shows the same figures.
+//!
+//! Refuses: series are never changed or sorted; files and terminals are the caller's.
+
+mod number;
+
+mod text;
+mod words;
+
+use std::collections::BTreeMap;
+
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::attributes::{attributes, convicted};
+use crate::paired::{Difference, paired, unpaired};
+use crate::quantiles::{Quantile, Sorted};
+use crate::series::Series;
+use crate::split::Split;
+use crate::steps::{UNTRACKED, steps};
+use crate::verdict::{AttributeVerdict, Quantised, StepShare, Unclear, Verdict};
+
+pub use words::{Words, in_words};
+
+/// Quantiles that are reported, where the series is long enough to have them.
+const QUANTILES: [(&str, f64); 8] = [
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("p99.999", 0.99999),
+];
+/// Bins of the histogram, as source document 002 had.
+const BINS: usize = 40;
+/// Attribute values that are shown.
+const ATTRIBUTES_MAX: usize = 12;
+
+/// What a report depends on besides the series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReportOptions {
+    /// For everything that is drawn at random: the same seed, the same report.
+    pub seed: u64,
+    /// Calls over this many milliseconds are slow; otherwise the slowest twentieth.
+    pub slow_over_ms: Option<f64>,
+}
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        Self { seed: 2, slow_over_ms: None }
+    }
+}
+
+/// A report on one series, or on two.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report<'a> {
+    /// What was called.
+    pub name: &'a str,
+    /// What can be said.
+    pub verdicts: Vec<Verdict>,
+    /// Calls that succeeded.
+    pub calls: u64,
+    /// Calls that failed.
+    pub failed: u64,
+    /// Calls that failed, by what became of them.
+    pub failures: &'a BTreeMap<String, u64>,
+    /// Rows that could not be used, by why.
+    pub left_out: &'a BTreeMap<String, u64>,
+    /// Milliseconds since the Unix epoch at which the first call began, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began_unix_ms: Option<f64>,
+    /// Milliseconds from the beginning of the first call to the end of the last, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span_ms: Option<f64>,
+    /// Least, mean, most and deviation; absent without calls.
+    #[serde(flatten)]
+    pub moments: Option<Moments>,
+    /// Quantiles with intervals, by their names.
+    #[serde(serialize_with = "by_name")]
+    pub quantiles: Vec<(&'static str, Quantile)>,
+    /// Calls over this are slow.
+    pub slow_over_ms: f64,
+    /// The steps, in the order in which they were measured.
+    pub phases: Vec<PhaseSummary>,
+    /// What was looked at among attributes, the least likely by chance first.
+    pub attributes: Vec<AttributeVerdict>,
+    /// Counts of calls by their time; absent without calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<Counted>,
+    /// What has to be known of the measurement.
+    pub notes: &'a [String],
+    /// What it is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Box<Versus<'a>>>,
+    #[serde(skip)]
+    series: &'a Series,
+    #[serde(skip)]
+    shares: Vec<StepShare>,
+}
+
+/// Simple figures of the calls' times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Moments {
+    /// The fastest call.
+    pub min_ms: f64,
+    /// The mean.
+    pub mean_ms: f64,
+    /// The slowest call.
+    pub max_ms: f64,
+    /// The standard deviation.
+    pub deviation_ms: f64,
+}
+
+/// A step of all calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseSummary {
+    /// Its name; `untracked` is what no step covers.
+    pub name: String,
+    /// Its median.
+    pub median_ms: f64,
+    /// Its 99th percentile.
+    pub p99_ms: f64,
+    /// Its part of the whole time.
+    pub share: f64,
+    /// Share of calls in which it was slowed down.
+    pub slowed: f64,
+    /// Milliseconds by which it is longer in slow calls than in typical ones.
+    pub excess_ms: f64,
+    /// 95 % interval of that.
+    pub ci_ms: [f64; 2],
+}
+
+/// A histogram.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Lower end of the first bin.
+    pub low_ms: f64,
+    /// Upper end of the last bin.
+    pub high_ms: f64,
+    /// Whether bins grow by a factor.
+    pub log: bool,
+    /// Calls in each bin.
+    pub counts: Vec<u64>,
+}
+
+/// A second series beside the first.
+#[derive(Debug, Clone, Serialize)]
+pub struct Versus<'a> {
+    /// Whether call i was held against call i.
+    pub paired: bool,
+    /// How much slower the second is; absent when either has no calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Difference>,
+    /// The second's own report.
+    pub report: Report<'a>,
+}
+
+impl<'a> Report<'a> {
+    /// Reports on a series.
+    pub fn new(series: &'a Series, options: &ReportOptions) -> Self {
+        let split = Split::new(&series.total_ms, options.slow_over_ms);
+        let sorted = Sorted::new(&series.total_ms);
+        let found = steps(series, &split, options.seed);
+        let looks = attributes(series, &split);
+        let mut verdicts = shape(series);
+        verdicts.extend(found.verdicts);
+        verdicts.extend(convicted(&looks));
+        let histogram = counted(series, &sorted, &verdicts);
+        let left_out = &series.left_out;
+        Self {
+            name: &series.name,
+            verdicts,
+            calls: series.len() as u64,
+            failed: left_out.failed.values().sum(),
+            failures: &left_out.failed,
+            left_out: &left_out.bad,
+            began_unix_ms: began(series),
+            span_ms: span(series),
+            moments: moments(&sorted),
+            quantiles: quantiles(&sorted),
+            slow_over_ms: split.slow_over_ms,
+            phases: phases(series, &found.shares),
+            attributes: looks.into_iter().take(ATTRIBUTES_MAX).collect(),
+            histogram,
+            notes: &series.notes,
+            versus: None,
+            series,
+            shares: found.shares,
+        }
+    }
+
+    /// Reports on a series beside another: call by call when `is_paired`, otherwise as two samples.
+    pub fn versus(
+        series: &'a Series,
+        other: &'a Series,
+        is_paired: bool,
+        options: &ReportOptions,
+    ) -> Self {
+        let is_paired = is_paired && series.len() == other.len();
+        let compare = if is_paired { paired } else { unpaired };
+        let difference = compare(&series.total_ms, &other.total_ms);
+        let report = Self::new(other, options);
+        let versus = Versus { paired: is_paired, difference, report };
+        Self { versus: Some(Box::new(versus)), ..Self::new(series, options) }
+    }
+
+    /// Returns the report as one JSON document.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a report has text keys only")
+    }
+
+    /// The comb, where there is one.
+    fn comb(&self) -> Option<&Quantised> {
+        self.verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Quantised(comb) => Some(comb),
+            _ => None,
+        })
+    }
+
+    /// Values to point at in a histogram: teeth, or the tops of several humps.
+    fn marks(&self) -> Vec<f64> {
+        if let Some(comb) = self.comb() {
+            return comb.teeth.iter().map(|tooth| tooth_ms(comb, tooth.k)).collect();
+        }
+        let humps = self.verdicts.iter().find_map(|verdict| match verdict {
+            Verdict::Multimodal(found) => Some(&found.modes),
+            _ => None,
+        });
+        humps.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
+    }
+
+    /// Calls against time, or against their number where times are unknown.
+    fn points(&self) -> Vec<(f64, f64)> {
+        let series = self.series;
+        if series.began_ms.is_empty() {
+            return (1..).map(f64::from).zip(series.total_ms.iter().copied()).collect();
+        }
+        let first = series.began_ms.iter().copied().fold(f64::INFINITY, f64::min);
+        let seconds = series.began_ms.iter().map(|began| (began - first) / 1000.0);
+        let mut points: Vec<_> = seconds.zip(series.total_ms.iter().copied()).collect();
+        points.sort_by(|left, right| left.0.total_cmp(&right.0));
+        points
+    }
+
+    fn has_times(&self) -> bool {
+        !self.series.began_ms.is_empty()
+    }
+
+    /// The name of a step that a verdict convicts.
+    fn is_convicted(&self, step: &str) -> bool {
+        self.verdicts
+            .iter()
+            .any(|verdict| matches!(verdict, Verdict::Step(found) if found.step == step))
+    }
+}
+
+/// Where a tooth of a comb stands.
+fn tooth_ms(comb: &Quantised, k: u64) -> f64 {
+    if comb.spacing == "geometric" {
+        return comb.quantum_ms * 2_f64.powi(i32::try_from(k).unwrap_or(i32::MAX));
+    }
+    comb.offset_ms + k as f64 * comb.quantum_ms
+}
+
+/// Verdicts on the distribution of the whole calls.
+fn shape(series: &Series) -> Vec<Verdict> {
+    if series.is_empty() {
+        let why = if series.left_out.failed.is_empty() { "no calls" } else { "no call succeeded" };
+        return vec![Verdict::Unclear(Unclear { why: why.into() })];
+    }
+    Vec::new()
+}
+
+fn moments(sorted: &Sorted) -> Option<Moments> {
+    let (min_ms, max_ms) = (*sorted.values().first()?, *sorted.values().last()?);
+    Some(Moments { min_ms, mean_ms: sorted.mean(), max_ms, deviation_ms: sorted.deviation() })
+}
+
+/// The quantiles beyond which the series has a call at all.
+fn quantiles(sorted: &Sorted) -> Vec<(&'static str, Quantile)> {
+    let calls = sorted.len() as f64;
+    let known = QUANTILES.iter().filter(|(_, q)| calls * (1.0 - q) >= 0.5);
+    known.map(|(name, q)| (*name, sorted.quantile(*q))).collect()
+}
+
+fn began(series: &Series) -> Option<f64> {
+    let first = series.began_ms.iter().copied().reduce(f64::min)?;
+    Some(series.origin_unix_ms? + first)
+}
+
+fn span(series: &Series) -> Option<f64> {
+    let first = series.began_ms.iter().copied().reduce(f64::min)?;
+    let last = series.ended_ms().into_iter().reduce(f64::max)?;
+    Some(last - first)
+}
+
+fn phases(series: &Series, shares: &[StepShare]) -> Vec<PhaseSummary> {
+    let whole: f64 = series.total_ms.iter().sum();
+    let mut rest = series.total_ms.clone();
+    for phase in &series.phases {
+        rest.iter_mut().zip(&phase.ms).for_each(|(rest, ms)| *rest -= ms);
+    }
+    let named = series.phases.iter().map(|phase| (phase.name.as_str(), &phase.ms));
+    let summary = |(name, ms): (&str, &Vec<f64>)| {
+        let share = shares.iter().find(|share| share.step == name)?;
+        let sorted = Sorted::new(ms);
+        Some(PhaseSummary {
+            name: name.to_owned(),
+            median_ms: share.median_ms,
+            p99_ms: sorted.at(0.99),
+            share: if whole > 0.0 { ms.iter().sum::<f64>() / whole } else { 0.0 },
+            slowed: share.slowed,
+            excess_ms: share.excess_ms,
+            ci_ms: share.ci_ms,
+        })
+    };
+    named.chain([(UNTRACKED, &rest)]).filter_map(summary).collect()
+}
+
+fn counted(series: &Series, sorted: &Sorted, verdicts: &[Verdict]) -> Option<Counted> {
+    let (min, high) = (*sorted.values().first()?, *sorted.values().last()?);
+    let is_comb = |verdict: &Verdict| match verdict {
+        Verdict::Quantised(comb) => comb.spacing != "geometric",
+        _ => false,
+    };
+    let log = screen::is_wide(min, high) && !verdicts.iter().any(is_comb);
+    // From zero unless that would leave a third of the picture empty.
+    let low = if log || min > high / 3.0 { min } else { 0.0 };
+    let bins = screen::Bins::new(&series.total_ms, BINS, (low, high), log);
+    Some(Counted { low_ms: low, high_ms: high, log, counts: bins.counts })
+}
+
+fn by_name<S: Serializer>(
+    quantiles: &[(&'static str, Quantile)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(quantiles.len()))?;
+    for (name, quantile) in quantiles {
+        map.serialize_entry(name, quantile)?;
+    }
+    map.end()
+}
+
+#[cfg(test)]
+mod tests;

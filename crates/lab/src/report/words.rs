@@ -1,0 +1,205 @@
+//! Verdicts in words: one sentence that says it, and the figures that it stands on.
+//!
+//! Invariant: a sentence claims no more than its verdict; hints are called hints.
+
+use screen::Ink;
+
+use crate::verdict::{AttributeVerdict, Lock, Modality, Outside, Quantised, StepVerdict, Verdict};
+
+use super::number::{count, digits, exact, interval, p, percent, time};
+use super::tooth_ms;
+
+/// A verdict as a reader gets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// What it is, in a word or two: `quantised`, `outside the request`.
+    pub title: String,
+    /// One sentence.
+    pub sentence: String,
+    /// What the sentence stands on: intervals, p-values, hints.
+    pub figures: Vec<String>,
+    /// Whether it is a fault that was found, a finding without fault, or neither.
+    pub ink: Ink,
+}
+
+/// Returns a verdict in words.
+pub fn in_words(verdict: &Verdict) -> Words {
+    match verdict {
+        Verdict::Quantised(comb) => quantised(comb),
+        Verdict::Multimodal(humps) => multimodal(humps),
+        Verdict::Unimodal(hump) => unimodal(hump),
+        Verdict::Locked(lock) => locked(lock),
+        Verdict::Step(step) => convicted(step),
+        Verdict::Outside(found) => outside(found),
+        Verdict::Attribute(found) => attribute(found),
+        Verdict::Unclear(unclear) => {
+            words("unclear", format!("{}.", unclear.why), Vec::new(), Ink::Plain)
+        }
+    }
+}
+
+fn words(title: &str, sentence: String, figures: Vec<String>, ink: Ink) -> Words {
+    Words { title: title.to_owned(), sentence, figures, ink }
+}
+
+fn quantised(comb: &Quantised) -> Words {
+    let quantum = exact(comb.quantum_ms, comb.ci_ms);
+    let within = if comb.within == "tail" { " among the slow ones" } else { "" };
+    let spacing = match comb.spacing.as_str() {
+        "geometric" => format!("powers of two of {quantum}"),
+        _ => format!("multiples of {quantum}"),
+    };
+    let sentence = format!(
+        "Latencies{within} stand at {spacing}: {} of the calls wait for a timer, which accounts \
+         for {} of the time above typical.",
+        percent(comb.share),
+        percent(comb.excess_share)
+    );
+    let teeth: Vec<String> = comb
+        .teeth
+        .iter()
+        .map(|tooth| format!("{} at {}", count(tooth.calls), time(tooth_ms(comb, tooth.k))))
+        .collect();
+    let mut figures = vec![
+        format!("quantum {} (95 %), offset {}", interval(comb.ci_ms), time(comb.offset_ms)),
+        format!("calls on the teeth: {}", teeth.join(", ")),
+        format!("by chance: {}; on the half not searched: {}", p(comb.p), p(comb.p_confirmed)),
+    ];
+    match comb.phase_locked {
+        Some(true) => figures
+            .push("calls end in step with a clock: a tick, whenever the call began".to_owned()),
+        Some(false) => figures.push(
+            "calls do not end in step with a clock: the timer starts with the call".to_owned(),
+        ),
+        None => {}
+    }
+    figures
+        .extend(comb.nearest.iter().map(|timer| format!("nearest known timer (a hint): {timer}")));
+    words("quantised", sentence, figures, Ink::Alarm)
+}
+
+fn multimodal(humps: &Modality) -> Words {
+    let at =
+        humps.modes.iter().map(|mode| format!("{} ({})", time(mode.at_ms), percent(mode.share)));
+    let at: Vec<String> = at.collect();
+    let sentence = format!("{} humps, at {}; no comb.", humps.modes.len(), listed(&at));
+    words("multimodal", sentence, humped(humps), Ink::Alarm)
+}
+
+fn unimodal(hump: &Modality) -> Words {
+    let sentence = match hump.modes.first() {
+        Some(mode) => format!("One hump, at {}.", time(mode.at_ms)),
+        None => "One hump.".to_owned(),
+    };
+    words("unimodal", sentence, humped(hump), Ink::Fine)
+}
+
+fn humped(humps: &Modality) -> Vec<String> {
+    let tops = humps.modes.iter().map(|mode| {
+        format!(
+            "hump at {} (95 %), {} of calls, {} wide",
+            interval(mode.ci_ms),
+            percent(mode.share),
+            time(mode.width_ms)
+        )
+    });
+    let mut figures: Vec<String> = tops.collect();
+    figures.push(format!("one hump: {} (Silverman), {} (dip)", p(humps.p), p(humps.p_dip)));
+    figures.extend(
+        humps.resolution_ms.map(|step| format!("times are measured in steps of {}", time(step))),
+    );
+    figures
+}
+
+fn locked(lock: &Lock) -> Words {
+    let period = exact(lock.period_ms, lock.ci_ms);
+    let sentence = format!(
+        "{} of the calls end with a tick of {period} of the clock, whenever they began.",
+        percent(lock.share)
+    );
+    let mut figures =
+        vec![format!("period {} (95 %); by chance: {}", interval(lock.ci_ms), p(lock.p))];
+    figures
+        .extend(lock.nearest.iter().map(|timer| format!("nearest known timer (a hint): {timer}")));
+    words("locked to a clock", sentence, figures, Ink::Alarm)
+}
+
+fn convicted(step: &StepVerdict) -> Words {
+    let whole: f64 = step.shares.iter().map(|share| share.excess_ms).sum();
+    let own = step.shares.iter().find(|share| share.step == step.step);
+    let slowed: f64 = step.shares.iter().map(|share| share.slowed).sum();
+    let usual: f64 = step.shares.iter().map(|share| share.median_ms.max(0.0)).sum();
+    let parts = own.filter(|_| slowed > 0.0 && usual > 0.0).map(|own| {
+        let (slowed, usual) = (own.slowed / slowed, own.median_ms.max(0.0) / usual);
+        format!(
+            ": it has {} of the slow-downs and {} of the usual time",
+            percent(slowed),
+            percent(usual)
+        )
+    });
+    let sentence = format!("Step `{}` is slow by itself{}.", step.step, parts.unwrap_or_default());
+    let mut figures = vec![format!(
+        "{} times the slow-downs of its part of the time ({} to {}, 95 %), {}",
+        digits(step.ratio, 2),
+        digits(step.ci[0], 2),
+        digits(step.ci[1], 2),
+        p(step.p)
+    )];
+    if let Some(own) = own.filter(|_| whole > 0.0) {
+        figures.push(format!(
+            "{} of the {} that slow calls take longer: {} (95 % {})",
+            percent(own.excess_ms / whole),
+            time(whole),
+            time(own.excess_ms),
+            interval(own.ci_ms)
+        ));
+    }
+    words("step", sentence, figures, Ink::Alarm)
+}
+
+fn outside(found: &Outside) -> Words {
+    let sentence = "Slow-downs strike the steps in proportion to the time spent there, as what \
+        comes from outside the request does: host, kernel, virtual machine, a paused process.";
+    let figures = vec![format!(
+        "{} a second of usual time (95 % {} to {}); all steps share this rate: {}",
+        digits(found.rate_per_second, 2),
+        digits(found.ci[0], 2),
+        digits(found.ci[1], 2),
+        p(found.p)
+    )];
+    words("outside the request", sentence.to_owned(), figures, Ink::Alarm)
+}
+
+fn attribute(found: &AttributeVerdict) -> Words {
+    let value = named(found);
+    let sentence = format!(
+        "{} of the slow calls have {value}, and {} of typical ones.",
+        percent(found.share_slow),
+        percent(found.share_typical)
+    );
+    let figures = vec![format!(
+        "{:.0} to {:.0} points more (95 %), {}",
+        found.ci[0] * 100.0,
+        found.ci[1] * 100.0,
+        p(found.p)
+    )];
+    words("attribute", sentence, figures, Ink::Alarm)
+}
+
+/// An attribute with its value: `server = b`, `bytes > 4096`.
+pub fn named(found: &AttributeVerdict) -> String {
+    let is_threshold = found.value.starts_with("> ") || found.value.starts_with("<= ");
+    let equals = if is_threshold { "" } else { "= " };
+    format!("{} {equals}{}", found.attribute, found.value)
+}
+
+fn listed(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! Claims about verdicts in words.
+
+use super::*;
+use crate::verdict::{Mode, StepShare, Tooth, Unclear};
+
+fn comb() -> Quantised {
+    Quantised {
+        spacing: "linear".into(),
+        quantum_ms: 500.234,
+        ci_ms: [499.6, 500.9],
+        offset_ms: 1.1,
+        teeth: vec![Tooth { k: 1, calls: 412 }, Tooth { k: 2, calls: 96 }],
+        share: 0.18,
+        excess_share: 0.71,
+        p: 0.001,
+        p_confirmed: 3e-9,
+        within: "all".into(),
+        phase_locked: Some(false),
+        nearest: Some("nginx cache lock".into()),
+    }
+}
+
+#[test]
+fn a_comb_is_said_with_quantum_teeth_and_hint() {
+    let words = in_words(&Verdict::Quantised(comb()));
+    assert_eq!(words.title, "quantised");
+    let whole = format!("{} {}", words.sentence, words.figures.join(" "));
+    for text in [
+        "multiples of 500.2 ms",
+        "18 % of the calls",
+        "71 % of the time",
+        "499.6 to 500.9 ms",
+        "412 at 501 ms, 96 at 1.00 s",
+        "p = 3e-9",
+        "the timer starts with the call",
+        "(a hint): nginx cache lock",
+    ] {
+        assert!(whole.contains(text), "no `{text}` in {whole}");
+    }
+}
+
+#[test]
+fn every_verdict_is_a_sentence() {
+    let mode = Mode { at_ms: 5.0, ci_ms: [4.9, 5.1], share: 0.8, width_ms: 1.0 };
+    let humps =
+        Modality { modes: vec![mode.clone(), Mode { at_ms: 45.0, ..mode }], ..Modality::default() };
+    let share = StepShare {
+        step: "wait".into(),
+        excess_ms: 90.0,
+        ci_ms: [80.0, 100.0],
+        median_ms: 4.0,
+        slowed: 0.02,
+    };
+    let step = StepVerdict {
+        step: "wait".into(),
+        ratio: 12.3,
+        ci: [9.0, 15.0],
+        p: 1e-9,
+        shares: vec![share],
+    };
+    let found =
+        AttributeVerdict { attribute: "server".into(), value: "b".into(), ..Default::default() };
+    for (verdict, part) in [
+        (Verdict::Quantised(comb()), "wait for a timer"),
+        (Verdict::Multimodal(humps.clone()), "2 humps, at 5.00 ms (80 %) and 45.0 ms (80 %)"),
+        (Verdict::Unimodal(humps), "One hump, at 5.00 ms"),
+        (Verdict::Locked(Lock { period_ms: 100.0, ..Lock::default() }), "tick of 100 ms"),
+        (Verdict::Step(step), "`wait` is slow by itself: it has 100 % of the slow-downs and 100 %"),
+        (Verdict::Outside(Outside::default()), "outside the request"),
+        (Verdict::Attribute(found), "have server = b"),
+        (Verdict::Unclear(Unclear { why: "3 calls".into() }), "3 calls."),
+    ] {
+        let words = in_words(&verdict);
+        assert!(words.sentence.contains(part), "no `{part}` in {}", words.sentence);
+        assert!(words.sentence.ends_with('.'), "{}", words.sentence);
+    }
+}
