@@ -8,7 +8,9 @@
 //! Refuses: tokio, sampling profilers, and verdicts without a null model.
 
 mod attributes;
+mod error;
 mod paired;
+pub mod probe;
 mod quantiles;
 mod report;
 pub mod saved;
@@ -18,6 +20,7 @@ mod steps;
 mod verdict;
 
 pub use attributes::{attributes, convicted};
+pub use error::LabError;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
 pub use report::{Counted, Moments, PhaseSummary, Report, ReportOptions, Versus, Words, in_words};

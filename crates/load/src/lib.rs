@@ -26,6 +26,7 @@ pub use engine::{run, run_threads};
 pub use error::LoadError;
 pub use held::Held;
 pub use plan::{Arrivals, Plan, Ramp, Stop};
+pub use reply::{Malformed, ReplyReader};
 pub use report::{Errors, Report};
 pub use requests::{
     Ask, Failure, Loss, Mix, Moments, Outcome, Pulse, Reply, Request, Requests, Template, counter,

@@ -13,21 +13,21 @@ const HEADERS_MAX: usize = 128;
 
 /// The bytes are not an HTTP/1 reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Malformed;
+pub struct Malformed;
 
 /// The reply that a connection is reading.
 #[derive(Debug, Default)]
-pub(crate) struct ReplyReader {
+pub struct ReplyReader {
     state: State,
     // A head that has not arrived whole; with `Ask::keep` also the whole one.
     head: Vec<u8>,
     body: Vec<u8>,
     /// Status of the reply whose head was read last.
-    pub(crate) status: u16,
+    pub status: u16,
     /// Bytes of body so far, chunk framing not counted.
-    pub(crate) body_bytes: u64,
+    pub body_bytes: u64,
     /// The server closes the connection after this reply.
-    pub(crate) close: bool,
+    pub close: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,10 @@ enum Chunk {
 
 impl ReplyReader {
     /// Reads on; returns how many bytes it took and whether the reply is complete.
-    pub(crate) fn feed(&mut self, input: &[u8], ask: Ask) -> Result<(usize, bool), Malformed> {
+    ///
+    /// # Errors
+    /// The bytes are not an HTTP/1 reply; the connection is of no more use.
+    pub fn feed(&mut self, input: &[u8], ask: Ask) -> Result<(usize, bool), Malformed> {
         let mut taken = 0;
         if self.state == State::Head {
             match self.feed_head(input, ask)? {
@@ -79,17 +82,17 @@ impl ReplyReader {
     }
 
     /// Tells whether the end of the stream completes the reply.
-    pub(crate) fn ends_with_stream(&self) -> bool {
+    pub fn ends_with_stream(&self) -> bool {
         self.state == State::UntilClose
     }
 
     /// Head and body as kept.
-    pub(crate) fn kept(&self) -> (&[u8], &[u8]) {
+    pub fn kept(&self) -> (&[u8], &[u8]) {
         (&self.head, &self.body)
     }
 
     /// Makes ready for the next reply on the connection.
-    pub(crate) fn reset(&mut self) {
+    pub fn reset(&mut self) {
         self.state = State::Head;
         self.head.clear();
         self.body.clear();

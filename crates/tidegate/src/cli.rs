@@ -1,9 +1,13 @@
 //! The command line: noun, then verb. Data goes to stdout, logs to stderr.
 
+mod lab;
+
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use stdx::Span;
+
+pub use lab::{HttpArgs, LabCommand, PluginArgs, ProbeArgs};
 
 const BEGIN: &str = "\
 Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every key),
@@ -101,6 +105,9 @@ pub enum Command {
     /// Run a statsd server: UDP and TCP samples in, flushes to Graphite and others out.
     #[command(after_help = STATSD_EXAMPLE, args_conflicts_with_subcommands = true)]
     Statsd(StatsdArgs),
+    /// Measure latencies, and say what they are made of.
+    #[command(subcommand)]
+    Lab(LabCommand),
     /// Show or change who gets a personalised answer, in a running server.
     #[command(subcommand)]
     Rollout(RolloutCommand),

@@ -12,7 +12,9 @@ mod config;
 mod demo;
 mod environment;
 mod events;
+mod exit;
 mod hint;
+mod lab;
 mod learn;
 mod live;
 mod model;
@@ -39,8 +41,9 @@ const EXIT_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    // The demo's screen is what is to be read there.
-    let usual = if matches!(cli.command, Command::Demo(_)) { "error" } else { "info" };
+    // Their screens are what is to be read there.
+    let has_screen = matches!(cli.command, Command::Demo(_) | Command::Lab(_));
+    let usual = if has_screen { "error" } else { "info" };
     log(&environment::log_filter(usual));
     let done = match cli.command {
         Command::Serve(args) => commands::serve(&args.config),
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Workers(command) => workers::command(command),
         Command::Statsd(args) => statsd::run(args),
         Command::Events(command) => events::command(command),
+        Command::Lab(command) => lab::command(command),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -72,6 +76,9 @@ fn log(filter: &str) {
 }
 
 fn report(error: &anyhow::Error) -> ExitCode {
+    if let Some(exit) = error.downcast_ref::<exit::Exit>() {
+        return ExitCode::from(exit.0);
+    }
     if let Some(wrong) = error.downcast_ref::<commands::WrongConfig>() {
         eprint!("{wrong}");
         return ExitCode::from(EXIT_CONFIG);

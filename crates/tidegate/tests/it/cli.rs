@@ -15,6 +15,7 @@ fn every_command_explains_itself() {
         &["profiles", "build", "--help"],
         &["model", "score", "--help"],
         &["rollout", "set", "--help"],
+        &["lab", "probe", "--help"],
     ] {
         let (code, out, _) = run(command, folder.path());
         assert_eq!(code, 0, "{command:?}");

@@ -1,0 +1,37 @@
+//! What can stop a measurement before it began.
+//!
+//! Calls that fail are no errors of the measurement: the series counts them.
+
+use std::io;
+
+/// A measurement that could not take place.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// The text names nothing that can be probed: correct it.
+    #[error("probe `{text}`: {why}")]
+    Target {
+        /// What was written.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The plan contradicts itself: correct it.
+    #[error("plan of the probe: {0}")]
+    Plan(String),
+    /// The system refused something that no call can do without.
+    #[error("{what}")]
+    System {
+        /// What was asked of it.
+        what: String,
+        /// Its refusal.
+        source: io::Error,
+    },
+    /// The system lets this user send no echo requests.
+    #[error("send echo requests to `{host}`: neither a ping socket nor a raw one is allowed")]
+    Echo {
+        /// Where they were to go.
+        host: String,
+        /// The refusal of the raw socket.
+        source: io::Error,
+    },
+}

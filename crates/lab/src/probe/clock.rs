@@ -1,0 +1,86 @@
+//! Time of a probe: nanoseconds since its origin, by the clock that never steps, and a look at
+//! the one that does.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long before a moment a thread stops sleeping and looks at the clock instead: longer than
+/// a sleep lasts too long on an idle machine (docs/LAB.md has what was measured).
+const SPIN: Duration = Duration::from_micros(150);
+/// Slewing moves the clock by half a millisecond a second at most; anything faster is a step.
+const SLEW: f64 = 0.000_5;
+const STEP_MS_MIN: f64 = 5.0;
+
+/// When a probe began.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    instant: Instant,
+    /// Milliseconds since the Unix epoch.
+    pub(crate) unix_ms: f64,
+}
+
+/// Compares the system's clock with the monotonic one.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    /// Milliseconds of the monotonic clock, and how far the other was ahead then.
+    last: (f64, f64),
+    /// What was seen: when, and by how much.
+    pub(crate) seen: Vec<(f64, f64)>,
+}
+
+impl Origin {
+    pub(crate) fn now() -> Self {
+        Self { instant: Instant::now(), unix_ms: unix_ms() }
+    }
+
+    /// Nanoseconds since the origin.
+    pub(crate) fn ns(&self) -> u64 {
+        self.ns_of(Instant::now())
+    }
+
+    /// Nanoseconds from the origin to a moment; 0 before it.
+    pub(crate) fn ns_of(&self, moment: Instant) -> u64 {
+        let since = moment.saturating_duration_since(self.instant);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Sleeps until shortly before `ns`, then looks at the clock until it is there.
+    pub(crate) fn wait_until(&self, ns: u64) {
+        let until = self.instant + Duration::from_nanos(ns);
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            match left.checked_sub(SPIN) {
+                Some(early) if !early.is_zero() => std::thread::sleep(early),
+                _ => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    /// Both clocks, in milliseconds: since the origin, and since the Unix epoch.
+    pub(crate) fn both(&self) -> (f64, f64) {
+        (self.ns() as f64 / 1e6, unix_ms())
+    }
+}
+
+impl Steps {
+    pub(crate) fn new((monotonic_ms, unix_ms): (f64, f64)) -> Self {
+        Self { last: (monotonic_ms, unix_ms - monotonic_ms), seen: Vec::new() }
+    }
+
+    /// Notes a step when the distance of the clocks has changed by more than slewing can.
+    pub(crate) fn look(&mut self, (monotonic_ms, unix_ms): (f64, f64)) {
+        let ahead = unix_ms - monotonic_ms;
+        let changed = ahead - self.last.1;
+        let slewed = (monotonic_ms - self.last.0) * SLEW;
+        if changed.abs() > STEP_MS_MIN + slewed {
+            self.seen.push((monotonic_ms, changed));
+        }
+        self.last = (monotonic_ms, ahead);
+    }
+}
+
+fn unix_ms() -> f64 {
+    // A clock before 1970 is as wrong as one that stands there.
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1e3)
+}
+
+#[cfg(test)]
+mod tests;

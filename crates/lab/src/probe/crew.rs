@@ -1,0 +1,148 @@
+//! Threads that make calls, each with callers of its own; as many as calls are in flight.
+//!
+//! Invariant: a call is handed to a thread that does nothing else, early enough for it to wait
+//! for the moment by itself. The thread that was busy last is taken first: its connection is warm.
+
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use super::call::{Caller, Failure, Made, Stopwatch};
+use super::clock::Origin;
+use super::{HttpOptions, IN_FLIGHT_MAX, Plan};
+use crate::LabError;
+
+const STACK_BYTES: usize = 512 << 10;
+
+/// A call that is to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Due {
+    /// Nanoseconds since the origin; first, so that calls are ordered by it.
+    pub(crate) at_ns: u64,
+    /// Its place in its burst, from 0.
+    pub(crate) position: u32,
+    /// Counts arrivals from 0.
+    pub(crate) arrival: u64,
+    /// Which target.
+    pub(crate) arm: usize,
+    /// Stands for `{n}`.
+    pub(crate) number: u64,
+    /// Whether it waits for `at_ns`, or is made at once.
+    pub(crate) is_timed: bool,
+}
+
+/// A call that was made.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) due: Due,
+    pub(crate) sent_ns: u64,
+    pub(crate) ended_ns: u64,
+    pub(crate) phases: Vec<(&'static str, f64)>,
+    pub(crate) made: Result<Made, Failure>,
+}
+
+/// The threads.
+pub(crate) struct Crew {
+    origin: Origin,
+    timeout: Duration,
+    /// What each thread is told.
+    threads: Vec<Sender<Due>>,
+    idle: Vec<usize>,
+    ended: Receiver<(usize, Call)>,
+    tell: Sender<(usize, Call)>,
+}
+
+impl Crew {
+    /// # Errors
+    /// When a target of the plan cannot be called, or the system has no threads.
+    pub(crate) fn new(
+        plan: &Plan,
+        http: &Arc<HttpOptions>,
+        origin: Origin,
+    ) -> Result<Self, LabError> {
+        let (tell, ended) = channel();
+        let (threads, idle) = (Vec::new(), Vec::new());
+        let mut crew = Self { origin, timeout: plan.timeout, threads, idle, ended, tell };
+        crew.grow(plan.callers(http)?)?;
+        Ok(crew)
+    }
+
+    /// Hands a call to a thread; false when all that there may be are busy.
+    ///
+    /// # Errors
+    /// When the system has no threads left.
+    pub(crate) fn hand_out(
+        &mut self,
+        due: Due,
+        callers: impl FnOnce() -> Result<Vec<Box<dyn Caller>>, LabError>,
+    ) -> Result<bool, LabError> {
+        if self.idle.is_empty() {
+            if self.threads.len() >= IN_FLIGHT_MAX {
+                return Ok(false);
+            }
+            self.grow(callers()?)?;
+        }
+        let thread = self.idle.pop().expect("it was made if there was none");
+        self.threads[thread].send(due).expect("threads end when nobody tells them anything");
+        Ok(true)
+    }
+
+    /// Waits for a call to end.
+    pub(crate) fn wait(&mut self, time: Duration) -> Option<Call> {
+        match self.ended.recv_timeout(time) {
+            Ok((thread, call)) => {
+                self.idle.push(thread);
+                Some(call)
+            }
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => unreachable!("the crew can tell itself"),
+        }
+    }
+
+    /// Calls that are under way.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.threads.len() - self.idle.len()
+    }
+
+    fn grow(&mut self, callers: Vec<Box<dyn Caller>>) -> Result<(), LabError> {
+        let (sender, receiver) = channel();
+        let number = self.threads.len();
+        let (tell, origin, timeout) = (self.tell.clone(), self.origin, self.timeout);
+        let named = thread::Builder::new().name("probe".to_owned()).stack_size(STACK_BYTES);
+        let work =
+            move || make(callers, (origin, timeout), &receiver, |c| tell.send((number, c)).is_ok());
+        let started = named.spawn(work);
+        let refused = |source| LabError::System { what: "start a thread".to_owned(), source };
+        started.map_err(refused)?;
+        self.threads.push(sender);
+        self.idle.push(number);
+        Ok(())
+    }
+}
+
+/// Makes calls until nobody hands any out or hears of them.
+fn make(
+    mut callers: Vec<Box<dyn Caller>>,
+    (origin, timeout): (Origin, Duration),
+    dues: &Receiver<Due>,
+    tell: impl Fn(Call) -> bool,
+) {
+    // Where the system refuses, sleeps last 50 µs longer, and calls are late by that.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    for due in dues {
+        let caller = &mut callers[due.arm];
+        caller.prepare(due.number);
+        if due.is_timed {
+            origin.wait_until(due.at_ns);
+        }
+        let mut watch = Stopwatch::start(timeout);
+        let sent_ns = origin.ns_of(watch.moment());
+        let made = caller.call(&mut watch);
+        let ended_ns = origin.ns();
+        if !tell(Call { due, sent_ns, ended_ns, phases: watch.phases, made }) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! From calls to series: a row for each that succeeded, in the order in which they were meant to
+//! begin.
+//!
+//! Invariant: no millisecond is in two phases. Times that others have measured inside a phase
+//! become phases of their own only where they add up to no more than it, in all but one of twenty
+//! calls; the phase is then what they leave of it. Where they do not, because they overlap or
+//! count the same time twice, they are attributes.
+
+use std::collections::BTreeMap;
+
+use super::crew::Call;
+use super::desk::Left;
+use super::{IN_FLIGHT_MAX, Plan, Probed};
+use crate::{Attribute, LeftOut, Phase, Series, Values};
+
+mod inside;
+
+/// Steps as they follow each other.
+const ORDER: [&str; 8] = ["resolve", "connect", "tls", "send", "wait", "transfer", "spawn", "run"];
+/// What a call has that lacks a name which others have.
+const NONE: &str = "(none)";
+/// Calls at the end that all failed, from which on the target is called dead.
+const DEAD_FROM: usize = 3;
+/// A call is called late from here on.
+const LATE_MS: f64 = 1.0;
+
+pub(super) fn gather(plan: &Plan, mut left: Left, is_interrupted: bool) -> Probed {
+    left.calls.sort_unstable_by_key(|call| call.due);
+    let mut notes = notes(&left, is_interrupted);
+    let series = plan.targets.iter().enumerate().map(|(arm, target)| {
+        let calls: Vec<&Call> = left.calls.iter().filter(|call| call.due.arm == arm).collect();
+        let mut series = one(&calls, left.origin.unix_ms);
+        series.name = target.to_string();
+        series.notes.extend(died(&calls));
+        series.notes.append(&mut notes);
+        series
+    });
+    let series = series.collect();
+    let pairs = (plan.targets.len() == 2).then(|| pairs(&left.calls));
+    Probed { series, pairs, rate: left.rate, is_interrupted }
+}
+
+fn one(calls: &[&Call], origin_unix_ms: f64) -> Series {
+    let mut series = Series {
+        origin_unix_ms: Some(origin_unix_ms),
+        left_out: LeftOut::default(),
+        ..Series::default()
+    };
+    let mut rows = Vec::new();
+    for call in calls {
+        match &call.made {
+            Ok(made) => rows.push((*call, made)),
+            Err(failure) => {
+                *series.left_out.failed.entry(failure.words.clone()).or_default() += 1;
+            }
+        }
+    }
+    series.total_ms = rows.iter().map(|(call, _)| total_ms(call)).collect();
+    series.began_ms = rows.iter().map(|(call, _)| call.sent_ns as f64 / 1e6).collect();
+    series.phases = phases(&rows.iter().map(|(call, _)| *call).collect::<Vec<_>>());
+    let parts: Vec<&[(String, f64)]> = rows.iter().map(|(_, made)| &made.parts[..]).collect();
+    let around = rows.iter().map(|(_, made)| made.around).find(|around| !around.is_empty());
+    let numbers = inside::place(&mut series, around.unwrap_or_default(), &parts);
+    series.attributes =
+        attributes(&rows.iter().map(|(_, made)| &made.names[..]).collect::<Vec<_>>());
+    let given = rows.iter().map(|(_, made)| &made.numbers[..]).collect::<Vec<_>>();
+    series.attributes.extend(inside::columns(&given).into_iter().map(numeric));
+    series.attributes.extend(numbers.into_iter().map(numeric));
+    own_attributes(&mut series, &rows.iter().map(|(call, _)| *call).collect::<Vec<_>>());
+    series
+}
+
+/// What the probe knows of a call by itself: its place in a burst, and how late it was sent.
+fn own_attributes(series: &mut Series, calls: &[&Call]) {
+    if calls.iter().any(|call| call.due.position > 0) {
+        let positions = calls.iter().map(|call| f64::from(call.due.position) + 1.0).collect();
+        series.attributes.push(numeric(("position".to_owned(), positions)));
+    }
+    if calls.iter().any(|call| call.due.is_timed) {
+        let late = calls.iter().map(|call| late_ms(call)).collect();
+        series.attributes.push(numeric(("late_ms".to_owned(), late)));
+    }
+}
+
+fn phases(calls: &[&Call]) -> Vec<Phase> {
+    let mut phases = Vec::new();
+    for name in ORDER {
+        let of = |call: &&Call| call.phases.iter().find(|(known, _)| *known == name).map(|p| p.1);
+        if calls.iter().any(|call| of(call).is_some()) {
+            let ms = calls.iter().map(|call| of(call).unwrap_or(0.0)).collect();
+            phases.push(Phase { name: name.to_owned(), ms });
+        }
+    }
+    phases
+}
+
+fn attributes(rows: &[&[(String, String)]]) -> Vec<Attribute> {
+    let mut columns: Vec<(String, Vec<u32>, Vec<String>)> = Vec::new();
+    for (name, _) in rows.iter().flat_map(|row| row.iter()) {
+        if !columns.iter().any(|(known, ..)| known == name) {
+            columns.push((name.clone(), Vec::new(), Vec::new()));
+        }
+    }
+    for (name, of, names) in &mut columns {
+        for row in rows {
+            let value = row.iter().find(|(known, _)| known == name);
+            let value = value.map_or(NONE, |(_, value)| value.as_str());
+            let at = names.iter().position(|known| known == value).unwrap_or_else(|| {
+                names.push(value.to_owned());
+                names.len() - 1
+            });
+            of.push(u32::try_from(at).unwrap_or(u32::MAX));
+        }
+    }
+    let attribute = |(name, of, names)| Attribute { name, values: Values::Names { names, of } };
+    columns.into_iter().map(attribute).collect()
+}
+
+fn numeric((name, numbers): (String, Vec<f64>)) -> Attribute {
+    Attribute { name, values: Values::Numbers(numbers) }
+}
+
+/// Calls of both arms that were made in the same turn, at the same place of their bursts.
+fn pairs(calls: &[Call]) -> [Vec<f64>; 2] {
+    let mut turns: BTreeMap<(u64, u32), [Option<f64>; 2]> = BTreeMap::new();
+    for call in calls.iter().filter(|call| call.made.is_ok()) {
+        let turn = turns.entry((call.due.arrival / 2, call.due.position)).or_default();
+        turn[call.due.arm] = Some(total_ms(call));
+    }
+    let whole = turns.into_values().filter_map(|[a, b]| Some((a?, b?)));
+    let (a, b) = whole.unzip();
+    [a, b]
+}
+
+fn notes(left: &Left, is_interrupted: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if is_interrupted {
+        notes.push(format!(
+            "interrupted: {} calls had ended, {} were under way and are not counted",
+            left.calls.len(),
+            left.given_up
+        ));
+    }
+    for (at_ms, by_ms) in &left.steps {
+        notes.push(format!(
+            "the system's clock stepped by {:+.3} s after {:.1} s; times here are of the clock \
+             that does not",
+            by_ms / 1e3,
+            at_ms / 1e3
+        ));
+    }
+    let late: Vec<f64> = left.calls.iter().map(late_ms).filter(|ms| *ms > LATE_MS).collect();
+    if !late.is_empty() {
+        let most = late.iter().copied().fold(0.0, f64::max);
+        let why = match left.was_full {
+            true => format!("; {IN_FLIGHT_MAX} calls were in flight"),
+            false => String::new(),
+        };
+        notes.push(format!(
+            "{} of {} calls were sent over {LATE_MS} ms late, the worst {most:.1} ms{why}",
+            late.len(),
+            left.calls.len()
+        ));
+    }
+    notes
+}
+
+/// Says so when a target answered first, and no more at the end.
+fn died(calls: &[&Call]) -> Option<String> {
+    let alive = calls.iter().rposition(|call| call.made.is_ok())?;
+    let dead = &calls[alive + 1..];
+    let first = dead.first().filter(|_| dead.len() >= DEAD_FROM)?;
+    let Err(failure) = &first.made else { return None };
+    let seconds = first.sent_ns as f64 / 1e9;
+    let count = dead.len();
+    Some(format!(
+        "the target stopped answering after {seconds:.1} s: the last {count} calls failed, \
+         the first of them: {}",
+        failure.words
+    ))
+}
+
+fn total_ms(call: &Call) -> f64 {
+    call.ended_ns.saturating_sub(call.sent_ns) as f64 / 1e6
+}
+
+fn late_ms(call: &Call) -> f64 {
+    match call.due.is_timed {
+        true => call.sent_ns.saturating_sub(call.due.at_ns) as f64 / 1e6,
+        false => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

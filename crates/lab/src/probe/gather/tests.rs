@@ -1,0 +1,160 @@
+//! Claims about series made of calls.
+
+use super::inside::place;
+use super::{Call, Left, gather};
+use crate::probe::call::{Failure, Made};
+use crate::probe::clock::Origin;
+use crate::probe::crew::Due;
+use crate::probe::{Arrivals, Burst, End, Family, HttpOptions, Plan, Probed};
+use crate::{Phase, Series, Values};
+
+use std::time::Duration;
+
+const MS: u64 = 1_000_000;
+
+fn plan(targets: &[&str]) -> Plan {
+    Plan {
+        targets: targets.iter().map(|text| text.parse().unwrap()).collect(),
+        end: End::Count(1),
+        arrivals: Arrivals::Closed,
+        burst: Burst { calls: 1, stagger: Duration::ZERO },
+        timeout: Duration::from_secs(1),
+        seed: 1,
+        number_first: 0,
+        family: Family::Any,
+        http: HttpOptions::default(),
+    }
+}
+
+fn call(arrival: u64, arm: usize, took_ms: u64, made: Result<Made, Failure>) -> Call {
+    let at_ns = arrival * 100 * MS;
+    let due = Due { at_ns, position: 0, arrival, arm, number: 0, is_timed: true };
+    let sent_ns = at_ns + MS / 4;
+    let phases = vec![("wait", took_ms as f64)];
+    Call { due, sent_ns, ended_ns: sent_ns + took_ms * MS, phases, made }
+}
+
+fn gathered(targets: &[&str], calls: Vec<Call>) -> Probed {
+    let origin = Origin::now();
+    let left = Left { origin, calls, rate: None, steps: Vec::new(), was_full: false, given_up: 0 };
+    gather(&plan(targets), left, false)
+}
+
+fn fine() -> Result<Made, Failure> {
+    Ok(Made::default())
+}
+
+fn refused() -> Result<Made, Failure> {
+    Err(Failure::new("connection refused"))
+}
+
+#[test]
+fn rows_stand_in_the_order_in_which_calls_were_meant_to_begin() {
+    let calls = vec![call(2, 0, 5, fine()), call(0, 0, 300, fine()), call(1, 0, 7, refused())];
+    let series = &gathered(&["tcp:a:1"], calls).series[0];
+    assert_eq!(series.total_ms, [300.0, 5.0]);
+    assert_eq!(series.began_ms, [0.25, 200.25]);
+    assert_eq!(series.left_out.failed["connection refused"], 1);
+    let late = series.attributes.iter().find(|attribute| attribute.name == "late_ms").unwrap();
+    let Values::Numbers(late) = &late.values else { panic!() };
+    assert_eq!(late, &[0.25, 0.25]);
+}
+
+#[test]
+fn pairs_are_turns_in_which_both_targets_answered() {
+    let calls = vec![
+        call(0, 1, 20, fine()),
+        call(1, 0, 10, fine()),
+        call(2, 0, 11, fine()),
+        call(3, 1, 21, refused()),
+        call(4, 0, 12, fine()),
+        call(5, 1, 22, fine()),
+    ];
+    let probed = gathered(&["tcp:a:1", "tcp:b:1"], calls);
+    assert_eq!(probed.pairs.unwrap(), [vec![10.0, 12.0], vec![20.0, 22.0]]);
+    assert_eq!(probed.series[0].len() + probed.series[1].len(), 5);
+}
+
+#[test]
+fn a_target_that_dies_is_said_to_and_what_it_gave_is_kept() {
+    let mut calls: Vec<Call> = (0..4).map(|at| call(at, 0, 5, fine())).collect();
+    calls.extend((4..7).map(|at| call(at, 0, 1, refused())));
+    let series = &gathered(&["tcp:a:1"], calls).series[0];
+    assert_eq!(series.len(), 4);
+    let note = series.notes.join("\n");
+    assert!(note.contains("stopped answering after 0.4 s: the last 3 calls failed"), "{note}");
+}
+
+#[test]
+fn nothing_but_failures_is_a_series_without_rows() {
+    let series = &gathered(&["tcp:a:1"], vec![call(0, 0, 1, refused())]).series[0];
+    assert!(series.is_empty() && series.phases.is_empty());
+    assert_eq!(series.left_out.total(), 1);
+}
+
+#[test]
+fn a_name_that_some_answers_lack_is_none_there() {
+    let mut made = Made::default();
+    made.name("x-cache", "HIT");
+    let calls = vec![call(0, 0, 1, Ok(made)), call(1, 0, 1, fine())];
+    let series = &gathered(&["tcp:a:1"], calls).series[0];
+    let Values::Names { names, of } = &series.attributes[0].values else { panic!() };
+    assert_eq!((&names[..], &of[..]), (&["HIT".to_owned(), "(none)".to_owned()][..], &[0, 1][..]));
+}
+
+/// What becomes of parts inside a phase `wait`: the phases, and the names of the attributes.
+fn placed(wait: &[f64], rows: &[&[(&str, f64)]]) -> (Vec<(String, Vec<f64>)>, Vec<String>) {
+    let phase = Phase { name: "wait".to_owned(), ms: wait.to_vec() };
+    let mut series = Series { phases: vec![phase], ..Series::default() };
+    let owned = |row: &&[(&str, f64)]| -> Vec<(String, f64)> {
+        row.iter().map(|(name, ms)| ((*name).to_owned(), *ms)).collect()
+    };
+    let rows: Vec<Vec<(String, f64)>> = rows.iter().map(owned).collect();
+    let rows: Vec<&[(String, f64)]> = rows.iter().map(|row| &row[..]).collect();
+    let attributes = place(&mut series, "wait", &rows);
+    let phases = series.phases.into_iter().map(|phase| (phase.name, phase.ms)).collect();
+    (phases, attributes.into_iter().map(|(name, _)| name).collect())
+}
+
+fn phase(name: &str, ms: &[f64]) -> (String, Vec<f64>) {
+    (name.to_owned(), ms.to_vec())
+}
+
+#[test]
+fn what_a_server_says_replaces_its_part_of_the_wait() {
+    let rows: [&[_]; 2] = [&[("server.db", 6.0), ("server.render", 3.0)], &[("server.db", 2.0)]];
+    let (phases, attributes) = placed(&[10.0, 5.0], &rows);
+    let expected = [
+        phase("wait", &[1.0, 3.0]),
+        phase("server.db", &[6.0, 2.0]),
+        phase("server.render", &[3.0, 0.0]),
+    ];
+    assert_eq!(phases, expected);
+    assert!(attributes.is_empty());
+}
+
+#[test]
+fn a_total_beside_its_parts_is_an_attribute() {
+    let rows: [&[_]; 1] = [&[("server.total", 9.0), ("server.db", 6.0)]];
+    let (phases, attributes) = placed(&[10.0], &rows);
+    assert_eq!(phases, [phase("wait", &[4.0]), phase("server.db", &[6.0])]);
+    assert_eq!(attributes, ["server.total_ms"]);
+}
+
+#[test]
+fn times_that_overlap_are_attributes_and_nothing_is_taken_from_the_wait() {
+    let rows: [&[_]; 1] = [&[("server.a", 8.0), ("server.b", 7.0)]];
+    let (phases, attributes) = placed(&[10.0], &rows);
+    assert_eq!(phases, [phase("wait", &[10.0])]);
+    assert_eq!(attributes, ["server.a_ms", "server.b_ms"]);
+}
+
+#[test]
+fn a_rare_reading_that_is_too_long_is_cut_to_the_wait() {
+    let mut wait = vec![10.0; 40];
+    wait[7] = 2.0;
+    let rows = vec![&[("server.db", 4.0)][..]; 40];
+    let (phases, _) = placed(&wait, &rows);
+    assert_eq!((phases[0].1[7], phases[1].1[7]), (0.0, 2.0));
+    assert_eq!((phases[0].1[8], phases[1].1[8]), (6.0, 4.0));
+}

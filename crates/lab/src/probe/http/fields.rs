@@ -1,0 +1,82 @@
+//! The fields of a request, and what those of an answer say.
+
+use std::fmt::Write as _;
+
+use crate::probe::call::Made;
+use crate::probe::timing::{self, pieces};
+use crate::probe::{HttpOptions, Url};
+
+/// Fields that always become attributes.
+const TELLING: [&str; 3] = ["server", "cache-status", "x-cache"];
+const FIELDS_MAX: usize = 128;
+
+/// Returns the head of a request but its length and its end; `{n}` is still in it.
+pub(super) fn head(url: &Url, options: &HttpOptions) -> String {
+    let mut head = format!("{} {} HTTP/1.1\r\n", options.method, url.path);
+    let has = |name: &str| options.fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+    let mut field = |name: &str, value: &str| {
+        write!(head, "{name}: {value}\r\n").expect("writing to a string cannot fail");
+    };
+    if !has("host") {
+        field("Host", &url.authority);
+    }
+    if !has("user-agent") {
+        field("User-Agent", concat!("tidegate/", env!("CARGO_PKG_VERSION")));
+    }
+    if !has("accept") {
+        field("Accept", "*/*");
+    }
+    if !options.keeps_alive && !has("connection") {
+        field("Connection", "close");
+    }
+    for (name, value) in &options.fields {
+        field(name, value);
+    }
+    head
+}
+
+/// Returns what the head of an answer says of its call: the fields of [`TELLING`] and those of
+/// `wanted`, and the metrics of `Server-Timing`, which lie inside `wait`.
+pub(super) fn attributes(head: &[u8], wanted: &[String]) -> Made {
+    let mut made = Made { around: "wait", ..Made::default() };
+    let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
+    let mut answer = httparse::Response::new(&mut fields);
+    if answer.parse(head).is_err() {
+        return made;
+    }
+    for field in answer.headers.iter() {
+        let name = field.name.to_ascii_lowercase();
+        let value = String::from_utf8_lossy(field.value);
+        let value = value.trim();
+        if name == "server-timing" {
+            timing::read(value, &mut made);
+        } else if TELLING.contains(&name.as_str()) || wanted.contains(&name) {
+            let short = if name == "cache-status" { outcome(value) } else { value.to_owned() };
+            join(&mut made, name, short);
+        }
+    }
+    made
+}
+
+/// A field that comes twice has both values.
+fn join(made: &mut Made, name: String, value: String) {
+    match made.names.iter_mut().find(|(known, _)| *known == name) {
+        Some((_, values)) => *values = format!("{values}, {value}"),
+        None => made.names.push((name, value)),
+    }
+}
+
+/// `Cache-Status` (RFC 9211) without what differs from call to call: of each cache its name, and
+/// whether it was a hit or why it was not.
+fn outcome(value: &str) -> String {
+    let cache = |member: &str| {
+        let mut parameters = pieces(member, ';').map(str::trim);
+        let name = parameters.next().unwrap_or_default().to_owned();
+        let telling = parameters.filter(|p| *p == "hit" || p.starts_with("fwd="));
+        telling.fold(name, |text, parameter| format!("{text}; {parameter}"))
+    };
+    pieces(value, ',').map(|member| cache(member.trim())).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! One echo request and its reply (RFC 792, RFC 4443), by a ping socket, or by a raw one where
+//! those are not allowed. Phases: `resolve`, `send`, `wait`.
+//!
+//! Invariant: a reply counts for a call only when it has the call's number and its secret, so a
+//! late one, or one to another program, is never taken for it.
+
+use std::io::{self, Read};
+use std::net::{IpAddr, SocketAddr};
+
+use socket2::{Domain, Protocol, Socket, Type};
+use stdx::Random;
+
+use super::call::{Caller, Failure, Made, Stopwatch};
+use super::{Family, Place, tcp};
+use crate::LabError;
+
+/// As many as `ping` sends.
+const PAYLOAD_BYTES: usize = 56;
+const HEADER_BYTES: usize = 8;
+const UNREACHABLE_V4: u8 = 3;
+const UNREACHABLE_V6: u8 = 1;
+
+/// Sends echo requests.
+pub(crate) struct Icmp {
+    place: Place,
+    family: Family,
+    random: Random,
+    sequence: u16,
+    /// Identifier and payload of the next request.
+    identifier: u16,
+    payload: [u8; PAYLOAD_BYTES],
+}
+
+/// A socket that may send echo requests.
+struct Echo {
+    socket: Socket,
+    is_raw: bool,
+    is_v6: bool,
+}
+
+/// What a packet says about a request.
+#[derive(Debug, PartialEq, Eq)]
+enum Heard {
+    Reply,
+    Unreachable,
+    Other,
+}
+
+impl Icmp {
+    /// # Errors
+    /// When neither kind of socket is allowed.
+    pub(crate) fn new(host: &str, family: Family) -> Result<Self, LabError> {
+        let is_v6 = host.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6());
+        Echo::open(is_v6 || family == Family::V6)
+            .map_err(|source| LabError::Echo { host: host.to_owned(), source })?;
+        use std::hash::{BuildHasher, RandomState};
+        Ok(Self {
+            place: Place { host: host.to_owned(), port: 0 },
+            family,
+            random: Random::new(RandomState::new().hash_one(0)),
+            sequence: 0,
+            identifier: 0,
+            payload: [0; PAYLOAD_BYTES],
+        })
+    }
+
+    fn request(&self, is_v6: bool) -> Vec<u8> {
+        let kind = if is_v6 { 128 } else { 8 };
+        let mut packet = vec![kind, 0, 0, 0];
+        packet.extend_from_slice(&self.identifier.to_be_bytes());
+        packet.extend_from_slice(&self.sequence.to_be_bytes());
+        packet.extend_from_slice(&self.payload);
+        if !is_v6 {
+            // Of IPv6 the kernel makes it, since it covers addresses.
+            let sum = checksum(&packet);
+            packet[2..4].copy_from_slice(&sum.to_be_bytes());
+        }
+        packet
+    }
+
+    fn hear(&self, packet: &[u8], echo: &Echo) -> Heard {
+        let packet = match echo.is_raw && !echo.is_v6 {
+            // Behind the IP header, whose length is counted in words.
+            true => match packet.first() {
+                Some(first) => packet.get(usize::from(first & 15) * 4..).unwrap_or_default(),
+                None => return Heard::Other,
+            },
+            false => packet,
+        };
+        let is_ours = |packet: &[u8]| {
+            // A ping socket has an identifier of its own, and gets only what it sent.
+            packet.len() >= HEADER_BYTES
+                && (!echo.is_raw || packet[4..6] == self.identifier.to_be_bytes())
+                && packet[6..8] == self.sequence.to_be_bytes()
+        };
+        let reply = if echo.is_v6 { 129 } else { 0 };
+        match packet.first() {
+            Some(kind) if *kind == reply => {
+                match is_ours(packet) && packet[HEADER_BYTES..] == self.payload {
+                    true => Heard::Reply,
+                    false => Heard::Other,
+                }
+            }
+            // It quotes the packet that did not arrive, with its IP header.
+            Some(&kind) if echo.is_raw && kind == unreachable(echo.is_v6) => {
+                let quoted = packet.get(HEADER_BYTES..).unwrap_or_default();
+                let header = match quoted.first() {
+                    Some(_) if echo.is_v6 => 40,
+                    Some(first) => usize::from(first & 15) * 4,
+                    None => return Heard::Other,
+                };
+                match quoted.get(header..).is_some_and(is_ours) {
+                    true => Heard::Unreachable,
+                    false => Heard::Other,
+                }
+            }
+            _ => Heard::Other,
+        }
+    }
+}
+
+impl Caller for Icmp {
+    fn prepare(&mut self, _: u64) {
+        self.sequence = self.sequence.wrapping_add(1);
+        self.identifier = (self.random.bits() >> 48) as u16;
+        for bytes in self.payload.chunks_mut(8) {
+            bytes.copy_from_slice(&self.random.bits().to_be_bytes()[..bytes.len()]);
+        }
+    }
+
+    fn call(&mut self, watch: &mut Stopwatch) -> Result<Made, Failure> {
+        let address = tcp::resolve(&self.place, self.family, watch)?[0];
+        let failed = |step| move |error: io::Error| Failure::of(step, &error);
+        let mut echo = Echo::open(address.is_ipv6()).map_err(failed("connect"))?;
+        let to = SocketAddr::new(address.ip(), 0).into();
+        echo.socket.connect(&to).map_err(failed("connect"))?;
+        watch.lap("connect");
+        echo.socket.send(&self.request(echo.is_v6)).map_err(failed("send"))?;
+        watch.lap("send");
+        let mut buffer = [0; 2048];
+        loop {
+            let left = Some(watch.left("wait")?);
+            echo.socket.set_read_timeout(left).map_err(failed("wait"))?;
+            let read = echo.socket.read(&mut buffer).map_err(failed("wait"))?;
+            match self.hear(&buffer[..read], &echo) {
+                Heard::Reply => break,
+                Heard::Unreachable => return Err(Failure::new("host unreachable")),
+                Heard::Other => {}
+            }
+        }
+        watch.lap("wait");
+        let mut made = Made::default();
+        made.name("address", address.ip().to_string());
+        Ok(made)
+    }
+}
+
+impl Echo {
+    fn open(is_v6: bool) -> io::Result<Self> {
+        let (domain, protocol) = match is_v6 {
+            true => (Domain::IPV6, Protocol::ICMPV6),
+            false => (Domain::IPV4, Protocol::ICMPV4),
+        };
+        let ping = Socket::new(domain, Type::DGRAM, Some(protocol));
+        let is_raw = ping.is_err();
+        let socket = ping.or_else(|_| Socket::new(domain, Type::RAW, Some(protocol)))?;
+        Ok(Self { socket, is_raw, is_v6 })
+    }
+}
+
+const fn unreachable(is_v6: bool) -> u8 {
+    if is_v6 { UNREACHABLE_V6 } else { UNREACHABLE_V4 }
+}
+
+/// The Internet checksum (RFC 1071).
+fn checksum(packet: &[u8]) -> u16 {
+    let words = packet
+        .chunks(2)
+        .map(|pair| u32::from(pair[0]) << 8 | u32::from(pair.get(1).copied().unwrap_or_default()));
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! Claims about echo requests; where the system lets us, by real ones over loopback.
+
+use std::time::Duration;
+
+use super::{Echo, Heard, Icmp, checksum};
+use crate::LabError;
+use crate::probe::Family;
+use crate::probe::call::{Caller, Stopwatch};
+
+fn icmp(host: &str) -> Option<Icmp> {
+    match Icmp::new(host, Family::Any) {
+        Ok(mut icmp) => {
+            icmp.prepare(0);
+            Some(icmp)
+        }
+        Err(LabError::Echo { .. }) => {
+            testkit::skip("the system allows no echo requests");
+            None
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn loopback_answers_over_both_families() {
+    for host in ["127.0.0.1", "::1"] {
+        let Some(mut icmp) = icmp(host) else { return };
+        for _ in 0..3 {
+            icmp.prepare(0);
+            let mut watch = Stopwatch::start(Duration::from_secs(20));
+            let made = icmp.call(&mut watch).unwrap();
+            assert_eq!(made.names, [("address".to_owned(), host.to_owned())]);
+            assert!(watch.phases.iter().any(|(name, _)| *name == "wait"));
+        }
+    }
+}
+
+#[test]
+fn only_the_reply_with_number_and_payload_of_the_request_counts() {
+    let Some(icmp) = icmp("127.0.0.1") else { return };
+    let Ok(mut echo) = Echo::open(false) else { return };
+    echo.is_raw = false;
+    let mut reply = icmp.request(false);
+    assert_eq!(icmp.hear(&reply, &echo), Heard::Other);
+    reply[0] = 0;
+    assert_eq!(icmp.hear(&reply, &echo), Heard::Reply);
+    echo.is_raw = true;
+    let with_header = |packet: &[u8]| [&[0x45][..], &[0; 19], packet].concat();
+    assert_eq!(icmp.hear(&with_header(&reply), &echo), Heard::Reply);
+    let mut other = reply.clone();
+    other[7] ^= 1;
+    assert_eq!(icmp.hear(&with_header(&other), &echo), Heard::Other);
+    reply[20] ^= 1;
+    assert_eq!(icmp.hear(&with_header(&reply), &echo), Heard::Other);
+    for cut in 0..20 {
+        assert_eq!(icmp.hear(&with_header(&reply)[..cut], &echo), Heard::Other);
+    }
+}
+
+#[test]
+fn an_unreachable_host_is_heard_of_when_it_is_ours() {
+    let Some(icmp) = icmp("127.0.0.1") else { return };
+    let Ok(mut echo) = Echo::open(false) else { return };
+    echo.is_raw = true;
+    let header = [&[0x45][..], &[0; 19]].concat();
+    let request = icmp.request(false);
+    let message = [&header[..], &[3, 1, 0, 0, 0, 0, 0, 0], &header, &request[..8]].concat();
+    assert_eq!(icmp.hear(&message, &echo), Heard::Unreachable);
+    assert_eq!(icmp.hear(&message[..50], &echo), Heard::Other);
+}
+
+#[test]
+fn the_checksum_of_a_packet_with_its_checksum_is_zero() {
+    // The example of RFC 1071, section 3.
+    assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+    assert_eq!(checksum(&[0xff, 0xff, 0x01]), !0x0100);
+}

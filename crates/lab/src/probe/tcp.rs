@@ -1,0 +1,74 @@
+//! Finds a host and connects to it; as a target of its own, nothing more.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
+
+use super::call::{Caller, Failure, Made, Stopwatch};
+use super::{Family, Place};
+
+/// Opens and closes a connection.
+pub(crate) struct Tcp {
+    pub(crate) place: Place,
+    pub(crate) family: Family,
+}
+
+impl Caller for Tcp {
+    fn prepare(&mut self, _: u64) {}
+
+    fn call(&mut self, watch: &mut Stopwatch) -> Result<Made, Failure> {
+        let (_, address) = connect(&self.place, self.family, watch)?;
+        let mut made = Made::default();
+        made.name("address", address.to_string());
+        Ok(made)
+    }
+}
+
+/// Connects to the first address of a host that lets it, each in its share of the time that is
+/// left. Phases: `resolve`, of which an address has none, and `connect`.
+pub(crate) fn connect(
+    place: &Place,
+    family: Family,
+    watch: &mut Stopwatch,
+) -> Result<(TcpStream, SocketAddr), Failure> {
+    let addresses = resolve(place, family, watch)?;
+    let mut last = Failure::new("connect: there is no address");
+    for (at, address) in addresses.iter().enumerate() {
+        let share = u32::try_from(addresses.len() - at).unwrap_or(u32::MAX);
+        match TcpStream::connect_timeout(address, watch.left("connect")? / share) {
+            Ok(stream) => {
+                watch.lap("connect");
+                let set = stream.set_nodelay(true);
+                set.map_err(|error| Failure::of("connect", &error))?;
+                return Ok((stream, *address));
+            }
+            Err(error) => last = Failure::of("connect", &error),
+        }
+    }
+    Err(last)
+}
+
+/// Asks the system's resolver, whose own time-outs hold: nothing can hurry it.
+pub(crate) fn resolve(
+    place: &Place,
+    family: Family,
+    watch: &mut Stopwatch,
+) -> Result<Vec<SocketAddr>, Failure> {
+    let is_address = place.host.parse::<IpAddr>().is_ok();
+    let found = (place.host.as_str(), place.port).to_socket_addrs();
+    let found: Vec<SocketAddr> = found.map_err(|error| not_found(&error))?.collect();
+    if !is_address {
+        watch.lap("resolve");
+    }
+    let fits = |address: &SocketAddr| family.has(address.ip());
+    let fitting: Vec<SocketAddr> = found.into_iter().filter(fits).collect();
+    match fitting.is_empty() {
+        true => Err(Failure::new(format!("no address of {family}"))),
+        false => Ok(fitting),
+    }
+}
+
+fn not_found(error: &io::Error) -> Failure {
+    let text = error.to_string();
+    let cause = text.rsplit(": ").next().unwrap_or(&text);
+    Failure::new(format!("name not found ({})", cause.to_ascii_lowercase()))
+}

@@ -1,0 +1,14 @@
+//! `tidegate lab …`: measures, and prints what the laboratory says of it. A file for each verb.
+
+mod probe;
+
+use anyhow::Result;
+
+use crate::cli::LabCommand;
+
+/// `tidegate lab …`
+pub fn command(command: LabCommand) -> Result<()> {
+    match command {
+        LabCommand::Probe(args) => probe::run(&args),
+    }
+}

@@ -1,0 +1,109 @@
+//! From the command line to the plan of a probe.
+
+use std::ops::RangeInclusive;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use lab::probe::{Arrivals, Burst, End, Family, HttpOptions, Plan, Target};
+
+use crate::cli::{HttpArgs, ProbeArgs};
+
+/// The plan that the arguments mean.
+///
+/// # Errors
+/// When one of them is wrong, or the file of the body cannot be read.
+pub fn of(args: &ProbeArgs) -> Result<Plan> {
+    let target = match &args.target {
+        Some(text) => text.parse::<Target>()?,
+        None => Target::command(&args.command)?,
+    };
+    let second = args.vs.as_deref().map(str::parse::<Target>).transpose()?;
+    Ok(Plan {
+        targets: [target].into_iter().chain(second).collect(),
+        end: args.time.map_or(End::Count(args.calls), |time| End::After(time.0)),
+        arrivals: match (args.closed, args.uniform) {
+            (true, _) => Arrivals::Closed,
+            (false, true) => Arrivals::Uniform(args.rate),
+            (false, false) => Arrivals::Poisson(args.rate),
+        },
+        burst: Burst { calls: args.burst, stagger: args.stagger.0 },
+        timeout: args.timeout.0,
+        seed: args.seed,
+        number_first: args.first.unwrap_or_else(by_the_clock),
+        family: match (args.ipv4, args.ipv6) {
+            (true, _) => Family::V4,
+            (_, true) => Family::V6,
+            _ => Family::Any,
+        },
+        http: http(&args.http)?,
+    })
+}
+
+fn http(args: &HttpArgs) -> Result<HttpOptions> {
+    let body = match args.body.as_deref() {
+        Some(text) => match text.strip_prefix('@') {
+            Some(file) => std::fs::read(file).with_context(|| format!("read the body `{file}`"))?,
+            None => text.as_bytes().to_vec(),
+        },
+        None => Vec::new(),
+    };
+    let usual = if args.body.is_some() { "POST" } else { "GET" };
+    let method = args.method.as_deref().unwrap_or(usual);
+    ensure!(is_token(method), "`{method}` is no method");
+    let statuses =
+        args.expect_status.iter().map(|text| status(text)).collect::<Result<Vec<_>>>()?;
+    let usual = HttpOptions::default();
+    Ok(HttpOptions {
+        method: method.to_owned(),
+        fields: args.header.iter().map(|text| field(text)).collect::<Result<_>>()?,
+        body,
+        statuses: if statuses.is_empty() { usual.statuses } else { statuses },
+        keeps_alive: args.keep_alive,
+        is_insecure: args.insecure,
+        authority: args.ca.clone(),
+        attributes: args.attribute.iter().map(|name| name.to_ascii_lowercase()).collect(),
+    })
+}
+
+/// `NAME: VALUE`; none that decides where a request ends.
+fn field(text: &str) -> Result<(String, String)> {
+    let wrong = || anyhow!("`{text}` is no header; write NAME: VALUE");
+    let (name, value) = text.split_once(':').ok_or_else(wrong)?;
+    let (name, value) = (name.trim(), value.trim());
+    ensure!(is_token(name) && !value.contains(char::is_control), wrong());
+    let frames = ["content-length", "transfer-encoding"];
+    let is_frame = frames.iter().any(|frame| name.eq_ignore_ascii_case(frame));
+    ensure!(!is_frame, "`{name}` follows from the body; leave it out");
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// `200`, `2xx` or `200-299`.
+fn status(text: &str) -> Result<RangeInclusive<u16>> {
+    let wrong = || anyhow!("`{text}` is no status; write 200, 2xx or 200-299");
+    let number = |text: &str| -> Result<u16> {
+        let number = text.trim().parse().ok().filter(|number| (100..=999).contains(number));
+        number.ok_or_else(wrong)
+    };
+    if let Some(class) = text.trim().strip_suffix("xx") {
+        let first = number(&format!("{class}00"))?;
+        return Ok(first..=first + 99);
+    }
+    match text.split_once('-') {
+        Some((first, last)) => Ok(number(first)?..=number(last)?),
+        None => number(text).map(|number| number..=number),
+    }
+}
+
+fn is_token(text: &str) -> bool {
+    let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    !text.is_empty() && text.bytes().all(is_letter)
+}
+
+/// Tenths of a millisecond since 1970: more than any probe makes arrivals.
+fn by_the_clock() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros() / 100).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! A probe as a plug-in of Nagios and its like: one line, and an exit code that is a state.
+//!
+//! A call that failed is a warning at least, and none that succeeded is critical: a target is not
+//! well because the calls that it answered were fast.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use lab::{Series, Sorted};
+
+use crate::cli::PluginArgs;
+
+/// What a plug-in says of a target; its number is the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    Ok = 0,
+    Warning = 1,
+    Critical = 2,
+    Unknown = 3,
+}
+
+/// Quantiles among the performance data, beside the one that is judged.
+const SHOWN: [f64; 3] = [50.0, 95.0, 99.0];
+
+/// The state of what was measured, and the line that says it.
+pub fn judge(series: &Series, args: &PluginArgs) -> (State, String) {
+    let failed = series.left_out.total();
+    let calls = series.len() as u64 + failed;
+    if series.is_empty() {
+        let state = if calls == 0 { State::Unknown } else { State::Critical };
+        return (state, format!("LAB {state} - {}", none(series, calls)));
+    }
+    let sorted = Sorted::new(&series.total_ms);
+    let ms = sorted.quantile(args.percentile / 100.0).ms;
+    let limit = |span: Option<stdx::Span>| span.map(|span| span.0.as_secs_f64() * 1e3);
+    let (warn, crit) = (limit(args.warn), limit(args.crit));
+    let is_over = |limit: Option<f64>| limit.is_some_and(|limit| ms > limit);
+    let state = match () {
+        () if is_over(crit) => State::Critical,
+        () if is_over(warn) || failed > 0 => State::Warning,
+        () => State::Ok,
+    };
+    let mut line = format!("LAB {state} - p{} {ms:.1} ms of {calls} calls", args.percentile);
+    if failed > 0 {
+        write!(line, ", {failed} failed: {}", causes(series)).expect("a string takes it");
+    }
+    line.push_str(" |");
+    let mut shown = SHOWN.to_vec();
+    if !shown.contains(&args.percentile) {
+        shown.push(args.percentile);
+    }
+    for percentile in shown {
+        let ms = sorted.quantile(percentile / 100.0).ms;
+        let is_judged = percentile == args.percentile;
+        let limit = |limit: Option<f64>| limit.filter(|_| is_judged).map(|ms| ms.to_string());
+        let (warn, crit) = (limit(warn).unwrap_or_default(), limit(crit).unwrap_or_default());
+        write!(line, " p{percentile}={ms:.3}ms;{warn};{crit};0;").expect("a string takes it");
+    }
+    write!(line, " failed={failed};0;;0;{calls}").expect("a string takes it");
+    (state, line)
+}
+
+fn none(series: &Series, calls: u64) -> String {
+    match calls {
+        0 => "no call was made".to_owned(),
+        _ => format!("{calls} of {calls} calls failed: {}", causes(series)),
+    }
+}
+
+/// Without a bar, behind which monitors expect numbers.
+fn causes(series: &Series) -> String {
+    let causes = series.left_out.failed.iter();
+    let told: Vec<String> = causes.map(|(words, count)| format!("{count} × {words}")).collect();
+    told.join(", ").replace('|', "/")
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ok => "OK",
+            Self::Warning => "WARNING",
+            Self::Critical => "CRITICAL",
+            Self::Unknown => "UNKNOWN",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
