@@ -179,9 +179,9 @@ impl TreeFormat {
         match start.starts_with(b"tree") {
             true => Ok(Self::LightGbm),
             false => Err(Problem::new(
-                "model",
+                "byte 0",
                 "is neither LightGBM's text, which begins with `tree`, nor XGBoost's JSON or \
-                 UBJSON, which begin with `{`",
+                 UBJSON, which begin with `{`, nor an ONNX graph",
             )),
         }
     }

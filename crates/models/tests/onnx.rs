@@ -281,7 +281,7 @@ fn what_is_not_supported_is_refused_by_name() {
     };
     let error = read("network-tanh", b"\x22\x04Tanh", b"\x22\x04Tanq");
     assert!(
-        error.contains("(Tanq): the operator is not supported; hint: run the model"),
+        error.contains("(Tanq): the operator is not supported; hint: ONNX Runtime runs it"),
         "{error}"
     );
     let error = read("tree", b"BRANCH_LEQ", b"BRANCH_LOT");

@@ -135,7 +135,7 @@ impl Models {
         }
         match self.ranking.slot(model) {
             Some(slot) => set_loaded(slot, loaded),
-            None => Err(Refusal::no_model(model)),
+            None => Err(Refusal::no_model(model, self.model_names())),
         }
     }
 
@@ -311,11 +311,17 @@ impl Models {
             || self.ranking.slot(name).is_some();
         let refusal = || match is_known {
             true => Refusal::not_ready(name),
-            false => Refusal::no_model(name),
+            false => Refusal::no_model(name, self.model_names()),
         };
         let loaded = self.ranking.loaded(name).ok_or_else(refusal)?;
         model.check(&loaded.rows.version)?;
         Ok(Arc::clone(&loaded.rows))
+    }
+
+    fn model_names(&self) -> impl Iterator<Item = &str> {
+        let predictors = self.predictors.iter().map(|one| one.plan.name.as_str());
+        let texts = self.texts.iter().map(|one| one.name.as_str());
+        self.ranking.model_names().chain(predictors).chain(texts)
     }
 
     fn predicting(&self, model: ModelPath<'_>) -> Option<(&Predicting, Loaded)> {

@@ -171,9 +171,14 @@ impl Ranking {
         self.cost(model, Some(candidates)) + reading
     }
 
+    /// Returns the models' names.
+    pub(crate) fn model_names(&self) -> impl Iterator<Item = &str> {
+        self.models.iter().map(|model| model.plan.name.as_str())
+    }
+
     fn model(&self, name: &str) -> Result<&Place, Refusal> {
         let found = self.models.iter().find(|model| model.plan.name == name);
-        found.ok_or_else(|| Refusal::no_model(name))
+        found.ok_or_else(|| Refusal::no_model(name, self.model_names()))
     }
 }
 

@@ -5,6 +5,9 @@
 
 use crate::json::push_text;
 
+/// Names of models in a refusal, before the rest is only counted.
+const NAMES_SHOWN: usize = 10;
+
 /// A request that is not answered with a ranking.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -73,8 +76,18 @@ impl Refusal {
         Self { status: 500, message: format!("model `{model}` failed: {cause}"), position: None }
     }
 
-    pub(crate) fn no_model(model: &str) -> Self {
-        Self { status: 404, message: format!("no model `{model}`"), position: None }
+    /// No model of this name; `known` are the names that there are.
+    pub(crate) fn no_model<'k>(model: &str, known: impl Iterator<Item = &'k str>) -> Self {
+        let mut known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+        let more = known.len().saturating_sub(NAMES_SHOWN);
+        known.truncate(NAMES_SHOWN);
+        let shown = known.join(", ");
+        let known = match (known.is_empty(), more) {
+            (true, _) => "there is none".to_owned(),
+            (false, 0) => format!("there is {shown}"),
+            (false, more) => format!("there is {shown} and {more} more"),
+        };
+        Self { status: 404, message: format!("no model `{model}`; {known}"), position: None }
     }
 
     pub(crate) fn not_ready(model: &str) -> Self {

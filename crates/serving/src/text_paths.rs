@@ -85,7 +85,8 @@ pub(crate) fn chosen<'m>(
         Some(name) => models.iter().find(|model| model.plan().name == name),
         None => models.first(),
     };
-    found.ok_or_else(|| Refusal::no_model(name.unwrap_or("of texts")))
+    let known = models.iter().map(|model| model.plan().name.as_str());
+    found.ok_or_else(|| Refusal::no_model(name.unwrap_or("of texts"), known))
 }
 
 /// Reads a body; what is not JSON is 400, what does not fit `status`.

@@ -160,6 +160,6 @@ fn rows_that_do_not_fit_are_refused() {
 fn what_is_no_model_is_named_as_such() {
     for bytes in [&b""[..], b"  ", b"binf\0", b"{", b"[1]", b"onnx"] {
         let error = Trees::read(bytes).unwrap_err().to_string();
-        assert!(error.starts_with("read model: model: is neither LightGBM's text"), "{error}");
+        assert!(error.starts_with("read model: byte 0: is neither LightGBM's text"), "{error}");
     }
 }
