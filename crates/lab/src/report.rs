@@ -19,9 +19,10 @@ use crate::attributes::{attributes, convicted};
 use crate::paired::{Difference, paired, unpaired};
 use crate::quantiles::{Quantile, Sorted};
 use crate::series::Series;
+use crate::shape::judge;
 use crate::split::Split;
 use crate::steps::{UNTRACKED, steps};
-use crate::verdict::{AttributeVerdict, Quantised, StepShare, Unclear, Verdict};
+use crate::verdict::{AttributeVerdict, Quantised, StepShare, Verdict};
 
 pub use words::{Words, in_words};
 
@@ -167,7 +168,7 @@ impl<'a> Report<'a> {
         let sorted = Sorted::new(&series.total_ms);
         let found = steps(series, &split, options.seed);
         let looks = attributes(series, &split);
-        let mut verdicts = shape(series);
+        let mut verdicts = judge(series, options.seed);
         verdicts.extend(found.verdicts);
         verdicts.extend(convicted(&looks));
         let histogram = counted(series, &sorted, &verdicts);
@@ -262,18 +263,9 @@ impl<'a> Report<'a> {
 /// Where a tooth of a comb stands.
 fn tooth_ms(comb: &Quantised, k: u64) -> f64 {
     if comb.spacing == "geometric" {
-        return comb.quantum_ms * 2_f64.powi(i32::try_from(k).unwrap_or(i32::MAX));
+        return comb.offset_ms + comb.quantum_ms * 2_f64.powi(i32::try_from(k).unwrap_or(i32::MAX));
     }
     comb.offset_ms + k as f64 * comb.quantum_ms
-}
-
-/// Verdicts on the distribution of the whole calls.
-fn shape(series: &Series) -> Vec<Verdict> {
-    if series.is_empty() {
-        let why = if series.left_out.failed.is_empty() { "no calls" } else { "no call succeeded" };
-        return vec![Verdict::Unclear(Unclear { why: why.into() })];
-    }
-    Vec::new()
 }
 
 fn moments(sorted: &Sorted) -> Option<Moments> {

@@ -1,0 +1,79 @@
+//! Seeded draws from the distributions that nulls and bootstraps need.
+//!
+//! Invariant: the same seed draws the same values on every machine.
+//!
+//! Refuses: the operating system's chance; a verdict must repeat.
+
+use stdx::{Random, mixed};
+
+/// Above this mean a Poisson number is drawn as a rounded normal one.
+const POISSON_EXACT_MAX: f64 = 40.0;
+
+/// A stream of draws.
+#[derive(Debug, Clone)]
+pub struct Draw {
+    random: Random,
+    spare: Option<f64>,
+}
+
+impl Draw {
+    /// Returns the stream number `stream` of `seed`; different streams share nothing.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        Self { random: Random::new(mixed(seed ^ mixed(stream))), spare: None }
+    }
+
+    /// Draws 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.random.bits()
+    }
+
+    /// Draws from 0..1.
+    pub fn fraction(&mut self) -> f64 {
+        self.random.fraction()
+    }
+
+    /// Draws an index below `end`, which is at least 1.
+    pub fn below(&mut self, end: usize) -> usize {
+        self.random.up_to(end.max(1) as u64 - 1) as usize
+    }
+
+    /// Draws from the standard normal distribution (Marsaglia's polar method, 1964).
+    pub fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        loop {
+            let (x, y) = (2.0 * self.fraction() - 1.0, 2.0 * self.fraction() - 1.0);
+            let square = x * x + y * y;
+            if square < 1.0 && square > 0.0 {
+                let scale = (-2.0 * square.ln() / square).sqrt();
+                self.spare = Some(y * scale);
+                return x * scale;
+            }
+        }
+    }
+
+    /// Draws from the exponential distribution of mean 1.
+    #[cfg(test)]
+    pub fn exponential(&mut self) -> f64 {
+        -(1.0 - self.fraction()).ln()
+    }
+
+    /// Draws a number of events of which `mean` are expected.
+    pub fn poisson(&mut self, mean: f64) -> f64 {
+        if mean > POISSON_EXACT_MAX {
+            return (mean + mean.sqrt() * self.normal()).round().max(0.0);
+        }
+        let floor = (-mean).exp();
+        let mut product = self.fraction();
+        let mut events = 0.0;
+        while product > floor {
+            product *= self.fraction();
+            events += 1.0;
+        }
+        events
+    }
+}
+
+#[cfg(test)]
+mod tests;

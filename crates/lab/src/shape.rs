@@ -1,0 +1,198 @@
+//! Verdict (a): quantised, with several humps, or with one.
+//!
+//! [`judge`] reads top to bottom: what cannot be judged, the steps of the recorder, combs (linear
+//! on all calls and on the slow ones, then geometric), else humps and a clock that calls end with.
+//! Invariant: "quantised" is said of at most one sample in two hundred that has no comb, over all
+//! its searches together; with the same series and seed it is said again.
+//!
+//! Refuses: combs of less than three teeth (two humps are humps), a quantum that is the recorder's
+//! own step, and ramps that a fixed rate of sending makes.
+
+mod backlog;
+mod comb;
+mod density;
+mod dip;
+mod fit;
+mod geometric;
+mod humps;
+mod lock;
+mod null;
+mod resolution;
+mod runs;
+mod spectrum;
+mod tail;
+mod teeth;
+mod timers;
+
+use crate::quantiles::Sorted;
+use crate::random::Draw;
+use crate::series::Series;
+use crate::verdict::{Quantised, Tooth, Unclear, Verdict};
+
+use comb::{Found, Sample};
+use geometric::Geometric;
+use resolution::Resolution;
+
+/// How often "quantised" is said of a sample without a comb, at most, nominally.
+pub const FALSE_ALARM_RATE: f64 = 0.005;
+/// Searches that share it: linear on all calls, linear on the slow ones, geometric.
+const SEARCHES: f64 = 3.0;
+/// Calls of which something can be said.
+pub const CALLS_MIN: usize = 15;
+/// Milliseconds added before looking for SYN retries: 1, 3, 7 s are 2, 4, 8 s less one.
+const RETRY_MS: f64 = 1000.0;
+/// A step of the recorder is worth a word from this part of the middle half's width on, or from a
+/// millisecond on.
+const STEP_SHOWS: f64 = 0.005;
+
+/// Says how the times of a series' calls are distributed: one verdict on their shape, and another
+/// if the calls end in step with a clock without being quantised. Never fails: what cannot be
+/// judged is [`Verdict::Unclear`]. The same `seed` gives the same verdicts.
+pub fn judge(series: &Series, seed: u64) -> Vec<Verdict> {
+    let sorted = Sorted::new(&series.total_ms);
+    if let Some(why) = unclear(series, &sorted) {
+        return vec![Verdict::Unclear(Unclear { why })];
+    }
+    let resolution = Resolution::of(sorted.values());
+    let mut values: Vec<f64> =
+        series.total_ms.iter().copied().filter(|value| value.is_finite()).collect();
+    resolution.dither(&mut values, &mut Draw::new(seed, 0));
+    let step = resolution.at(sorted.at(1.0));
+    if let Some(comb) = quantised(series, &values, step, seed) {
+        return vec![Verdict::Quantised(comb)];
+    }
+    let (mut shape, several) = humps::humps(&values, seed);
+    let middle = resolution.at(sorted.median());
+    let shows = middle >= 1.0 || middle > STEP_SHOWS * (sorted.at(0.75) - sorted.at(0.25));
+    shape.resolution_ms = (middle > 0.0 && shows).then_some(middle);
+    let mut verdicts =
+        vec![if several { Verdict::Multimodal(shape) } else { Verdict::Unimodal(shape) }];
+    verdicts.extend(lock::search(series).map(Verdict::Locked));
+    verdicts
+}
+
+/// Why nothing can be said.
+fn unclear(series: &Series, sorted: &Sorted) -> Option<String> {
+    let (Some(low), Some(high)) = (sorted.values().first(), sorted.values().last()) else {
+        let none_succeeded = !series.left_out.failed.is_empty();
+        return Some(if none_succeeded { "no call succeeded" } else { "no calls" }.into());
+    };
+    if sorted.len() < CALLS_MIN {
+        let calls = if sorted.len() == 1 { "call" } else { "calls" };
+        return Some(format!("{} {calls}; at least {CALLS_MIN} are needed", sorted.len()));
+    }
+    (high - low <= 1e-9 * high).then(|| format!("all calls took {low} ms"))
+}
+
+/// The comb, if there is one. A linear one is preferred unless it has holes that a geometric one
+/// explains.
+fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Quantised> {
+    let p_max = FALSE_ALARM_RATE / SEARCHES;
+    let search = |values: &[f64], floor: f64| {
+        let events = runs::collapsed(values);
+        Sample { values: &events, floor, step, seed }
+            .search(p_max)
+            .filter(|found| !backlog::is_backlog(values, &found.line, step))
+    };
+    let geometric = || {
+        let syn = geometric::search(values, RETRY_MS, 3, p_max, seed);
+        syn.or_else(|| geometric::search(values, 0.0, 4, p_max, seed))
+    };
+    let mut linear = search(values, 0.0).map(|found| (found, "all"));
+    if linear.is_none()
+        && let Some(cut) = tail::cut(values)
+    {
+        let slow: Vec<f64> = values.iter().copied().filter(|value| *value > cut).collect();
+        linear = search(&slow, cut).map(|found| (found, "tail"));
+    }
+    let holes = linear.as_ref().is_none_or(|(found, _)| found.comb.has_holes());
+    if holes && let Some(found) = geometric() {
+        return Some(doubled(series, &found));
+    }
+    linear.map(|(found, within)| told(series, values, &found, within))
+}
+
+/// A linear comb as a verdict.
+fn told(series: &Series, values: &[f64], found: &Found, within: &str) -> Quantised {
+    let line = &found.line;
+    // The tooth number 0 is the one nearest to no wait at all.
+    let zeroth = (line.origin / line.quantum).round();
+    let offset_ms = line.origin - zeroth * line.quantum;
+    let comb = found.counted(values);
+    let teeth = comb.occupied().filter_map(|(k, cell)| {
+        let k = u64::try_from(k + zeroth as i64).ok()?;
+        Some(Tooth { k, calls: cell.within as u64 })
+    });
+    let reach = comb.window * line.quantum / 2.0;
+    let on_tooth = |value: f64| {
+        let (k, off) = line.place(value);
+        off.abs() <= reach && k + zeroth >= 1.0
+    };
+    let (share, excess_share) = shares(&series.total_ms, on_tooth);
+    Quantised {
+        spacing: "linear".into(),
+        quantum_ms: line.quantum,
+        ci_ms: [line.quantum - line.margin, line.quantum + line.margin],
+        offset_ms,
+        teeth: teeth.collect(),
+        share,
+        excess_share,
+        p: (found.p * SEARCHES).min(1.0),
+        p_confirmed: found.p_confirmed,
+        within: within.into(),
+        phase_locked: lock::in_step(series, line.quantum),
+        nearest: timers::nearest(line.quantum),
+    }
+}
+
+/// A geometric comb as a verdict: its quantum is the unit that doubles.
+fn doubled(series: &Series, found: &Geometric) -> Quantised {
+    let comb = &found.comb;
+    let least = comb.occupied().map(|(k, _)| k).min().unwrap_or(0);
+    // Of SYN retries the unit is what was added; of a backoff, the first tooth.
+    let first = if found.added_ms > 0.0 {
+        (found.added_ms / found.unit_ms).log2().round() as i64
+    } else {
+        least
+    };
+    let unit = found.unit_ms * 2_f64.powi(first as i32);
+    let teeth = comb.occupied().filter_map(|(k, cell)| {
+        Some(Tooth { k: u64::try_from(k - first).ok()?, calls: cell.within as u64 })
+    });
+    let on_tooth = |value: f64| {
+        let place = (value + found.added_ms).log2() - comb.origin;
+        (place - place.round()).abs() <= comb.window / 2.0 && place.round() >= least as f64
+    };
+    let (share, excess_share) = shares(&series.total_ms, on_tooth);
+    let factor = found.margin.exp2();
+    Quantised {
+        spacing: "geometric".into(),
+        quantum_ms: unit,
+        ci_ms: [unit / factor, unit * factor],
+        offset_ms: if found.added_ms > 0.0 { -unit } else { 0.0 },
+        teeth: teeth.collect(),
+        share,
+        excess_share,
+        p: (found.p * SEARCHES).min(1.0),
+        p_confirmed: found.p_confirmed,
+        within: "all".into(),
+        phase_locked: None,
+        nearest: timers::nearest(unit),
+    }
+}
+
+/// The share of the calls for which `on_tooth` holds, and of the time above typical that they
+/// account for. Typical is the median of the other calls, or the fastest call where they are few.
+fn shares(values: &[f64], on_tooth: impl Fn(f64) -> bool) -> (f64, f64) {
+    let (on, off): (Vec<f64>, Vec<f64>) =
+        values.iter().copied().partition(|value| on_tooth(*value));
+    let few = off.len() < 10 || off.len() * 20 < values.len();
+    let fastest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let typical = if few { fastest } else { Sorted::new(&off).median() };
+    let over = |values: &[f64]| values.iter().map(|value| (value - typical).max(0.0)).sum::<f64>();
+    let whole = over(values).max(f64::MIN_POSITIVE);
+    (on.len() as f64 / values.len().max(1) as f64, over(&on) / whole)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Combs that a fixed rate of sending makes by itself.
+//!
+//! When a target pauses, calls that are sent every 10 ms wait 10 ms less each; what corrects a
+//! histogram for coordinated omission writes the same ramp. In the order of the calls such a comb
+//! goes down from tooth to tooth, and in any order its calls are a whole number of intervals apart,
+//! to the last digit. Timers do neither.
+
+use super::fit::Line;
+
+/// Steps down, of steps down and up by one tooth, in a ramp.
+const DOWN_MIN: f64 = 0.75;
+/// Steps down, of the calls above the lowest tooth.
+const STEPS_MIN: f64 = 0.3;
+/// Calls that have an exact partner a tooth below.
+const EXACT_MIN: f64 = 0.4;
+
+/// Returns whether the comb that `line` goes through, of `values` in the order of the calls, is
+/// the draining of a backlog; `step` is that of the clock.
+pub fn is_backlog(values: &[f64], line: &Line, step: f64) -> bool {
+    let reach = (3.0 * line.jitter).min(line.quantum / 3.0);
+    descends(values, line, reach) || repeats(values, line, step)
+}
+
+fn descends(values: &[f64], line: &Line, reach: f64) -> bool {
+    let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let (mut above, mut down, mut up) = (0.0, 0.0, 0.0);
+    for pair in values.windows(2) {
+        if pair[0] > lowest + line.quantum / 2.0 {
+            above += 1.0;
+        }
+        let by = pair[1] - pair[0];
+        if (by + line.quantum).abs() <= reach {
+            down += 1.0;
+        } else if (by - line.quantum).abs() <= reach {
+            up += 1.0;
+        }
+    }
+    down >= STEPS_MIN * above && down >= DOWN_MIN * (down + up) && down > 0.0
+}
+
+/// Whether one exact distance, near the quantum, separates many calls: impossible by chance where
+/// the clock is much finer than a tooth is wide.
+fn repeats(values: &[f64], line: &Line, step: f64) -> bool {
+    // Teeth without any width repeat their distances whatever made them.
+    if line.jitter < (10.0 * step).max(1e-3 * line.quantum) {
+        return false;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let lowest = sorted.first().copied().unwrap_or(0.0);
+    let above = sorted.iter().filter(|value| **value > lowest + line.quantum / 2.0).count();
+    let mut gaps: Vec<f64> = Vec::new();
+    for value in &sorted {
+        let partner = value - line.quantum;
+        let place = sorted.partition_point(|other| *other < partner);
+        let near = [place.wrapping_sub(1), place].into_iter().filter_map(|place| sorted.get(place));
+        let near =
+            near.min_by(|one, other| (*one - partner).abs().total_cmp(&(*other - partner).abs()));
+        gaps.extend(near.map(|near| value - near));
+    }
+    gaps.sort_unstable_by(f64::total_cmp);
+    let same = (line.quantum * 1e-6).max(step * 1e-3);
+    let mut first = 0;
+    let mut longest = 0;
+    for last in 0..gaps.len() {
+        while gaps[last] - gaps[first] > same {
+            first += 1;
+        }
+        longest = longest.max(last - first + 1);
+    }
+    longest as f64 > EXACT_MIN * above as f64 && longest > 5
+}

@@ -1,0 +1,192 @@
+//! The comb search on one sample: candidates, teeth, null, the other half, the fit.
+//!
+//! Invariant: what is found has three occupied teeth of five calls each besides a p-value against
+//! the smooth null; the same selection is made on every draw of the null.
+
+use super::fit::{self, Line};
+use super::null::{self, Smooth};
+use super::spectrum::{Bounds, Frame};
+use super::teeth::{self, Comb, Points, TEETH, TOOTH_CALLS};
+use crate::random::Draw;
+
+/// Spacings looked at, in the width of the sample: below, the sample is too small for more.
+const CYCLES: [f64; 2] = [12.0, 256.0];
+/// A quantum is at least so many steps of the clock.
+const STEPS_MIN: f64 = 8.0;
+/// p-value that the other half of the calls must reach.
+pub const CONFIRMED_MAX: f64 = 0.01;
+/// Within this much of the best score, the larger spacing is preferred.
+const AS_GOOD: f64 = 3.0;
+
+/// Least squares through the teeth, repeated.
+const REFINED: usize = 2;
+/// Calls on a tooth of a half sample.
+const HALF_TOOTH_CALLS: f64 = 2.0;
+
+/// A sample to be searched.
+pub struct Sample<'a> {
+    /// Milliseconds of each call, dithered, in any order.
+    pub values: &'a [f64],
+    /// What no value can be below: 0, or the cut of a tail.
+    pub floor: f64,
+    /// Milliseconds of the coarsest step of the clock.
+    pub step: f64,
+    /// Where its draws begin.
+    pub seed: u64,
+}
+
+/// A comb that stood every test.
+pub struct Found {
+    /// The fitted comb.
+    pub line: Line,
+    /// Its teeth as counted.
+    pub comb: Comb,
+    /// p-value of this search alone.
+    pub p: f64,
+    /// p-value on the half of the calls that the search did not see.
+    pub p_confirmed: f64,
+}
+
+impl Sample<'_> {
+    /// Searches for a comb of p-value at most `p_max`.
+    pub fn search(&self, p_max: f64) -> Option<Found> {
+        let frame = Frame::new(&self.bounds()?);
+        let comb = best(&frame, self.values, TOOTH_CALLS)?;
+        let line = fit::line(&within(&frame, self.values), &comb)?;
+        if !straight(self.values, &line) {
+            return None;
+        }
+        if self.hopeless(&frame, comb.score) {
+            return None;
+        }
+        let (p, _) = self.p(&frame, comb.score);
+        if p > p_max {
+            return None;
+        }
+        let p_confirmed = self.confirm(&frame);
+        (p_confirmed <= CONFIRMED_MAX).then_some(Found { line, comb, p, p_confirmed })
+    }
+
+    /// From the least value to a little above the fifth from the top: what is above cannot be a
+    /// tooth.
+    fn bounds(&self) -> Option<Bounds> {
+        let needed = TEETH * TOOTH_CALLS as usize;
+        if self.values.len() < needed {
+            return None;
+        }
+        let mut values = self.values.to_vec();
+        let place = values.len() - TOOTH_CALLS as usize;
+        let (below, fifth, above) = values.select_nth_unstable_by(place, f64::total_cmp);
+        let fifth = *fifth;
+        let low = below.iter().copied().fold(fifth, f64::min);
+        let high = above.iter().copied().fold(fifth, f64::max);
+        let width = (high - low).min((fifth - low) * 1.1);
+        let cycles = (values.len() as f64 / 4.0).clamp(CYCLES[0], CYCLES[1]);
+        let cycles = cycles.min(width / (STEPS_MIN * self.step).max(f64::MIN_POSITIVE));
+        // Three teeth with nothing between are two spacings, and the frame must hold them.
+        (width > 1e-9 * high && cycles >= 2.0).then_some(Bounds { low, width, cycles })
+    }
+
+    /// Whether so little evidence is found in a large smooth sample nearly always, by the number of
+    /// spacings alone: no draw is needed to say so.
+    fn hopeless(&self, frame: &Frame, score: f64) -> bool {
+        self.values.len() >= 200 && score < frame.cycles().ln() + 2.0
+    }
+
+    fn p(&self, frame: &Frame, score: f64) -> (f64, u32) {
+        let mut draw = Draw::new(self.seed, 1);
+        let smooth = Smooth::of(self.values, self.floor);
+        if self.values.len() <= frame.bins() {
+            return null::p_value(score, || {
+                best(frame, &smooth.sample(&mut draw), TOOTH_CALLS).map_or(0.0, |comb| comb.score)
+            });
+        }
+        let expected = smooth.expected(frame);
+        null::p_value(score, || {
+            let bins: Vec<f64> = expected.iter().map(|mean| draw.poisson(*mean)).collect();
+            best_of_bins(frame, &bins, TOOTH_CALLS).map_or(0.0, |comb| comb.score)
+        })
+    }
+
+    /// Searches in each random half and tests what it finds on the other: the better of the two
+    /// p-values, doubled.
+    fn confirm(&self, frame: &Frame) -> f64 {
+        let mut draw = Draw::new(self.seed, 2);
+        let (one, other): (Vec<f64>, Vec<f64>) =
+            within(frame, self.values).into_iter().partition(|_| draw.bits() & 1 == 0);
+        let tested = |seen: &[f64], unseen: &[f64]| {
+            let Some(comb) = best(frame, seen, HALF_TOOTH_CALLS) else { return 1.0 };
+            let unseen = Points { at: unseen, calls: &[], tooth: TOOTH_CALLS };
+            let cells = unseen.cut(comb.quantum, comb.origin, comb.window).cells;
+            (-teeth::evidence(&cells, comb.window, 1)).exp()
+        };
+        (2.0 * tested(&one, &other).min(tested(&other, &one))).min(1.0)
+    }
+}
+
+impl Found {
+    /// Counts the cells of the fitted comb in `values`, as far as the search saw any.
+    pub fn counted(&self, values: &[f64]) -> Comb {
+        let line = &self.line;
+        let last = self.comb.first + self.comb.cells.len() as i64;
+        let reach = (last as f64 + 0.5).mul_add(line.quantum, line.origin);
+        let first = (self.comb.first as f64 - 0.5).mul_add(line.quantum, line.origin);
+        let seen: Vec<f64> =
+            values.iter().copied().filter(|value| (first..reach).contains(value)).collect();
+        let points = Points { at: &seen, calls: &[], tooth: TOOTH_CALLS };
+        let window = (6.0 * line.jitter / line.quantum).clamp(self.comb.window / 4.0, 0.5);
+        points.cut(line.quantum, line.origin, window)
+    }
+}
+
+/// The best comb of a sample, with teeth of at least `tooth` calls.
+fn best(frame: &Frame, values: &[f64], tooth: f64) -> Option<Comb> {
+    let histogram = frame.histogram(values);
+    if values.len() > frame.bins() {
+        return best_of_bins(frame, &histogram, tooth);
+    }
+    let values = within(frame, values);
+    choose(&frame.candidates(&histogram), &Points { at: &values, calls: &[], tooth })
+}
+
+fn best_of_bins(frame: &Frame, histogram: &[f64], tooth: f64) -> Option<Comb> {
+    let filled: Vec<usize> = (0..histogram.len()).filter(|bin| histogram[*bin] > 0.0).collect();
+    let at: Vec<f64> = filled.iter().map(|bin| frame.middle(*bin)).collect();
+    let calls: Vec<f64> = filled.iter().map(|bin| histogram[*bin]).collect();
+    choose(&frame.candidates(histogram), &Points { at: &at, calls: &calls, tooth })
+}
+
+fn choose(candidates: &[f64], points: &Points) -> Option<Comb> {
+    let combs = points.combs(candidates).into_iter();
+    let best = combs.max_by(|one, other| one.score.total_cmp(&other.score))?;
+    // A comb fits its halves and thirds too; the largest spacing that is as good is the quantum.
+    let mut larger = [3.0, 2.0].into_iter().flat_map(|times| points.combs(&[best.quantum * times]));
+    let as_good = |comb: &Comb| comb.score >= best.score - AS_GOOD;
+    let mut comb = larger.find(as_good).unwrap_or(best);
+    for _ in 0..REFINED {
+        comb = points.refined(comb);
+    }
+    Some(comb)
+}
+
+fn within(frame: &Frame, values: &[f64]) -> Vec<f64> {
+    values.iter().copied().filter(|value| frame.holds(*value)).collect()
+}
+
+/// Whether the teeth stand on a line: the mean of each is where the fit says, within three and a
+/// half standard errors and two hundredths of the quantum.
+fn straight(values: &[f64], line: &Line) -> bool {
+    let mut teeth: std::collections::BTreeMap<i64, (f64, f64)> = std::collections::BTreeMap::new();
+    for value in values {
+        let (k, off) = line.place(*value);
+        if off.abs() <= 3.0 * line.jitter {
+            let (calls, sum) = teeth.entry(k as i64).or_default();
+            *calls += 1.0;
+            *sum += off;
+        }
+    }
+    let full = teeth.values().filter(|(calls, _)| *calls >= TOOTH_CALLS);
+    full.into_iter().all(|(calls, sum)| {
+        (sum / calls).abs() <= 3.5 * line.jitter / calls.sqrt() + 0.02 * line.quantum
+    })
+}

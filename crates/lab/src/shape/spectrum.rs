@@ -1,0 +1,157 @@
+//! Which spacings are worth a look: the periodogram of a sample, harmonics added up.
+//!
+//! S(f) = 2/n |Σ exp(2πi f x)|² at all frequencies from one Fourier transform of a fine histogram,
+//! then for each fundamental the H statistic, max over m of Z²ₘ − 4m + 4, where Z²ₘ adds S over the
+//! first m harmonics (de Jager, Raubenheimer and Swanepoel, 1989): narrow teeth are seen by many
+//! harmonics, wide ones by the first. The offset is free.
+//! Invariant: this ranks, and decides nothing; `teeth` judges what it proposes.
+
+use std::sync::Arc;
+
+use realfft::{RealFftPlanner, RealToComplex};
+
+/// Harmonics added up at most.
+const HARMONICS: usize = 8;
+/// Fundamentals up to these many cycles are ranked on their own: there the envelope of the sample,
+/// which is no comb, is strong.
+const COARSE_CYCLES: f64 = 6.0;
+/// Candidates kept of the coarse and of the fine ones.
+const KEPT: [usize; 2] = [5, 8];
+/// The least number of spacings in the frame: three teeth, their jitter allowed for.
+const CYCLES_MIN: f64 = 1.7;
+
+/// The window and the frequencies of a search; the same for a sample and its nulls.
+#[derive(Clone)]
+pub struct Frame {
+    low: f64,
+    width: f64,
+    cycles: f64,
+    bins: usize,
+    forward: Arc<dyn RealToComplex<f64>>,
+}
+
+/// What a search may look at.
+pub struct Bounds {
+    /// Least value.
+    pub low: f64,
+    /// From the least to the greatest value.
+    pub width: f64,
+    /// Spacings looked at, as the greatest number of them in `width`.
+    pub cycles: f64,
+}
+
+impl Frame {
+    /// Returns the frame of a search.
+    pub fn new(bounds: &Bounds) -> Self {
+        Self::up_to(bounds, (bounds.cycles * HARMONICS as f64).min(2048.0))
+    }
+
+    /// Returns the frame of a search for very many cycles, with two harmonics.
+    pub fn wide(bounds: &Bounds) -> Self {
+        Self::up_to(bounds, bounds.cycles * 2.0)
+    }
+
+    fn up_to(bounds: &Bounds, top: f64) -> Self {
+        // Four bins to the shortest cycle: there the histogram takes a tenth off its amplitude.
+        let bins = (4.0 * top) as usize;
+        let bins = bins.next_power_of_two();
+        let forward = RealFftPlanner::new().plan_fft_forward(2 * bins);
+        Self { low: bounds.low, width: bounds.width, cycles: bounds.cycles, bins, forward }
+    }
+
+    /// Returns the greatest number of spacings that the search looks at.
+    pub fn cycles(&self) -> f64 {
+        self.cycles
+    }
+
+    /// Returns the number of bins.
+    pub fn bins(&self) -> usize {
+        self.bins
+    }
+
+    /// Returns the value in the middle of `bin`.
+    pub fn middle(&self, bin: usize) -> f64 {
+        self.low + (bin as f64 + 0.5) * self.width / self.bins as f64
+    }
+
+    /// Returns whether `value` is in the window.
+    pub fn holds(&self, value: f64) -> bool {
+        value >= self.low && value <= self.low + self.width
+    }
+
+    /// Returns how many of `values` fall into each bin; those outside fall into none.
+    pub fn histogram(&self, values: &[f64]) -> Vec<f64> {
+        let mut bins = vec![0.0; self.bins];
+        let scale = self.bins as f64 / self.width;
+        for value in values {
+            let place = (value - self.low) * scale;
+            if place >= 0.0 && place <= self.bins as f64 {
+                bins[(place as usize).min(self.bins - 1)] += 1.0;
+            }
+        }
+        bins
+    }
+
+    /// Returns the spacings at which the histogram is most periodic.
+    pub fn candidates(&self, histogram: &[f64]) -> Vec<f64> {
+        let power = self.power(histogram);
+        let step = 0.25 / HARMONICS as f64;
+        let first = (CYCLES_MIN / step) as usize;
+        let last = (self.cycles / step) as usize;
+        let scores: Vec<f64> =
+            (first..=last).map(|place| harmonics(&power, place as f64 * step)).collect();
+        let coarse = ((COARSE_CYCLES / step) as usize - first).min(scores.len());
+        let mut best = Vec::new();
+        for (range, kept) in [(0..coarse, KEPT[0]), (coarse..scores.len(), KEPT[1])] {
+            let from = range.start;
+            let tops = tops(&scores[range], kept);
+            best.extend(tops.into_iter().map(|place| {
+                let cycles = (first + from + place) as f64 * step;
+                self.width / cycles
+            }));
+        }
+        best
+    }
+
+    /// S at multiples of half a cycle per frame.
+    fn power(&self, histogram: &[f64]) -> Vec<f64> {
+        let mut padded = histogram.to_vec();
+        let calls: f64 = padded.iter().sum();
+        padded.resize(2 * self.bins, 0.0);
+        let mut spectrum = self.forward.make_output_vec();
+        self.forward.process(&mut padded, &mut spectrum).expect("lengths are the plan's");
+        spectrum.truncate(self.bins / 2);
+        spectrum.iter().map(|value| 2.0 * value.norm_sqr() / calls.max(1.0)).collect()
+    }
+}
+
+/// The H statistic of a fundamental of `cycles` per frame.
+fn harmonics(power: &[f64], cycles: f64) -> f64 {
+    let (mut sum, mut best) = (0.0, f64::MIN);
+    for m in 1..=HARMONICS {
+        let place = (2.0 * cycles * m as f64).round() as usize;
+        let Some(power) = power.get(place) else { break };
+        sum += power;
+        best = best.max(sum - 4.0 * m as f64 + 4.0);
+    }
+    best
+}
+
+/// The places of the `kept` highest scores, at least half a cycle apart.
+fn tops(scores: &[f64], kept: usize) -> Vec<usize> {
+    const APART: usize = 2 * HARMONICS;
+    let mut tops: Vec<usize> = Vec::with_capacity(kept + 1);
+    let mut place = 0;
+    while place < scores.len() {
+        let until = (place + APART).min(scores.len());
+        let top =
+            (place..until).fold(place, |top, at| if scores[at] > scores[top] { at } else { top });
+        place = until;
+        let rank = tops.partition_point(|other| scores[*other] >= scores[top]);
+        if rank < kept {
+            tops.insert(rank, top);
+            tops.truncate(kept);
+        }
+    }
+    tops
+}

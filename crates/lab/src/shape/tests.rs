@@ -1,0 +1,181 @@
+//! Whole verdicts on samples whose cause is known.
+
+use super::judge;
+use crate::random::Draw;
+use crate::series::Series;
+use crate::verdict::{Quantised, Verdict};
+
+fn series(total_ms: Vec<f64>) -> Series {
+    Series { total_ms, ..Series::default() }
+}
+
+fn comb(series: &Series) -> Quantised {
+    match &judge(series, 1)[..] {
+        [Verdict::Quantised(comb)] => comb.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn why(total_ms: Vec<f64>) -> String {
+    match &judge(&series(total_ms), 1)[..] {
+        [Verdict::Unclear(unclear)] => unclear.why.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Calls behind nginx's cache lock: bursts of eight on a cold key, of which one leads.
+fn cache_lock(bursts: usize, origin: impl Fn(&mut Draw) -> f64) -> Series {
+    let mut draw = Draw::new(12, 0);
+    let mut series = Series::default();
+    let mut now = 0.0;
+    for _ in 0..bursts {
+        now += 5_000.0 * draw.exponential();
+        let answered = origin(&mut draw);
+        for call in 0..8 {
+            let lag = 4.0 * f64::from(call);
+            series.began_ms.push(now + lag);
+            series.total_ms.push(match call {
+                0 => answered + draw.fraction(),
+                _ => ((answered - lag) / 500.0).ceil() * 500.0 + 3.0 * draw.fraction(),
+            });
+        }
+    }
+    series
+}
+
+#[test]
+fn waiters_of_a_cache_lock_are_quantised_and_their_timer_starts_with_the_call() {
+    for bursts in [25, 50] {
+        let found = comb(&cache_lock(bursts, |draw| 50.0 + 2_150.0 * draw.fraction()));
+        assert!((found.quantum_ms / 500.0 - 1.0).abs() < 0.01, "{found:?}");
+        assert!(found.teeth.len() >= 3 && found.share > 0.6 && found.p <= 0.005, "{found:?}");
+        assert_eq!(found.nearest.as_deref(), Some("nginx cache lock"));
+        assert_ne!(found.phase_locked, Some(true));
+    }
+}
+
+#[test]
+fn waiters_that_share_the_flight_are_not_quantised() {
+    let mut draw = Draw::new(13, 0);
+    let mut calls = Vec::new();
+    for _ in 0..50 {
+        let answered = 50.0 + 2_150.0 * draw.fraction();
+        calls.extend((0..8).map(|call| answered - 4.0 * f64::from(call) + draw.fraction()));
+    }
+    let verdicts = judge(&series(calls.into_iter().map(|ms| f64::max(ms, 0.1)).collect()), 1);
+    assert!(!matches!(verdicts[0], Verdict::Quantised(_)), "{verdicts:?}");
+}
+
+#[test]
+fn a_few_slow_calls_on_teeth_are_found_in_the_tail() {
+    let mut draw = Draw::new(14, 0);
+    let calls = (0..2_000).map(|call| match call % 50 {
+        0 => 500.0 * (1 + draw.below(3)) as f64 + 2.0 * draw.fraction(),
+        _ => 1.0 + 0.1 * draw.normal().abs(),
+    });
+    let found = comb(&series(calls.collect()));
+    assert!((found.quantum_ms - 500.0).abs() < 3.0, "{found:?}");
+    assert!((found.share - 0.02).abs() < 0.002 && found.excess_share > 0.9, "{found:?}");
+}
+
+#[test]
+fn fifty_calls_all_on_teeth_are_quantised_even_when_rounded_or_exact() {
+    for jitter in [0.0, 3.0] {
+        let mut draw = Draw::new(15, 0);
+        let calls = (0..50)
+            .map(|_| (250.0 * (1 + draw.below(4)) as f64 + jitter * draw.fraction()).round());
+        let found = comb(&series(calls.collect()));
+        assert!((found.quantum_ms - 250.0).abs() < 3.0, "{found:?}");
+    }
+}
+
+#[test]
+fn doubling_waits_are_a_geometric_comb() {
+    let mut draw = Draw::new(16, 0);
+    let calls =
+        (0..200).map(|_| 100.0 * 2_f64.powi(draw.below(5) as i32) * (1.0 + 0.02 * draw.fraction()));
+    let found = comb(&series(calls.collect()));
+    assert_eq!(found.spacing, "geometric");
+    assert!((found.quantum_ms / 100.0 - 1.0).abs() < 0.03 && found.offset_ms == 0.0, "{found:?}");
+    assert_eq!(found.teeth.iter().map(|tooth| tooth.k).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn syn_retries_are_a_geometric_comb_of_a_second() {
+    let mut draw = Draw::new(17, 0);
+    let calls = (0..120)
+        .map(|_| 1000.0 * (2_f64.powi(1 + draw.below(4) as i32) - 1.0) + 30.0 * draw.fraction());
+    let found = comb(&series(calls.collect()));
+    assert_eq!(found.spacing, "geometric");
+    assert!((found.quantum_ms / 1000.0 - 1.0).abs() < 0.03, "{found:?}");
+    assert_eq!(found.teeth.iter().map(|tooth| tooth.k).collect::<Vec<_>>(), [1, 2, 3, 4]);
+}
+
+#[test]
+fn two_humps_are_humps_and_no_quantum() {
+    let mut draw = Draw::new(18, 0);
+    let calls = (0..400).map(|call| match call % 4 {
+        0 => 41.0 + draw.normal().abs(),
+        _ => 1.0 + 0.2 * draw.fraction(),
+    });
+    let verdicts = judge(&series(calls.collect()), 1);
+    let Verdict::Multimodal(humps) = &verdicts[0] else { panic!("{verdicts:?}") };
+    assert_eq!(humps.modes.len(), 2, "{humps:?}");
+}
+
+#[test]
+fn whole_milliseconds_are_a_resolution_and_no_quantum() {
+    let mut draw = Draw::new(19, 0);
+    let calls = (0..500).map(|_| (8.0 * (0.3 * draw.normal()).exp()).round());
+    let verdicts = judge(&series(calls.collect()), 1);
+    let Verdict::Unimodal(shape) = &verdicts[0] else { panic!("{verdicts:?}") };
+    assert_eq!(shape.resolution_ms, Some(1.0));
+}
+
+#[test]
+fn a_backlog_that_drains_at_a_fixed_rate_is_no_comb() {
+    let mut draw = Draw::new(20, 0);
+    let mut calls = Vec::new();
+    for _ in 0..12 {
+        let pause = 1_000.0 + 3.0 * draw.fraction();
+        calls.extend((0..20).map(|late| pause - 50.0 * f64::from(late) + 0.5 * draw.fraction()));
+        calls.extend((0..60).map(|_| 2.0 + 0.3 * draw.normal().abs()));
+    }
+    let verdicts = judge(&series(calls), 1);
+    assert!(!matches!(verdicts[0], Verdict::Quantised(_)), "{verdicts:?}");
+}
+
+#[test]
+fn what_cannot_be_judged_is_said_so() {
+    assert_eq!(why(vec![]), "no calls");
+    assert_eq!(why(vec![5.0]), "1 call; at least 15 are needed");
+    assert_eq!(why(vec![5.0, 6.0, 7.0]), "3 calls; at least 15 are needed");
+    assert_eq!(why(vec![5.0; 40]), "all calls took 5 ms");
+    let mut failed = Series::default();
+    failed.left_out.failed.insert("status 503".into(), 9);
+    assert!(
+        matches!(&judge(&failed, 1)[..], [Verdict::Unclear(why)] if why.why == "no call succeeded")
+    );
+}
+
+#[test]
+fn odd_input_never_panics() {
+    let rows = [
+        vec![f64::NAN; 30],
+        vec![0.0; 30],
+        [vec![0.0; 20], vec![1e300; 20]].concat(),
+        (0..30).map(|call| 10_f64.powi(call * 10 - 150)).collect(),
+        [vec![1.0; 100], vec![2.0; 1]].concat(),
+        (0..16).map(f64::from).collect(),
+        [f64::MAX, f64::INFINITY, -1.0, f64::MIN_POSITIVE].repeat(8),
+    ];
+    for row in rows {
+        assert!(!judge(&series(row), 1).is_empty());
+    }
+}
+
+#[test]
+fn one_seed_gives_one_verdict() {
+    let lock = cache_lock(12, |draw| 50.0 + 2_150.0 * draw.fraction());
+    assert_eq!(judge(&lock, 3), judge(&lock, 3));
+}
