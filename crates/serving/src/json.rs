@@ -179,6 +179,11 @@ impl<'a> Json<'a> {
         }
     }
 
+    /// Returns how many values there can be at most in what is left to be read.
+    pub(crate) fn values_max(&self) -> usize {
+        (self.text.len() - self.at) / 2
+    }
+
     /// Reads `true`, `false` or `null`.
     pub(crate) fn word(&mut self, word: &str) -> Read<()> {
         self.next_byte();

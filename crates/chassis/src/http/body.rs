@@ -3,6 +3,8 @@
 //! Invariant: reads exactly the bytes that the framing promises, never those of the next request.
 //! What the role does not read is drained up to a bound, or the connection closes.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::buffers::{self, Buffers};
@@ -12,6 +14,9 @@ use super::io::{Live, Stage};
 
 /// Unread body that is drained to keep a connection; beyond it, closing is cheaper.
 const DRAIN_BYTES_MAX: u64 = 256 * 1024;
+
+/// Memory that is set aside on a client's word for the length of its body.
+const CLAIMED_BYTES_MAX: u64 = 1 << 20;
 
 /// Why a body could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -83,9 +88,15 @@ impl<'c> Incoming<'c> {
     /// # Errors
     /// When the framing is broken or the client goes away.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, BodyError> {
+        let piece = self.piece().await?;
+        Ok(piece.map(|place| Bytes::copy_from_slice(self.received(place))))
+    }
+
+    /// Returns where the next piece lies in the inbox, until more is received.
+    async fn piece(&mut self) -> Result<Option<Range<usize>>, BodyError> {
         loop {
             match self.ready_piece() {
-                Ok(Some(piece)) => return Ok(Some(piece)),
+                Ok(Some(place)) => return Ok(Some(place)),
                 Ok(None) if matches!(self.rest, Rest::Done) => return Ok(None),
                 Ok(None) => {}
                 Err(error) => {
@@ -117,12 +128,15 @@ impl<'c> Incoming<'c> {
         if matches!(self.rest, Rest::Exact(bytes) if bytes > bytes_max) {
             return Err(BodyError::TooLong(bytes_max));
         }
-        let mut whole = Vec::new();
-        while let Some(piece) = self.chunk().await? {
-            if (whole.len() + piece.len()) as u64 > bytes_max {
+        let mut whole = match self.rest {
+            Rest::Exact(bytes) => Vec::with_capacity(bytes.min(CLAIMED_BYTES_MAX) as usize),
+            _ => Vec::new(),
+        };
+        while let Some(place) = self.piece().await? {
+            if (whole.len() + place.len()) as u64 > bytes_max {
                 return Err(BodyError::TooLong(bytes_max));
             }
-            whole.extend_from_slice(&piece);
+            whole.extend_from_slice(self.received(place));
         }
         Ok(whole)
     }
@@ -163,8 +177,12 @@ impl<'c> Incoming<'c> {
         Some(self.into_rest())
     }
 
-    /// Takes a piece out of the bytes received so far.
-    fn ready_piece(&mut self) -> Result<Option<Bytes>, BodyError> {
+    fn received(&self, place: Range<usize>) -> &[u8] {
+        self.inbox.as_deref().map_or(&[], |inbox| &inbox.inbox[place])
+    }
+
+    /// Takes a piece of the bytes received so far, and returns where it lies.
+    fn ready_piece(&mut self) -> Result<Option<Range<usize>>, BodyError> {
         let taken = self.taken;
         let inbox = self.inbox.as_deref();
         let received = inbox.map_or(&[][..], |inbox| &inbox.inbox[taken..inbox.filled]);
@@ -189,7 +207,7 @@ impl<'c> Incoming<'c> {
                 Step::Malformed => return Err(BodyError::Malformed),
             },
         };
-        let piece = Bytes::copy_from_slice(&received[skip..skip + data]);
+        let piece = taken + skip..taken + skip + data;
         self.taken += skip + data;
         self.read_bytes += data as u64;
         Ok((data > 0).then_some(piece))

@@ -12,6 +12,9 @@ const TENS: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
+/// What makes room for so many digits.
+const SHIFTS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
 /// Digits that always fit 64 bits.
 const DIGITS_MAX: usize = 19;
 
@@ -55,7 +58,7 @@ fn over_space(text: &[u8], mut at: usize) -> usize {
 }
 
 /// Reads a number; returns it and the place behind it.
-#[inline]
+#[inline(always)]
 fn number(text: &[u8], start: usize) -> Option<(f64, usize)> {
     let mut at = start;
     let negative = text.get(at) == Some(&b'-');
@@ -103,8 +106,32 @@ fn number(text: &[u8], start: usize) -> Option<(f64, usize)> {
 }
 
 /// Reads digits into `number`, which wraps where they are too many; returns the place behind.
-#[inline]
+///
+/// Eight at a time: their bytes are one word, whose first byte that is no digit is found, and whose
+/// digits are added up in pairs (Lemire, "Number parsing at a gigabyte per second", 2021).
+#[inline(always)]
 fn digits(text: &[u8], mut at: usize, number: &mut u64) -> usize {
+    while let Some(&bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let values = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
+        // The high bit of every byte above 9. What is carried out of such a byte spoils only those
+        // behind it.
+        let others = (values.wrapping_add(0x7676_7676_7676_7676) | values) & 0x8080_8080_8080_8080;
+        let count = others.trailing_zeros() / 8;
+        if count == 0 {
+            return at;
+        }
+        let pairs = values << (64 - 8 * count);
+        let pairs = pairs.wrapping_mul(10).wrapping_add(pairs >> 8);
+        const EVERY_FOURTH: u64 = 0x0000_00FF_0000_00FF;
+        let high = (pairs & EVERY_FOURTH).wrapping_mul(100 + (1_000_000 << 32));
+        let low = ((pairs >> 16) & EVERY_FOURTH).wrapping_mul(1 + (10_000 << 32));
+        let value = high.wrapping_add(low) >> 32;
+        *number = number.wrapping_mul(SHIFTS[count as usize]).wrapping_add(value);
+        at += count as usize;
+        if count < 8 {
+            return at;
+        }
+    }
     while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|d| *d < 10) {
         *number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
         at += 1;

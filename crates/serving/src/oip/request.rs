@@ -431,7 +431,8 @@ fn values(json: &mut Json<'_>, datatype: Datatype, shape: &[usize]) -> Read<Data
     let at = json.peek()?.1;
     let mut data = match datatype {
         Datatype::Bytes => Data::Texts(Vec::new()),
-        _ => Data::Numbers(Vec::new()),
+        // Growing as they come would copy them twice over.
+        _ => Data::Numbers(Vec::with_capacity(wanted.min(json.values_max()))),
     };
     level(json, (datatype, shape, 0), wanted, &mut data)?;
     let count = match &data {

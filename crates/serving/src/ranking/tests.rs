@@ -273,7 +273,10 @@ fn no_such_model_is_404_and_none_loaded_yet_503() {
     let ranking = ranking(10, |plan| plan.file = "/nowhere/model.json".into());
     let mut out = Vec::new();
     let refusal = ranking.rank_body("other", b"{}", None, &mut out).unwrap_err();
-    assert_eq!((refusal.status, refusal.message.as_str()), (404, "no model `other`; there is `news`"));
+    assert_eq!(
+        (refusal.status, refusal.message.as_str()),
+        (404, "no model `other`; there is `news`")
+    );
     assert_eq!(rank(&ranking, "{}").unwrap_err().status, 503);
     refusal.write(&mut out);
     assert_eq!(out, br#"{"error":"no model `other`; there is `news`"}"#);

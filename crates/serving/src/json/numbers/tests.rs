@@ -77,3 +77,24 @@ fn what_is_no_array_of_numbers_is_left_alone() {
 fn no_more_than_the_limit_is_read() {
     assert_eq!(read(b"[1,2,3]", 0, &mut Vec::new(), 2), None);
 }
+
+#[test]
+fn digits_end_where_they_end_whatever_follows_and_wherever_the_text_ends() {
+    for count in 0..=20 {
+        let run: String = "98765432101234567890".chars().take(count).collect();
+        let expected = run.parse::<u128>().unwrap_or(0) as u64;
+        for follower in 0..=u8::MAX {
+            for after in ["", "1", "12345678901", "\u{ff}\u{ff}\u{ff}\u{ff}\u{ff}"] {
+                let text = [run.as_bytes(), &[follower], after.as_bytes()].concat();
+                if follower.is_ascii_digit() {
+                    continue;
+                }
+                let mut number = 0;
+                assert_eq!(digits(&text, 0, &mut number), count, "{text:?}");
+                assert_eq!(number, expected, "{text:?}");
+            }
+        }
+        let mut number = 0;
+        assert_eq!((digits(run.as_bytes(), 0, &mut number), number), (count, expected));
+    }
+}
