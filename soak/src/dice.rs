@@ -24,6 +24,11 @@ impl Dice {
         self.number() % end.max(1)
     }
 
+    /// A number from 0 up to 1.
+    pub fn fraction(&mut self) -> f64 {
+        self.0.fraction()
+    }
+
     /// True in `percent` of a hundred cases.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent

@@ -12,6 +12,7 @@ mod fault;
 mod gateway;
 mod history;
 mod judge;
+mod lab;
 mod origin;
 mod process;
 mod setup;
@@ -72,6 +73,21 @@ enum What {
         #[arg(long)]
         thorough: bool,
     },
+    /// The laboratory: servers whose latency has a known cause.
+    Lab {
+        /// The program to test.
+        #[arg(long, default_value = "target/debug/tidegate")]
+        binary: PathBuf,
+        /// Only what takes seconds.
+        #[arg(long)]
+        short: bool,
+        /// Only arms whose names contain this.
+        #[arg(long, value_name = "TEXT")]
+        only: Option<String>,
+        /// Of all chance.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Pools of Python workers.
     Workers {
         /// The program to test.
@@ -102,6 +118,9 @@ fn main() -> ExitCode {
             let seed = seed.unwrap_or_else(clock);
             let options = events::Options { binary, kills, seed, engine, lanes, thorough };
             events::run(&options)
+        }
+        What::Lab { binary, short, only, seed } => {
+            lab::run(&lab::Options { binary, short, only, seed })
         }
         What::Workers { binary, minutes, seed, clients } => {
             let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));

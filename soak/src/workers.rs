@@ -23,6 +23,7 @@ use crate::process::rss_bytes;
 use crate::tally::{Counts, total};
 use breaker::Breaker;
 use client::{Shared, Visitor};
+pub use world::interpreter;
 use world::{MEMORY_MAX, POOLS, World};
 
 /// Twenty answers of 20 MB at a time pass through; none of them is held.

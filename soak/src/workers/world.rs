@@ -220,7 +220,10 @@ fn all_processes() -> Vec<u32> {
 }
 
 /// The Python itself: what is in `PATH` may be a script that looks for it.
-fn interpreter() -> Result<String> {
+///
+/// # Errors
+/// When there is none.
+pub fn interpreter() -> Result<String> {
     let mut command = Command::new("python3");
     let output = command.args(["-c", "import sys; print(sys.executable)"]).output();
     let output = output.context("looking for `python3`")?;

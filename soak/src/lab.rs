@@ -1,0 +1,71 @@
+//! The laboratory against truth: servers whose latency has a known cause, each beside an equal one
+//! without it, probed by the real binary, which is told nothing.
+//!
+//! Invariant: the cause is really there (a real nginx, a real quota, a real signal), and so is its
+//! absence; an arm that this machine cannot make says why, on a line of its own.
+//!
+//! The rows are those of the list of known causes in docs/LAB.md.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+
+mod arm;
+mod cause;
+mod world;
+
+use arm::Arm;
+
+/// What to run.
+#[derive(Debug)]
+pub struct Options {
+    /// The program to test.
+    pub binary: PathBuf,
+    /// As much as every check has time for.
+    pub short: bool,
+    /// Only arms whose names contain this.
+    pub only: Option<String>,
+    /// Of all chance.
+    pub seed: u64,
+}
+
+/// Probes every arm and compares what is said with what is true.
+///
+/// # Errors
+/// How many verdicts were wrong.
+pub fn run(options: &Options) -> Result<()> {
+    println!("seed {}", options.seed);
+    let begun = Instant::now();
+    let is_wanted = |arm: &Arm| options.only.as_ref().is_none_or(|only| arm.name.contains(only));
+    let arms = arm::all(options.short);
+    let mut wrong = 0;
+    for arm in arms.iter().filter(|arm| is_wanted(arm)) {
+        let begun = Instant::now();
+        let (verdict, words) = match arm.judge(options)? {
+            Outcome::Absent(why) => ("SKIPPED", why),
+            Outcome::Right(words) => ("ok", words),
+            Outcome::Wrong(words) => {
+                wrong += 1;
+                ("WRONG", words)
+            }
+        };
+        println!("{verdict:<8}{:<44}{:>5.0} s  {words}", arm.name, begun.elapsed().as_secs_f64());
+    }
+    println!("{:.0} s in all", begun.elapsed().as_secs_f64());
+    match wrong {
+        0 => Ok(()),
+        wrong => bail!("{wrong} verdicts are not the truth"),
+    }
+}
+
+/// What became of an arm.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The verdicts are true.
+    Right(String),
+    /// They are not.
+    Wrong(String),
+    /// This machine cannot make it, and why.
+    Absent(String),
+}

@@ -1,0 +1,177 @@
+//! What is probed, and what is true of it.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use super::world::{Scene, Shield, World};
+use super::{Options, Outcome};
+
+/// A server with a known cause of its latency, or without it.
+#[derive(Debug)]
+pub struct Arm {
+    pub name: &'static str,
+    scene: Scene,
+    /// Arguments of `lab probe`, beside the target.
+    probe: &'static str,
+    truth: Truth,
+}
+
+/// What the verdicts have to say.
+#[derive(Debug, Clone, Copy)]
+enum Truth {
+    /// Latencies are multiples of a quantum, within a part in a hundred, and the timer starts with
+    /// the call.
+    Quantised { quantum_ms: f64, nearest: Option<&'static str> },
+    /// Neither quantised nor in step with a clock.
+    Smooth,
+    /// At least two humps, these milliseconds apart, and no quantum.
+    Humps { gap_ms: [f64; 2] },
+    /// In step with a clock, within a part in a hundred.
+    Locked { period_ms: f64 },
+    /// One step is slow by itself.
+    Step(&'static str),
+    /// The cause is outside the request.
+    Outside,
+    /// Nothing is said of any step.
+    NoStep,
+}
+
+/// Every arm; in a short run those that take no more than seconds.
+pub fn all(short: bool) -> Vec<Arm> {
+    let lock = "-n 60 --burst 8 --stagger 4ms --rate 6 --timeout 20s";
+    let lock_500 = Truth::Quantised { quantum_ms: 500.0, nearest: Some("nginx cache lock") };
+    let plain = |kind| Scene::Plain { kind, options: "" };
+    let mut arms = vec![
+        arm("1 cache lock, nginx", Scene::CacheLock(Shield::Nginx), lock, lock_500),
+        arm("1 cache lock, Tidegate", Scene::CacheLock(Shield::Tidegate), lock, Truth::Smooth),
+        arm("1 cache lock, Varnish", Scene::CacheLock(Shield::Varnish), lock, Truth::Smooth),
+        arm(
+            "2 Nagle and delayed ACK",
+            plain("pieces"),
+            "-n 300 --closed --keep-alive",
+            Truth::Humps { gap_ms: [35.0, 50.0] },
+        ),
+        arm(
+            "2 Nagle off",
+            Scene::Plain { kind: "pieces", options: "nodelay=1" },
+            "-n 300 --closed --keep-alive",
+            Truth::Smooth,
+        ),
+        arm(
+            "4 delayed pread64",
+            Scene::Delays { delay_ms: Some(100) },
+            "-n 150 --rate 16",
+            Truth::Quantised { quantum_ms: 100.0, nearest: None },
+        ),
+        arm(
+            "4 pread64, traced only",
+            Scene::Delays { delay_ms: None },
+            "-n 150 --rate 16",
+            Truth::Smooth,
+        ),
+        arm(
+            "7 step 7 stalls in 2 of 100",
+            Scene::Plain { kind: "steps", options: "slow=7 p=0.02 stall_ms=150" },
+            "-n 1200 --rate 40",
+            Truth::Step("s7"),
+        ),
+        arm("7 no step stalls", plain("steps"), "-n 1200 --rate 40", Truth::NoStep),
+    ];
+    if !short {
+        arms.extend([
+            arm(
+                "3 quota of 20 in 100 ms",
+                Scene::Quota { is_set: true },
+                "-n 200 --rate 1.5",
+                Truth::Locked { period_ms: 100.0 },
+            ),
+            arm("3 no quota", Scene::Quota { is_set: false }, "-n 200 --rate 1.5", Truth::Smooth),
+            arm("6 stops of 200 ms", Scene::Stops, "-n 3000 --rate 12", Truth::Outside),
+            arm("6 no stops", plain("steps"), "-n 3000 --rate 12", Truth::NoStep),
+        ]);
+    }
+    arms
+}
+
+fn arm(name: &'static str, scene: Scene, probe: &'static str, truth: Truth) -> Arm {
+    Arm { name, scene, probe, truth }
+}
+
+impl Arm {
+    /// Makes the server, probes it, and compares.
+    ///
+    /// # Errors
+    /// When the server does not start or the probe does not end well.
+    pub fn judge(&self, options: &Options) -> Result<Outcome> {
+        let world = match World::start(&self.scene, options)? {
+            Ok(world) => world,
+            Err(absent) => return Ok(Outcome::Absent(absent)),
+        };
+        let mut probe = Command::new(&options.binary);
+        probe.args(["lab", "probe", &world.url, "--format", "json"]);
+        probe.args(self.probe.split(' ')).args(["--seed", &options.seed.to_string()]);
+        let output = probe.output().context("starting the probe")?;
+        drop(world);
+        if !output.status.success() {
+            bail!("{}: {}", self.name, String::from_utf8_lossy(&output.stderr));
+        }
+        let report: Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("{}: reading the report", self.name))?;
+        let verdicts = report["verdicts"].as_array().cloned().unwrap_or_default();
+        let words = verdicts.iter().map(brief).collect::<Vec<_>>().join("; ");
+        Ok(match self.truth.holds(&verdicts) {
+            true => Outcome::Right(words),
+            false => Outcome::Wrong(format!("{words}, but the truth is {:?}", self.truth)),
+        })
+    }
+}
+
+impl Truth {
+    fn holds(self, verdicts: &[Value]) -> bool {
+        let of = |kind: &str| verdicts.iter().find(|verdict| verdict["kind"] == *kind).cloned();
+        let near = |value: &Value, truth: f64| {
+            value.as_f64().is_some_and(|value| (value / truth - 1.0).abs() < 0.01)
+        };
+        match self {
+            Self::Quantised { quantum_ms, nearest } => of("quantised").is_some_and(|verdict| {
+                near(&verdict["quantum_ms"], quantum_ms)
+                    && verdict["phase_locked"] != true
+                    && nearest.is_none_or(|timer| {
+                        verdict["nearest"].as_str().is_some_and(|named| named.contains(timer))
+                    })
+            }),
+            Self::Smooth => of("quantised").is_none() && of("locked").is_none(),
+            Self::Humps { gap_ms } => {
+                of("quantised").is_none()
+                    && of("multimodal").is_some_and(|verdict| {
+                        let modes = verdict["modes"].as_array().cloned().unwrap_or_default();
+                        let at = |mode: &Value| mode["at_ms"].as_f64().unwrap_or(f64::NAN);
+                        let gap = modes.last().map_or(0.0, at) - modes.first().map_or(0.0, at);
+                        modes.len() > 1 && gap > gap_ms[0] && gap < gap_ms[1]
+                    })
+            }
+            Self::Locked { period_ms } => {
+                of("locked").is_some_and(|verdict| near(&verdict["period_ms"], period_ms))
+                    || of("quantised").is_some_and(|verdict| {
+                        near(&verdict["quantum_ms"], period_ms) && verdict["phase_locked"] == true
+                    })
+            }
+            Self::Step(step) => {
+                let named = verdicts.iter().filter(|verdict| verdict["kind"] == "step");
+                named.map(|verdict| &verdict["step"]).eq([step]) && of("outside").is_none()
+            }
+            Self::Outside => of("outside").is_some() && of("step").is_none(),
+            Self::NoStep => of("outside").is_none() && of("step").is_none(),
+        }
+    }
+}
+
+/// A verdict in a few words.
+fn brief(verdict: &Value) -> String {
+    let kind = verdict["kind"].as_str().unwrap_or("?");
+    let detail = ["quantum_ms", "period_ms", "step", "attribute", "why"];
+    let said = detail.iter().find(|key| !verdict[**key].is_null());
+    said.map_or_else(|| kind.to_owned(), |key| format!("{kind} {}", verdict[*key]))
+}

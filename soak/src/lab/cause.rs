@@ -1,0 +1,146 @@
+//! What makes a server slow from outside: a quota, stops, delayed system calls.
+//!
+//! Invariant: dropped, it is over, and nothing of it is left.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use testkit::{Absent, require};
+
+use crate::dice::Dice;
+
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// A share of a processor, by the kernel's CFS bandwidth control.
+#[derive(Debug)]
+pub struct Quota {
+    folder: PathBuf,
+}
+
+impl Quota {
+    /// Lets a process run for `quota` of every `period`.
+    ///
+    /// # Errors
+    /// Why this machine's control groups are not ours to set.
+    pub fn put(process: u32, quota: Duration, period: Duration) -> io::Result<Self> {
+        let name = format!("tidegate-soak-{process}");
+        let (quota, period) = (quota.as_micros(), period.as_micros());
+        let first = Path::new(GROUPS).join("cpu");
+        let (folder, settings) = match first.is_dir() {
+            true => (
+                first.join(name),
+                vec![
+                    ("cpu.cfs_period_us", period.to_string()),
+                    ("cpu.cfs_quota_us", quota.to_string()),
+                ],
+            ),
+            false => (Path::new(GROUPS).join(name), vec![("cpu.max", format!("{quota} {period}"))]),
+        };
+        fs::create_dir(&folder)?;
+        let group = Self { folder };
+        for (file, value) in settings {
+            fs::write(group.folder.join(file), value)?;
+        }
+        fs::write(group.folder.join("cgroup.procs"), process.to_string())?;
+        Ok(group)
+    }
+}
+
+impl Drop for Quota {
+    fn drop(&mut self) {
+        // A group can go when its processes are elsewhere, which takes a moment.
+        let parent = self.folder.parent().unwrap_or(Path::new(GROUPS)).join("cgroup.procs");
+        let members = fs::read_to_string(self.folder.join("cgroup.procs")).unwrap_or_default();
+        for process in members.lines() {
+            let _ = fs::write(&parent, process);
+        }
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// Stops a process now and then.
+#[derive(Debug)]
+pub struct Stops {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Stops {
+    /// Stops a process for `stop`, at random with `gap` between on average.
+    pub fn begin(process: u32, stop: Duration, gap: Duration, mut dice: Dice) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            while !seen.load(Ordering::Relaxed) {
+                std::thread::sleep(gap.mul_f64(-dice.fraction().max(1e-9).ln()));
+                signal(process, "STOP");
+                std::thread::sleep(stop);
+                signal(process, "CONT");
+            }
+        });
+        Self { is_over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Stops {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn signal(process: u32, name: &str) {
+    let mut kill = Command::new("kill");
+    // It may have ended by itself.
+    let _ = kill.args(["-s", name, &process.to_string()]).stderr(Stdio::null()).status();
+}
+
+/// strace, which looks at a process's `pread64` calls, and delays them if told so.
+#[derive(Debug)]
+pub struct Delays {
+    strace: Child,
+}
+
+impl Delays {
+    /// Attaches to a process; `None` where there is no strace.
+    ///
+    /// # Errors
+    /// When it may not be traced.
+    pub fn attach(process: u32, delay: Option<Duration>) -> io::Result<Option<Self>> {
+        let Some(program) = require("strace", Absent::Skip) else { return Ok(None) };
+        let mut strace = Command::new(program);
+        strace.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64"]);
+        if let Some(delay) = delay {
+            let inject = format!("inject=pread64:delay_exit={}", delay.as_micros());
+            strace.args(["-e", &inject]);
+        }
+        strace.args(["-p", &process.to_string()]).stdin(Stdio::null());
+        let mut strace = strace.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        loop {
+            let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+            let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+            if tracer.is_some_and(|tracer| tracer.trim() != "0") {
+                return Ok(Some(Self { strace }));
+            }
+            if let Some(status) = strace.try_wait()? {
+                return Err(io::Error::other(format!("strace ended: {status}")));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Delays {
+    fn drop(&mut self) {
+        signal(self.strace.id(), "INT");
+        let _ = self.strace.wait();
+    }
+}
