@@ -13,6 +13,7 @@ mod exact;
 
 use std::collections::BTreeMap;
 
+use crate::bursts::BURST;
 use crate::series::{Attribute, Series, Values};
 use crate::split::Split;
 use crate::steps::benjamini_hochberg;
@@ -37,7 +38,8 @@ pub fn attributes(series: &Series, split: &Split) -> Vec<AttributeVerdict> {
         return Vec::new();
     }
     let mut looks: Vec<AttributeVerdict> = Vec::new();
-    for attribute in &series.attributes {
+    // Which burst it was is a name, and no property.
+    for attribute in series.attributes.iter().filter(|attribute| attribute.name != BURST) {
         match &attribute.values {
             Values::Names { names, of } => {
                 looks.extend(named(&attribute.name, split, |row| names[of[row] as usize].clone()));

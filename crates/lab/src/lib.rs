@@ -8,6 +8,7 @@
 //! Refuses: tokio, sampling profilers, and verdicts without a null model.
 
 mod attributes;
+mod bursts;
 mod error;
 mod paired;
 pub mod probe;
@@ -22,6 +23,7 @@ mod steps;
 mod verdict;
 
 pub use attributes::{attributes, convicted};
+pub use bursts::BURST;
 pub use error::LabError;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};

@@ -132,11 +132,8 @@ pub struct HttpOptions {
 pub struct Probed {
     /// One series for each target.
     pub series: Vec<Series>,
-    /// Milliseconds of the calls to the first and to the second target that were made in the same
-    /// turn and both succeeded; of two targets only.
-    pub pairs: Option<[Vec<f64>; 2]>,
-    /// Arrivals a second, as planned or as found from the first calls; none in a closed loop.
-    pub rate: Option<f64>,
+    /// Whether row i of both series was measured in the same turn.
+    pub is_paired: bool,
     /// Whether it was interrupted.
     pub is_interrupted: bool,
 }

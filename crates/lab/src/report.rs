@@ -16,6 +16,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::attributes::{attributes, convicted};
+use crate::bursts::apart;
 use crate::paired::{Difference, paired, unpaired};
 use crate::quantiles::{Quantile, Sorted};
 use crate::series::Series;
@@ -168,7 +169,7 @@ impl<'a> Report<'a> {
         let sorted = Sorted::new(&series.total_ms);
         let found = steps(series, &split, options.seed);
         let looks = attributes(series, &split);
-        let mut verdicts = judge(series, options.seed);
+        let mut verdicts = judge(&apart(series), options.seed);
         verdicts.extend(found.verdicts);
         verdicts.extend(convicted(&looks));
         let histogram = counted(series, &sorted, &verdicts);

@@ -193,6 +193,7 @@ fn converse(stream: &TcpStream, connection: usize, shared: &Shared) -> io::Resul
         let request = note(request, shared);
         let reply = (shared.script)(&request);
         writer.write_all(&reply.early)?;
+        std::thread::sleep(reply.takes);
         if let Some(gate) = &reply.gate
             && !gate.pass(|| shared.is_stopped())
         {

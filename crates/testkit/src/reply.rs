@@ -1,6 +1,7 @@
 //! What an origin answers, and how it misbehaves while doing so.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use crate::gate::Gate;
 use crate::message::Headers;
@@ -18,6 +19,8 @@ pub struct OriginReply {
     /// Goes out before the gate.
     pub(crate) early: Vec<u8>,
     pub(crate) gate: Option<Gate>,
+    /// How long the answer takes.
+    pub(crate) takes: Duration,
     fault: Fault,
 }
 
@@ -56,6 +59,7 @@ impl OriginReply {
             length: None,
             early: Vec::new(),
             gate: None,
+            takes: Duration::ZERO,
             fault: Fault::None,
         }
     }
@@ -91,6 +95,12 @@ impl OriginReply {
     /// Holds the answer back, before its first byte, until the gate lets it through.
     pub fn after(mut self, gate: &Gate) -> OriginReply {
         self.gate = Some(gate.clone());
+        self
+    }
+
+    /// Takes so long: for who measures it. A test that waits for something holds a gate.
+    pub fn taking(mut self, time: Duration) -> OriginReply {
+        self.takes = time;
         self
     }
 

@@ -47,6 +47,16 @@ pub fn timeout() -> Option<Duration> {
     text("TIMEOUT")?.parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
+/// Columns to draw in, where the user says so (`COLUMNS`).
+pub fn columns() -> Option<usize> {
+    text("COLUMNS")?.parse().ok().filter(|columns| *columns > 0)
+}
+
+/// Whether the user wants no colours (`NO_COLOR`, no-color.org).
+pub fn has_no_colour() -> bool {
+    text("NO_COLOR").is_some() || text("TERM").is_some_and(|term| term == "dumb")
+}
+
 fn text(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }

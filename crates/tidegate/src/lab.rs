@@ -1,5 +1,6 @@
 //! `tidegate lab …`: measures, and prints what the laboratory says of it. A file for each verb.
 
+mod output;
 mod probe;
 
 use anyhow::Result;

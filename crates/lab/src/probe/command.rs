@@ -1,9 +1,9 @@
 //! One run of a program. Phases: `spawn`, until it was started, and `run`, until it ended.
 //!
 //! A program that prints a state of Nagios which fits its exit code, or performance data, is a
-//! plug-in: what it measured becomes phases and attributes, and its state an attribute. A plug-in
-//! that measured something has succeeded whatever its state, since the slow calls are the ones
-//! that are looked for.
+//! plug-in: what it measured becomes attributes, `time_…` phases, and its state an attribute. A
+//! plug-in that measured something has succeeded whatever its state, since the slow calls are the
+//! ones that are looked for.
 //! Refuses: a shell, which would be timed as well; `exec:sh -c '…'` has one.
 
 use std::io::{self, Read};
@@ -119,9 +119,13 @@ fn judge(code: i32, printed: &str) -> Result<Made, Failure> {
     }
 }
 
+/// `time_connect` and its like are steps of what a plug-in did (`check_http -E` prints them); other
+/// times may be sums, means or limits, which are no steps.
 fn plugin(state: &str, perfdata: Perfdata) -> Made {
-    let mut made = Made { around: "run", parts: perfdata.times, ..Made::default() };
-    made.numbers = perfdata.numbers;
+    let is_step = |(label, _): &(String, f64)| label.starts_with("time_");
+    let (parts, others): (Vec<_>, Vec<_>) = perfdata.times.into_iter().partition(is_step);
+    let mut made = Made { around: "run", parts, numbers: perfdata.numbers, ..Made::default() };
+    made.numbers.extend(others.into_iter().map(|(label, ms)| (format!("{label}_ms"), ms)));
     made.name("state", state);
     made
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use super::crew::Call;
 use super::desk::Left;
-use super::{IN_FLIGHT_MAX, Plan, Probed};
-use crate::{Attribute, LeftOut, Phase, Series, Values};
+use super::{Arrivals, IN_FLIGHT_MAX, Plan, Probed};
+use crate::{Attribute, BURST, LeftOut, Phase, Series, Values};
 
 mod inside;
 
@@ -23,21 +23,31 @@ const NONE: &str = "(none)";
 const DEAD_FROM: usize = 3;
 /// A call is called late from here on.
 const LATE_MS: f64 = 1.0;
+const BURSTS: &str = "calls of one burst are not independent: whether latencies are quantised or \
+                      have several humps is said of one call of each burst";
+/// Calls without a partner are at most one of so many.
+const LONELY_MAX: usize = 5;
 
 pub(super) fn gather(plan: &Plan, mut left: Left, is_interrupted: bool) -> Probed {
     left.calls.sort_unstable_by_key(|call| call.due);
-    let mut notes = notes(&left, is_interrupted);
+    let mut notes = vec![arrivals(plan, &left)];
+    notes.extend(self::notes(&left, is_interrupted));
+    if plan.burst.calls > 1 {
+        notes.push(BURSTS.to_owned());
+    }
+    let lonely = if plan.targets.len() == 2 { lonely(&mut left.calls) } else { None };
+    notes.extend(lonely.filter(|lonely| *lonely > 0).map(|lonely| {
+        format!("{lonely} calls are left out because the other target failed in the same turn")
+    }));
     let series = plan.targets.iter().enumerate().map(|(arm, target)| {
         let calls: Vec<&Call> = left.calls.iter().filter(|call| call.due.arm == arm).collect();
         let mut series = one(&calls, left.origin.unix_ms);
         series.name = target.to_string();
-        series.notes.extend(died(&calls));
-        series.notes.append(&mut notes);
+        let told = std::mem::take(&mut series.notes);
+        series.notes = notes.drain(..).chain(told).chain(died(&calls)).collect();
         series
     });
-    let series = series.collect();
-    let pairs = (plan.targets.len() == 2).then(|| pairs(&left.calls));
-    Probed { series, pairs, rate: left.rate, is_interrupted }
+    Probed { series: series.collect(), is_paired: lonely.is_some(), is_interrupted }
 }
 
 fn one(calls: &[&Call], origin_unix_ms: f64) -> Series {
@@ -70,11 +80,14 @@ fn one(calls: &[&Call], origin_unix_ms: f64) -> Series {
     series
 }
 
-/// What the probe knows of a call by itself: its place in a burst, and how late it was sent.
+/// What the probe knows of a call by itself: its burst and its place in it, and how late it was
+/// sent.
 fn own_attributes(series: &mut Series, calls: &[&Call]) {
     if calls.iter().any(|call| call.due.position > 0) {
         let positions = calls.iter().map(|call| f64::from(call.due.position) + 1.0).collect();
         series.attributes.push(numeric(("position".to_owned(), positions)));
+        let bursts = calls.iter().map(|call| call.due.arrival as f64).collect();
+        series.attributes.push(numeric((BURST.to_owned(), bursts)));
     }
     if calls.iter().any(|call| call.due.is_timed) {
         let late = calls.iter().map(|call| late_ms(call)).collect();
@@ -120,16 +133,43 @@ fn numeric((name, numbers): (String, Vec<f64>)) -> Attribute {
     Attribute { name, values: Values::Numbers(numbers) }
 }
 
-/// Calls of both arms that were made in the same turn, at the same place of their bursts.
-fn pairs(calls: &[Call]) -> [Vec<f64>; 2] {
-    let mut turns: BTreeMap<(u64, u32), [Option<f64>; 2]> = BTreeMap::new();
+/// Takes calls away whose turn has no second one that succeeded, so that rows stand beside their
+/// partners; returns how many. Nothing is taken, and nothing returned, when that would be more than
+/// a fifth: two samples say more then than pairs.
+fn lonely(calls: &mut Vec<Call>) -> Option<usize> {
+    let turn = |call: &Call| (call.due.arrival / 2, call.due.position);
+    let mut whole: BTreeMap<(u64, u32), usize> = BTreeMap::new();
     for call in calls.iter().filter(|call| call.made.is_ok()) {
-        let turn = turns.entry((call.due.arrival / 2, call.due.position)).or_default();
-        turn[call.due.arm] = Some(total_ms(call));
+        *whole.entry(turn(call)).or_default() += 1;
     }
-    let whole = turns.into_values().filter_map(|[a, b]| Some((a?, b?)));
-    let (a, b) = whole.unzip();
-    [a, b]
+    let lonely = whole.values().filter(|count| **count == 1).count();
+    if lonely * LONELY_MAX > whole.len() || whole.is_empty() {
+        return None;
+    }
+    calls.retain(|call| call.made.is_err() || whole.get(&turn(call)) == Some(&2));
+    calls.sort_by_key(turn);
+    Some(lonely)
+}
+
+/// How calls arrived: without it a reader cannot judge the rest.
+fn arrivals(plan: &Plan, left: &Left) -> String {
+    let (kind, given) = match plan.arrivals {
+        Arrivals::Poisson(rate) => ("at random", rate),
+        Arrivals::Uniform(rate) => ("at even distances", rate),
+        Arrivals::Closed => return "each call was made when the one before had ended".to_owned(),
+    };
+    let what = match plan.burst.calls {
+        1 => "calls".to_owned(),
+        calls => format!("bursts of {calls} calls"),
+    };
+    match (given, left.rate) {
+        (Some(rate), _) => format!("{what} arrived {kind}, {rate} a second; seed {}", plan.seed),
+        (None, Some(rate)) => format!(
+            "{what} arrived {kind}, {rate:.3} a second, from what the first five took; seed {}",
+            plan.seed
+        ),
+        (None, None) => format!("{what} arrived one after the other; seed {}", plan.seed),
+    }
 }
 
 fn notes(left: &Left, is_interrupted: bool) -> Vec<String> {

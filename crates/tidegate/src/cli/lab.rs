@@ -1,143 +1,15 @@
 //! The command line of the laboratory.
 
-use std::path::PathBuf;
+mod probe;
 
-use clap::{Args, Subcommand};
-use stdx::Span;
+use clap::Subcommand;
 
-const PROBE_EXAMPLE: &str = "\
-Examples: tidegate lab probe https://example.org/api
-          tidegate lab probe http://10.0.0.1/x --vs http://10.0.0.2/x -H 'Host: shop' --for 5m
-          tidegate lab probe 'http://127.0.0.1/x?{n}' -n 100 --burst 8 --stagger 4ms
-          tidegate lab probe tcp://db:5432;  icmp:host;  dns:name@9.9.9.9
-          tidegate lab probe -- /usr/lib/nagios/plugins/check_http -H example.org
-          tidegate lab probe http://127.0.0.1/ -n 20 --plugin --warn 200ms --crit 1s
-Calls arrive at random, as those of independent clients do. Without --rate the first five come one
-after the other, and the rest on average four times their median apart.
-Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage; with --plugin those of Nagios.";
+pub use probe::{HttpArgs, PluginArgs, ProbeArgs};
 
 /// What to measure, and how.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
     /// Time single calls to a server, a name server, a host or a program, phase by phase.
-    #[command(after_help = PROBE_EXAMPLE)]
+    #[command(after_help = probe::EXAMPLE)]
     Probe(Box<ProbeArgs>),
-}
-
-/// What is called, when and how.
-#[derive(Debug, Args)]
-pub struct ProbeArgs {
-    /// http://… or https://…, tcp://HOST:PORT, dns:NAME[@SERVER[:PORT]][?type=TYPE], icmp:HOST, or
-    /// exec:COMMAND; `{n}` in a path, a header, a body, a name or a command is a fresh number for
-    /// each burst.
-    #[arg(required_unless_present = "command", conflicts_with = "command")]
-    pub target: Option<String>,
-    /// A program and its arguments; a Nagios plug-in's states and performance data are read.
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
-    /// A second target, called in turns with the first: how much slower is it?
-    #[arg(long, value_name = "TARGET")]
-    pub vs: Option<String>,
-
-    /// Calls, or bursts, to each target.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    pub calls: u64,
-    /// Calls for so long instead.
-    #[arg(long = "for", value_name = "TIME", conflicts_with = "calls")]
-    pub time: Option<Span>,
-    /// Arrivals a second, on average.
-    #[arg(long, value_name = "N")]
-    pub rate: Option<f64>,
-    /// Arrivals at even distances instead of random ones.
-    #[arg(long, conflicts_with = "closed")]
-    pub uniform: bool,
-    /// One call after the other, without a pause.
-    #[arg(long, conflicts_with = "rate")]
-    pub closed: bool,
-    /// Calls of one arrival, sent together.
-    #[arg(long, value_name = "K", default_value_t = 1)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub burst: u32,
-    /// How long after the one before each call of a burst is sent.
-    #[arg(long, value_name = "TIME", default_value = "0ms")]
-    pub stagger: Span,
-    /// Seed of the arrivals, so that they can be repeated.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// The first number that `{n}` stands for; by the clock without it, so that no run repeats
-    /// the keys of another.
-    #[arg(long, value_name = "N")]
-    pub first: Option<u64>,
-    /// A call that takes longer has failed.
-    #[arg(long, value_name = "TIME", default_value = "30s")]
-    pub timeout: Span,
-    /// Call IPv4 addresses only.
-    #[arg(short = '4', long, conflicts_with = "ipv6")]
-    pub ipv4: bool,
-    /// Call IPv6 addresses only.
-    #[arg(short = '6', long)]
-    pub ipv6: bool,
-
-    /// How HTTP is spoken.
-    #[command(flatten)]
-    pub http: HttpArgs,
-    /// As a plug-in of Nagios.
-    #[command(flatten)]
-    pub plugin: PluginArgs,
-}
-
-/// As a plug-in of Nagios.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Monitoring")]
-pub struct PluginArgs {
-    /// Print one line, and exit with 0 OK, 1 WARNING, 2 CRITICAL or 3 UNKNOWN, as Nagios and its
-    /// like expect of a plug-in. A failed call is a warning at least.
-    #[arg(long, conflicts_with = "vs")]
-    pub plugin: bool,
-    /// WARNING when the percentile is more.
-    #[arg(long, value_name = "TIME", requires = "plugin")]
-    pub warn: Option<Span>,
-    /// CRITICAL when the percentile is more.
-    #[arg(long, value_name = "TIME", requires = "plugin")]
-    pub crit: Option<Span>,
-    /// Which percentile is judged.
-    #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile)]
-    #[arg(requires = "plugin")]
-    pub percentile: f64,
-}
-
-fn percentile(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|number| (0.0..=100.0).contains(number));
-    number.ok_or_else(|| "a percentile is a number from 0 to 100".to_owned())
-}
-
-/// How HTTP is spoken.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "HTTP")]
-pub struct HttpArgs {
-    /// The method; GET, or POST with a body.
-    #[arg(short = 'X', long, value_name = "METHOD")]
-    pub method: Option<String>,
-    /// A header, such as 'Host: shop'.
-    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
-    pub header: Vec<String>,
-    /// The body, or @FILE.
-    #[arg(short = 'd', long, value_name = "TEXT")]
-    pub body: Option<String>,
-    /// Statuses that are no failure, such as 200,404 or 2xx [default: below 400].
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub expect_status: Vec<String>,
-    /// Keep connections open between calls.
-    #[arg(long)]
-    pub keep_alive: bool,
-    /// Take any certificate.
-    #[arg(short = 'k', long)]
-    pub insecure: bool,
-    /// Believe the authorities of this file, in PEM, instead of the web's.
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    pub ca: Option<PathBuf>,
-    /// A header of answers that is kept with each call, beside Server, Cache-Status and X-Cache.
-    #[arg(long, value_name = "HEADER")]
-    pub attribute: Vec<String>,
 }

@@ -4,18 +4,18 @@ mod live;
 mod plan;
 mod plugin;
 
-use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use lab::probe::Probed;
-use lab::{LabError, Series, Sorted};
+use lab::{LabError, Report, ReportOptions, Series};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::cli::ProbeArgs;
 use crate::exit::Exit;
 use crate::hint::{self, Hint};
+use crate::lab::output;
 use live::Live;
 use plugin::State;
 
@@ -38,13 +38,7 @@ pub fn run(args: &ProbeArgs) -> Result<()> {
         let (state, line) = plugin::judge(&probed.series[0], plugin);
         return end_as(state, &line);
     }
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let written = print(&probed, &mut out).and_then(|()| out.flush());
-    match written {
-        // Whoever reads has enough, as `head` does.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        other => other.context("print the result")?,
-    }
+    output::print(&rendered(&probed, args))?;
     match probed.series.iter().any(|series| !series.is_empty()) {
         true => Ok(()),
         false => Err(Exit(1).into()),
@@ -54,6 +48,8 @@ pub fn run(args: &ProbeArgs) -> Result<()> {
 /// Makes the calls until they are made, or somebody wants it to end.
 fn measure(args: &ProbeArgs) -> Result<Probed> {
     let plan = plan::of(args)?;
+    // Before the measurement, which would be lost otherwise.
+    let file = args.save.as_deref().map(output::create).transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let installed = signal_hook::flag::register(signal, Arc::clone(&stop));
@@ -61,10 +57,15 @@ fn measure(args: &ProbeArgs) -> Result<Probed> {
     }
     let live = Live::new(plan.planned());
     let probed = lab::probe::run(&plan, &stop, &mut |progress| live.show(progress));
-    probed.map_err(|error| match error {
+    let probed = probed.map_err(|error| match error {
         LabError::Echo { .. } => anyhow::Error::new(error).context(NO_ECHO),
         _ => error.into(),
-    })
+    })?;
+    if let Some(file) = file {
+        let series: Vec<&Series> = probed.series.iter().collect();
+        lab::saved::write(&series, probed.is_paired, file).context("save the calls")?;
+    }
+    Ok(probed)
 }
 
 fn end_as(state: State, line: &str) -> Result<()> {
@@ -75,29 +76,15 @@ fn end_as(state: State, line: &str) -> Result<()> {
     }
 }
 
-fn print(probed: &Probed, out: &mut impl Write) -> io::Result<()> {
-    for series in &probed.series {
-        print_series(series, out)?;
+fn rendered(probed: &Probed, args: &ProbeArgs) -> String {
+    let slow_over_ms = args.slow.map(|slow| slow.0.as_secs_f64() * 1e3);
+    let options = ReportOptions { slow_over_ms, ..ReportOptions::default() };
+    let report = match &probed.series[..] {
+        [first, second] => Report::versus(first, second, probed.is_paired, &options),
+        series => Report::new(&series[0], &options),
+    };
+    match args.format.as_str() {
+        "json" => report.to_json() + "\n",
+        _ => report.to_text(&output::style()),
     }
-    Ok(())
-}
-
-fn print_series(series: &Series, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{}: {} calls, {} failed", series.name, series.len(), series.left_out.total())?;
-    let sorted = Sorted::new(&series.total_ms);
-    if !sorted.is_empty() {
-        for q in [0.5, 0.9, 0.95, 0.99] {
-            writeln!(out, "  p{:<4} {:10.3} ms", q * 100.0, sorted.quantile(q).ms)?;
-        }
-    }
-    for phase in &series.phases {
-        writeln!(out, "  {:<14} {:10.3} ms", phase.name, Sorted::new(&phase.ms).median())?;
-    }
-    for (words, count) in &series.left_out.failed {
-        writeln!(out, "  {count} failed: {words}")?;
-    }
-    for note in &series.notes {
-        writeln!(out, "  note: {note}")?;
-    }
-    Ok(())
 }

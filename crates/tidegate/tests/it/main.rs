@@ -16,6 +16,8 @@ mod events_served;
 mod events_stalls;
 mod events_verify;
 mod full_disk;
+mod lab;
+mod lab_cache_lock;
 mod learning;
 mod models;
 mod profiles;

@@ -55,12 +55,12 @@ fn a_child_that_stays_and_holds_the_output_does_not_hold_the_call() {
 #[test]
 fn a_plugin_gives_its_state_and_what_it_measured() {
     let line = "HTTP WARNING: HTTP/1.1 200 OK - 0.006 second response time \
-                |time=0.006s;0.001;;0.0 size=333B;;;0";
+                |time=0.006s;0.001;;0.0 size=333B;;;0 time_connect=0.002s;;;0";
     let (made, _) = call(&["sh", "-c", &format!("echo '{line}'; exit 1")], LONG);
     let made = made.unwrap();
     assert_eq!(made.names, [("state".to_owned(), "WARNING".to_owned())]);
-    assert_eq!(made.parts, [("time".to_owned(), 6.0)]);
-    assert_eq!(made.numbers, [("size".to_owned(), 333.0)]);
+    assert_eq!(made.parts, [("time_connect".to_owned(), 2.0)]);
+    assert_eq!(made.numbers, [("size".to_owned(), 333.0), ("time_ms".to_owned(), 6.0)]);
     assert_eq!(made.around, "run");
 }
 

@@ -6,8 +6,8 @@ use crate::{Phase, Series};
 const TOO_LONG_MAX: f64 = 0.05;
 
 /// Makes the parts phases if they fit into the phase `around`; else returns them as columns of
-/// numbers, and notes why. A part called `total` or `time` is the sum of others: it is left out of
-/// the phases where there are any.
+/// numbers, and notes why. A metric of a server that is called `total` is the sum of
+/// others: it is left out of the phases where there are any.
 pub(super) fn place(
     series: &mut Series,
     around: &str,
@@ -22,8 +22,7 @@ pub(super) fn place(
     }
     let mut sums = Vec::new();
     if columns.len() > 1 {
-        let is_sum = |name: &str| matches!(name.trim_start_matches("server."), "total" | "time");
-        (sums, columns) = columns.into_iter().partition(|(name, _)| is_sum(name));
+        (sums, columns) = columns.into_iter().partition(|(name, _)| name == "server.total");
     }
     if columns.is_empty() || !fit(&series.phases[whole].ms, &columns) {
         series.notes.push(format!(

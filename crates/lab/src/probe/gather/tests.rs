@@ -60,19 +60,38 @@ fn rows_stand_in_the_order_in_which_calls_were_meant_to_begin() {
     assert_eq!(late, &[0.25, 0.25]);
 }
 
+/// Turns of two targets, of which the last `lonely` lack the second.
+fn turns(lonely: u64) -> Probed {
+    let both = |turn: u64| {
+        let second = if turn < 10 - lonely { fine() } else { refused() };
+        let swapped = (turn % 2) as usize;
+        let made = [fine(), second];
+        let arms = [swapped, 1 - swapped];
+        let calls = arms.map(|arm| (arm, made[arm].clone()));
+        let at = |(place, (arm, made))| {
+            call(turn * 2 + place as u64, arm, 10 * (arm as u64 + 1) + turn, made)
+        };
+        calls.into_iter().enumerate().map(at).collect::<Vec<_>>()
+    };
+    gathered(&["tcp:a:1", "tcp:b:1"], (0..10).flat_map(both).collect())
+}
+
 #[test]
-fn pairs_are_turns_in_which_both_targets_answered() {
-    let calls = vec![
-        call(0, 1, 20, fine()),
-        call(1, 0, 10, fine()),
-        call(2, 0, 11, fine()),
-        call(3, 1, 21, refused()),
-        call(4, 0, 12, fine()),
-        call(5, 1, 22, fine()),
-    ];
-    let probed = gathered(&["tcp:a:1", "tcp:b:1"], calls);
-    assert_eq!(probed.pairs.unwrap(), [vec![10.0, 12.0], vec![20.0, 22.0]]);
-    assert_eq!(probed.series[0].len() + probed.series[1].len(), 5);
+fn rows_of_two_targets_stand_beside_each_other() {
+    let probed = turns(2);
+    assert!(probed.is_paired);
+    let [a, b] = &probed.series[..] else { panic!() };
+    assert_eq!(a.total_ms, (10..18).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(b.total_ms, (20..28).map(f64::from).collect::<Vec<_>>());
+    assert_eq!(b.left_out.total(), 2);
+    assert!(a.notes.iter().any(|note| note.starts_with("2 calls are left out")), "{:?}", a.notes);
+}
+
+#[test]
+fn many_failures_make_two_samples_of_pairs() {
+    let probed = turns(3);
+    assert!(!probed.is_paired);
+    assert_eq!((probed.series[0].len(), probed.series[1].len()), (10, 7));
 }
 
 #[test]

@@ -1,0 +1,43 @@
+//! Where results go: files that must be writable before a measurement begins, and a stdout whose
+//! reader may have had enough.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use screen::Style;
+
+/// Creates a file for a result.
+///
+/// # Errors
+/// When it cannot be written, which nobody wants to learn after the measurement.
+pub fn create(path: &Path) -> Result<File> {
+    File::create(path).with_context(|| format!("write `{}`", path.display()))
+}
+
+/// Prints a result. A closed pipe is no error: its reader has enough, as `head` does.
+///
+/// # Errors
+/// When stdout cannot be written for another reason.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("print the result"),
+    }
+}
+
+/// How stdout is drawn on.
+pub fn style() -> Style {
+    let out = io::stdout();
+    let is_terminal = out.is_terminal();
+    let size = rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));
+    let size = size.filter(|columns| *columns > 0);
+    let columns = crate::environment::columns().or(size);
+    Style {
+        width: columns.unwrap_or(if is_terminal { 80 } else { 100 }),
+        colour: is_terminal && !crate::environment::has_no_colour(),
+        ascii: false,
+    }
+}

@@ -1,0 +1,173 @@
+//! Claims about `tidegate lab probe`, against origins that are scripted.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use testkit::{Origin, OriginReply, TempDir};
+
+use crate::running::{BINARY, run};
+
+/// Runs `lab probe` with words split at spaces: status code, stdout, stderr.
+fn probe(line: &str, folder: &Path) -> (i32, String, String) {
+    let words: Vec<&str> = ["lab", "probe"].into_iter().chain(line.split_whitespace()).collect();
+    run(&words, folder)
+}
+
+fn url(origin: &Origin) -> String {
+    format!("http://{}/x?{{n}}", origin.address())
+}
+
+#[test]
+fn a_probe_prints_the_plot_the_histogram_the_quantiles_and_the_steps() {
+    let origin = Origin::start(|request| match request.nth {
+        3 => OriginReply::status(503),
+        _ => OriginReply::ok("yes").header("server-timing", "db;dur=0.001"),
+    });
+    let folder = TempDir::new().unwrap();
+    let (code, out, err) = probe(&format!("{} -n 40 --rate 400", url(&origin)), folder.path());
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(origin.requests().len(), 40);
+    for text in [
+        "1 × status 503",
+        "Calls over time",
+        "Calls by latency",
+        "p50",
+        "p95",
+        "connect",
+        "wait",
+        "server.db",
+        "transfer",
+        "calls arrived at random, 400 a second; seed 1",
+        "Verdict",
+    ] {
+        assert!(out.contains(text), "no `{text}` in\n{out}");
+    }
+    assert!(!out.contains('\u{1b}'), "colour although this is no terminal");
+}
+
+#[test]
+fn what_is_saved_is_what_json_says() {
+    let origin = Origin::start(|_| OriginReply::ok("yes").header("x-cache", "HIT"));
+    let folder = TempDir::new().unwrap();
+    let line = format!("{} -n 12 --closed --keep-alive --format json --save x.json", url(&origin));
+    let (code, out, err) = probe(&line, folder.path());
+    assert_eq!(code, 0, "{err}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&report["calls"], &report["failed"]), (&12.into(), &0.into()));
+    let text = std::fs::read_to_string(folder.path().join("x.json")).unwrap();
+    let saved: Value = serde_json::from_str(&text).unwrap();
+    let series = &saved["series"][0];
+    assert_eq!(series["total_ms"].as_array().unwrap().len(), 12);
+    let names: Vec<&Value> =
+        series["attributes"].as_array().unwrap().iter().map(|of| &of["name"]).collect();
+    for name in ["x-cache", "status", "address", "connection", "bytes"] {
+        assert!(names.contains(&&Value::from(name)), "no {name} in {names:?}");
+    }
+    assert_eq!(origin.connections(), 1);
+}
+
+#[test]
+fn two_targets_are_compared_in_pairs() {
+    let (first, second) =
+        (Origin::start(|_| OriginReply::ok("a")), Origin::start(|_| OriginReply::ok("b")));
+    let folder = TempDir::new().unwrap();
+    let line = format!("{} --vs {} -n 30 --closed --format json", url(&first), url(&second));
+    let (code, out, err) = probe(&line, folder.path());
+    assert_eq!(code, 0, "{err}");
+    let versus = &serde_json::from_str::<Value>(&out).unwrap()["versus"];
+    assert_eq!(versus["paired"], true);
+    assert_eq!(versus["difference"]["calls"], serde_json::json!([30, 30]));
+    assert!(versus["difference"]["median_ci_ms"].is_array(), "{versus}");
+    assert_eq!((first.requests().len(), second.requests().len()), (30, 30));
+}
+
+#[test]
+fn calls_that_all_fail_are_said_and_exit_1() {
+    let folder = TempDir::new().unwrap();
+    let port = testkit::free_port();
+    let (code, out, _) = probe(&format!("http://127.0.0.1:{port}/ -n 4 --rate 100"), folder.path());
+    assert_eq!(code, 1);
+    assert!(out.contains("4 × connection refused"), "{out}");
+    let (code, _, err) = probe("http:/127.0.0.1/", folder.path());
+    assert_eq!(code, 1);
+    assert!(err.starts_with("error: probe `http:/127.0.0.1/`: "), "{err}");
+    assert_eq!(probe("tcp:a:1 --closed --rate 3", folder.path()).0, 2);
+}
+
+#[test]
+fn a_plugin_says_one_line_and_its_state() {
+    let origin = Origin::start(|_| OriginReply::ok("yes"));
+    let folder = TempDir::new().unwrap();
+    let plugin = |line: &str| probe(&format!("{line} --plugin -n 5 --closed"), folder.path());
+    let (code, out, err) = plugin(&format!("{} --warn 10s --crit 20s", url(&origin)));
+    assert_eq!((code, err.as_str(), out.lines().count()), (0, "", 1));
+    assert!(out.starts_with("LAB OK - p95 ") && out.contains("ms;10000;20000;0; p99="), "{out}");
+    let (code, out, _) = plugin(&format!("{} --crit 0", url(&origin)));
+    assert_eq!(code, 2, "{out}");
+    let (code, out, _) = plugin(&format!("tcp://127.0.0.1:{}", testkit::free_port()));
+    assert_eq!(code, 2);
+    assert_eq!(out, "LAB CRITICAL - 5 of 5 calls failed: 5 × connection refused\n");
+    let (code, out, err) = plugin("http://127.0.0.1:0/");
+    assert_eq!((code, err.as_str()), (3, ""));
+    assert!(out.starts_with("LAB UNKNOWN - probe `http://127.0.0.1:0/`: "), "{out}");
+}
+
+#[test]
+fn our_own_plugin_is_a_target_whose_figures_are_read() {
+    let origin = Origin::start(|_| OriginReply::ok("yes"));
+    let folder = TempDir::new().unwrap();
+    let inner = format!("{BINARY} lab probe {} --plugin -n 3 --closed", url(&origin));
+    let line = format!("-n 2 --closed --first 7 --format json --save x.json -- {inner}");
+    let (code, _, err) = probe(&line, folder.path());
+    assert_eq!(code, 0, "{err}");
+    let text = std::fs::read_to_string(folder.path().join("x.json")).unwrap();
+    assert!(text.contains("\"p95_ms\"") && text.contains("\"OK\""), "{text}");
+    // `{n}` is a number of the outer probe.
+    assert!(origin.requests().iter().all(|r| ["/x?7", "/x?8"].contains(&r.target.as_str())));
+}
+
+#[test]
+fn an_interrupt_prints_what_there_is() {
+    let origin = Origin::start(|request| match request.target.as_str() {
+        "/x?5" => OriginReply::ok("").stall(),
+        _ => OriginReply::ok("yes"),
+    });
+    let mut command = Command::new(BINARY);
+    command.args(["lab", "probe", &url(&origin), "--closed", "--first", "1"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    origin.wait_for("/x", 5);
+    let kill = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(kill.unwrap().success());
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(out.contains("interrupted: 4 calls had ended, 1 were under way"), "{out}");
+}
+
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let origin = Origin::start(|_| OriginReply::ok("yes"));
+    let mut command = Command::new(BINARY);
+    command.args(["lab", "probe", &url(&origin), "--closed", "-n", "3"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(said, "");
+}
+
+#[test]
+fn a_narrow_terminal_gets_narrow_lines() {
+    let origin = Origin::start(|_| OriginReply::ok("yes"));
+    let mut command = Command::new(BINARY);
+    command.args(["lab", "probe", &url(&origin), "--closed", "-n", "30"]).env("COLUMNS", "20");
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
+        let line = line.unwrap();
+        assert!(line.chars().count() <= 20, "`{line}`");
+    }
+    assert!(child.wait().unwrap().success());
+}
