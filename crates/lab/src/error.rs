@@ -1,10 +1,12 @@
-//! What can stop a measurement before it began.
+//! What can stop a measurement before it began, or the reading of one.
 //!
 //! Calls that fail are no errors of the measurement: the series counts them.
 
 use std::io;
 
-/// A measurement that could not take place.
+use journal::JournalError;
+
+/// A measurement that could not take place, or a file that holds none.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The text names nothing that can be probed: correct it.
@@ -34,4 +36,23 @@ pub enum LabError {
         /// The refusal of the raw socket.
         source: io::Error,
     },
+    /// A file as a whole is not what it should be: name another.
+    #[error("read `{file}`: {why}")]
+    File {
+        /// Which file.
+        file: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A row is bad, and none may be: correct it, or read less strictly.
+    #[error("{place}: {why}")]
+    Row {
+        /// `file:line: column`.
+        place: String,
+        /// What is wrong there.
+        why: String,
+    },
+    /// The journal cannot be read.
+    #[error("read the journal")]
+    Journal(#[from] JournalError),
 }

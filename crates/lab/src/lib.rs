@@ -10,6 +10,7 @@
 mod attributes;
 mod bursts;
 mod error;
+pub mod from;
 mod paired;
 pub mod probe;
 mod quantiles;

@@ -5,8 +5,10 @@
 //!
 //! Refuses: series are never changed or sorted; files and terminals are the caller's.
 
+mod html;
 mod number;
 
+mod svg;
 mod text;
 mod words;
 
@@ -236,17 +238,29 @@ impl<'a> Report<'a> {
         humps.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
     }
 
-    /// Calls against time, or against their number where times are unknown.
-    fn points(&self) -> Vec<(f64, f64)> {
+    /// Calls against time in `clock`'s unit, or against their number where times are unknown.
+    fn points(&self, clock: Clock) -> Vec<(f64, f64)> {
         let series = self.series;
         if series.began_ms.is_empty() {
             return (1..).map(f64::from).zip(series.total_ms.iter().copied()).collect();
         }
         let first = series.began_ms.iter().copied().fold(f64::INFINITY, f64::min);
-        let seconds = series.began_ms.iter().map(|began| (began - first) / 1000.0);
-        let mut points: Vec<_> = seconds.zip(series.total_ms.iter().copied()).collect();
+        let since = series.began_ms.iter().map(|began| (began - first) / clock.unit_ms);
+        let mut points: Vec<_> = since.zip(series.total_ms.iter().copied()).collect();
         points.sort_by(|left, right| left.0.total_cmp(&right.0));
         points
+    }
+
+    /// How the axis of time reads: in the unit that gives the fewest digits.
+    fn clock(&self) -> Clock {
+        match self.span_ms {
+            None => Clock { unit_ms: 1.0, unit: None },
+            Some(span) if span < 2e3 => Clock { unit_ms: 1.0, unit: Some("ms") },
+            Some(span) if span < 180e3 => Clock { unit_ms: 1e3, unit: Some("s") },
+            Some(span) if span < 10.8e6 => Clock { unit_ms: 60e3, unit: Some("min") },
+            Some(span) if span < 260e6 => Clock { unit_ms: 3.6e6, unit: Some("h") },
+            Some(_) => Clock { unit_ms: 86.4e6, unit: Some("d") },
+        }
     }
 
     fn has_times(&self) -> bool {
@@ -258,6 +272,21 @@ impl<'a> Report<'a> {
         self.verdicts
             .iter()
             .any(|verdict| matches!(verdict, Verdict::Step(found) if found.step == step))
+    }
+}
+
+/// The unit of an axis of time; without one the axis counts calls.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    unit_ms: f64,
+    unit: Option<&'static str>,
+}
+
+impl Clock {
+    fn label(&self, value: f64) -> String {
+        let Some(unit) = self.unit else { return number::count(value.round().max(0.0) as u64) };
+        let text = format!("{value:.3}");
+        format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
     }
 }
 

@@ -85,6 +85,123 @@ impl Series {
     pub fn ended_ms(&self) -> Vec<f64> {
         self.began_ms.iter().zip(&self.total_ms).map(|(began, total)| began + total).collect()
     }
+
+    /// Keeps the calls whose row is true in `kept`.
+    pub fn keep(&mut self, kept: &[bool]) {
+        fn only<T>(column: &mut Vec<T>, kept: &[bool]) {
+            let mut rows = kept.iter();
+            column.retain(|_| rows.next().is_none_or(|kept| *kept));
+        }
+        only(&mut self.total_ms, kept);
+        only(&mut self.began_ms, kept);
+        self.phases.iter_mut().for_each(|phase| only(&mut phase.ms, kept));
+        for attribute in &mut self.attributes {
+            match &mut attribute.values {
+                Values::Names { of, .. } => only(of, kept),
+                Values::Numbers(numbers) => only(numbers, kept),
+            }
+        }
+    }
+
+    /// Adds the calls of another series after those of this one. Times are kept only where both
+    /// have the same kind; an attribute that is numbers in one and names in the other is lost, and
+    /// a note says so.
+    pub fn append(&mut self, other: Self) {
+        let (before, after) = (self.len(), other.len());
+        let is_timed = |series: &Self| series.is_empty() || !series.began_ms.is_empty();
+        let same_origin = self.origin_unix_ms.is_some() == other.origin_unix_ms.is_some();
+        if is_timed(self) && is_timed(&other) && (same_origin || before == 0 || after == 0) {
+            let origin = self.origin_unix_ms.or(other.origin_unix_ms);
+            let shift = other.origin_unix_ms.zip(origin).map_or(0.0, |(its, ours)| its - ours);
+            self.began_ms.extend(other.began_ms.iter().map(|began| began + shift));
+            self.origin_unix_ms = origin;
+        } else {
+            self.began_ms.clear();
+            self.origin_unix_ms = None;
+        }
+        self.total_ms.extend(other.total_ms);
+        for phase in other.phases {
+            match self.phases.iter_mut().find(|own| own.name == phase.name) {
+                Some(own) => own.ms.extend(phase.ms),
+                None => {
+                    let mut ms = vec![0.0; before];
+                    ms.extend(phase.ms);
+                    self.phases.push(Phase { name: phase.name, ms });
+                }
+            }
+        }
+        self.phases.iter_mut().for_each(|phase| phase.ms.resize(before + after, 0.0));
+        for attribute in other.attributes {
+            self.append_attribute(attribute, before);
+        }
+        self.attributes.iter_mut().for_each(|own| own.values.fill(before + after));
+        for (cause, count) in other.left_out.failed {
+            *self.left_out.failed.entry(cause).or_default() += count;
+        }
+        for (cause, count) in other.left_out.bad {
+            *self.left_out.bad.entry(cause).or_default() += count;
+        }
+        self.notes.extend(other.notes);
+    }
+
+    fn append_attribute(&mut self, attribute: Attribute, before: usize) {
+        let place = self.attributes.iter().position(|own| own.name == attribute.name);
+        let Some(place) = place else {
+            let mut values = match attribute.values {
+                Values::Names { .. } => Values::Names { names: Vec::new(), of: Vec::new() },
+                Values::Numbers(_) => Values::Numbers(Vec::new()),
+            };
+            values.fill(before);
+            values.append(attribute.values);
+            self.attributes.push(Attribute { name: attribute.name, values });
+            return;
+        };
+        if !self.attributes[place].values.append(attribute.values) {
+            let name = attribute.name;
+            self.notes.push(format!("`{name}` is not always numbers, and left out"));
+            self.attributes.remove(place);
+        }
+    }
+}
+
+impl Values {
+    /// Fills up to `rows` with what says that there is none.
+    fn fill(&mut self, rows: usize) {
+        match self {
+            Self::Numbers(numbers) => numbers.resize(rows, f64::NAN),
+            Self::Names { of, .. } if of.len() >= rows => {}
+            Self::Names { names, of } => {
+                let none = names.iter().position(String::is_empty).unwrap_or_else(|| {
+                    names.push(String::new());
+                    names.len() - 1
+                });
+                of.resize(rows, none as u32);
+            }
+        }
+    }
+
+    /// Adds values of the same kind; false when they are of the other.
+    fn append(&mut self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Numbers(own), Self::Numbers(numbers)) => own.extend(numbers),
+            (Self::Names { names, of }, Self::Names { names: others, of: rows }) => {
+                let known: std::collections::HashMap<String, u32> =
+                    (0..).zip(names.iter()).map(|(at, name)| (name.clone(), at)).collect();
+                let places: Vec<u32> = others
+                    .into_iter()
+                    .map(|name| {
+                        known.get(&name).copied().unwrap_or_else(|| {
+                            names.push(name);
+                            names.len() as u32 - 1
+                        })
+                    })
+                    .collect();
+                of.extend(rows.into_iter().map(|row| places[row as usize]));
+            }
+            _ => return false,
+        }
+        true
+    }
 }
 
 impl LeftOut {
@@ -93,3 +210,6 @@ impl LeftOut {
         self.failed.values().chain(self.bad.values()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests;

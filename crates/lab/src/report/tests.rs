@@ -8,7 +8,7 @@ use super::*;
 use crate::series::{Attribute, Phase, Values};
 
 /// Calls of three steps, on two servers, of which `b` is slow in step `wait`.
-pub fn calls(count: usize, seed: u64) -> Series {
+pub(super) fn calls(count: usize, seed: u64) -> Series {
     let mut random = Random::new(seed);
     let mut series = Series { name: "http://127.0.0.1:8080/".into(), ..Series::default() };
     let names = vec!["a".to_owned(), "b".to_owned()];

@@ -95,17 +95,15 @@ impl Report<'_> {
     }
 
     fn line(&self, style: &Style) -> String {
-        let x: &dyn Fn(f64) -> String = if self.has_times() {
-            &|seconds| tick(seconds * 1000.0)
-        } else {
-            &|number| count(number as u64)
-        };
-        let points = self.points();
-        let others = self.versus.as_ref().map(|versus| versus.report.points()).unwrap_or_default();
+        let clock = self.clock();
+        let points = self.points(clock);
+        let others = self.versus.as_ref().map(|versus| versus.report.points(clock));
+        let others = others.unwrap_or_default();
         let lines: Vec<&[(f64, f64)]> =
             [&points[..], &others[..]].into_iter().filter(|line| !line.is_empty()).collect();
         let is_log = self.histogram.as_ref().is_some_and(|histogram| histogram.log);
-        Plot { lines: &lines, rows: PLOT_ROWS, is_log, x, y: &tick }.render(style)
+        let x = |value: f64| clock.label(value);
+        Plot { lines: &lines, rows: PLOT_ROWS, is_log, x: &x, y: &tick }.render(style)
     }
 
     fn histogram(&self, style: &Style) -> String {

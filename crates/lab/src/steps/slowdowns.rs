@@ -64,9 +64,18 @@ fn usual_loss(total_ms: &[f64], looks: f64) -> Option<f64> {
 /// How far beyond its median a value must lie.
 fn beyond(sorted: &Sorted, looks: f64) -> f64 {
     let (median, quartile) = (sorted.median(), sorted.at(0.75));
-    let scale = (quartile - median) / 2_f64.ln();
+    // Coarse clocks give quartiles that are equal: jitter then is at least a step of the clock.
+    let scale = ((quartile - median) / 2_f64.ln()).max(grain(sorted));
     let tail = scale * (0.5 * looks / BY_CHANCE).ln();
     tail.max(DEVIATIONS * sorted.spread()).max(1e-6)
+}
+
+/// The smallest distance between two different values: what a clock can tell apart, at most. The
+/// slowest tenth is left aside, whose distances may be those of slow-downs.
+fn grain(sorted: &Sorted) -> f64 {
+    let usual = &sorted.values()[..sorted.len() * 9 / 10];
+    let gaps = usual.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 1e-9);
+    gaps.reduce(f64::min).unwrap_or(0.0)
 }
 
 #[cfg(test)]

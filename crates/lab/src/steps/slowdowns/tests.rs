@@ -25,6 +25,15 @@ fn long_tailed_jitter_is_no_slowdown() {
 }
 
 #[test]
+fn the_steps_of_a_coarse_clock_are_no_slowdowns() {
+    let mut random = Random::new(6);
+    let mut column =
+        |usual: f64| (0..2000).map(|_| (usual * (0.6 + 0.8 * random.fraction())).round()).collect();
+    let columns: Vec<Vec<f64>> = [0.4, 1.0, 2.0, 0.7].map(&mut column).to_vec();
+    assert_eq!(found(&columns).counts, [0; 4]);
+}
+
+#[test]
 fn stalls_are_counted_and_do_not_count_as_exposure() {
     let mut columns = vec![vec![2.0; 1000], vec![6.0; 1000]];
     columns[1][10] += 200.0;

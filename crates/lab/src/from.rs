@@ -1,0 +1,108 @@
+//! Measurements that others made: from the bytes of a file to a series.
+//!
+//! [`read`] tells the format from the first bytes: what we saved, OTLP spans, exchanges of the
+//! journal, access logs with timings, and at last CSV, which anything may be.
+//! Invariant: every row is in the series or counted in what it left out, and the first bad ones are
+//! named by file, line and column.
+//!
+//! Refuses: files, sockets and decompression, which are the caller's.
+
+mod csv;
+mod exchanges;
+mod headers;
+mod nginx;
+mod otlp;
+mod rows;
+mod value;
+
+use exchange::Filter;
+
+use crate::error::LabError;
+use crate::saved::{self, Saved};
+use crate::series::Series;
+
+pub use exchanges::journal;
+use rows::Rows;
+
+/// Bytes of a file that its format is told from.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// What to take of a file, and how strictly.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// Whether a bad row is an error, rather than counted.
+    pub is_strict: bool,
+    /// Which exchanges; an error for formats that have none.
+    pub filter: Option<Filter>,
+    /// Milliseconds since the Unix epoch before which a call is not taken.
+    pub since_unix_ms: Option<f64>,
+    /// Milliseconds since the Unix epoch from which on a call is not taken.
+    pub until_unix_ms: Option<f64>,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Saved,
+    Otlp,
+    Exchanges,
+    Nginx,
+    Csv,
+}
+
+/// Reads what was measured from the bytes of a file called `name`, whatever its format.
+///
+/// # Errors
+/// `File` when the bytes are of no format, or no row is good; `Row`, when strict, for a bad row.
+pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Saved, LabError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let why = |why: String| LabError::File { file: name.to_owned(), why };
+    let format = format_of(bytes);
+    if options.filter.is_some() && !matches!(format, Format::Exchanges | Format::Nginx) {
+        return Err(why("a filter needs exchanges: our journal, or an access log".to_owned()));
+    }
+    if format == Format::Saved {
+        let mut found = saved::read(bytes).map_err(why)?;
+        found.series.iter_mut().for_each(|series| keep_times(series, options));
+        return Ok(found);
+    }
+    let mut rows = Rows::new(name, options);
+    match format {
+        Format::Saved => unreachable!("returned above"),
+        Format::Otlp => otlp::read(bytes, &mut rows)?,
+        Format::Exchanges => exchanges::read(bytes, &mut rows)?,
+        Format::Nginx => nginx::read(bytes, &mut rows)?,
+        Format::Csv => csv::read(bytes, &mut rows)?,
+    }
+    Ok(Saved { series: vec![rows.into_series()?], is_paired: false })
+}
+
+fn format_of(bytes: &[u8]) -> Format {
+    let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+    let has = |text: &str| memchr::memmem::find(head, text.as_bytes()).is_some();
+    let first = head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+    let first = first.unwrap_or_default();
+    if first.trim_ascii_start().starts_with(b"{") {
+        return match () {
+            () if saved::is_saved(bytes) => Format::Saved,
+            () if has("\"resourceSpans\"") || has("\"resource_spans\"") => Format::Otlp,
+            () if exchange::decode(first).is_ok() => Format::Exchanges,
+            () => Format::Nginx,
+        };
+    }
+    if nginx::is_access_log(first) { Format::Nginx } else { Format::Csv }
+}
+
+/// Leaves out the calls of a saved series that are not in the time asked for.
+fn keep_times(series: &mut Series, options: &ReadOptions) {
+    let (Some(origin), false) = (series.origin_unix_ms, series.began_ms.is_empty()) else { return };
+    if options.since_unix_ms.is_none() && options.until_unix_ms.is_none() {
+        return;
+    }
+    let is_in = |began: &f64| rows::is_within(origin + began, options);
+    let kept: Vec<bool> = series.began_ms.iter().map(is_in).collect();
+    series.keep(&kept);
+}
+
+#[cfg(test)]
+mod tests;

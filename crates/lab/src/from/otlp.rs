@@ -1,0 +1,249 @@
+//! Spans in OTLP's JSON, as the collector's file exporter writes them.
+//!
+//! A trace's root is a call; what its descendants add to its critical path are steps by their
+//! names (Zhang and others, "CRISP: Critical Path Analysis of Large-Scale Microservice
+//! Architectures", ATC 2022): from the end of a span backwards, the child that ends last is what
+//! was waited for; time without a child is the span's own. Attributes are the root's and its
+//! resource's.
+//! Invariants: a call's steps add up to at most its time; what the root spends itself is left over.
+//!
+//! Refuses: protobuf; traces whose root is missing are counted as failed calls.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::LabError;
+
+use super::rows::{Row, Rows};
+
+/// Spans below the root that are followed; deeper ones count for their ancestor at this depth.
+const DEPTH_MAX: usize = 100;
+/// Different steps; spans of further names are the step `other`.
+const STEPS_MAX: usize = 64;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Export {
+    #[serde(default, alias = "resource_spans")]
+    resource_spans: Vec<ResourceSpans>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceSpans {
+    #[serde(default)]
+    resource: Resource,
+    #[serde(default, alias = "scope_spans", alias = "instrumentationLibrarySpans")]
+    scope_spans: Vec<ScopeSpans>,
+}
+
+#[derive(Deserialize, Default)]
+struct Resource {
+    #[serde(default)]
+    attributes: Vec<KeyValue>,
+}
+
+#[derive(Deserialize)]
+struct ScopeSpans {
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Span {
+    #[serde(default)]
+    trace_id: String,
+    #[serde(default)]
+    span_id: String,
+    #[serde(default)]
+    parent_span_id: String,
+    #[serde(default)]
+    name: String,
+    start_time_unix_nano: Value,
+    end_time_unix_nano: Value,
+    #[serde(default)]
+    attributes: Vec<KeyValue>,
+}
+
+#[derive(Deserialize)]
+struct KeyValue {
+    key: String,
+    #[serde(default)]
+    value: Value,
+}
+
+/// A span with its place in time, in nanoseconds.
+struct Placed {
+    span: Span,
+    start: u64,
+    end: u64,
+    resource: usize,
+    line: u64,
+    children: Vec<usize>,
+}
+
+/// Reads exports: one document, or one a line.
+pub fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+    let mut spans: Vec<Placed> = Vec::new();
+    let mut resources: Vec<Vec<KeyValue>> = Vec::new();
+    match serde_json::from_slice::<Export>(bytes) {
+        Ok(export) => take(export, 1, &mut spans, &mut resources, rows)?,
+        Err(_) => {
+            for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
+                if line.trim_ascii().is_empty() {
+                    continue;
+                }
+                match serde_json::from_slice::<Export>(line) {
+                    Ok(export) => take(export, number, &mut spans, &mut resources, rows)?,
+                    Err(error) => {
+                        rows.bad(number, "", "no export of spans", &format!("the line ({error})"))?;
+                    }
+                }
+            }
+        }
+    }
+    let roots = linked(&mut spans, rows);
+    let mut names: Vec<String> = Vec::new();
+    for root in roots {
+        push(&spans, root, &resources, &mut names, rows)?;
+    }
+    Ok(())
+}
+
+fn take(
+    export: Export,
+    line: u64,
+    spans: &mut Vec<Placed>,
+    resources: &mut Vec<Vec<KeyValue>>,
+    rows: &mut Rows<'_>,
+) -> Result<(), LabError> {
+    for resource_spans in export.resource_spans {
+        resources.push(resource_spans.resource.attributes);
+        let resource = resources.len() - 1;
+        for span in resource_spans.scope_spans.into_iter().flat_map(|scope| scope.spans) {
+            let times = (nanos(&span.start_time_unix_nano), nanos(&span.end_time_unix_nano));
+            match times {
+                (Some(start), Some(end)) if start <= end => {
+                    spans.push(Placed { span, start, end, resource, line, children: Vec::new() });
+                }
+                (Some(_), Some(_)) => {
+                    rows.bad(line, &span.name, "negative", "the duration of the span")?;
+                }
+                _ => rows.bad(line, &span.name, "not a number", "a time of the span")?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Fills in children; returns the roots in the order of their beginnings.
+fn linked(spans: &mut [Placed], rows: &mut Rows<'_>) -> Vec<usize> {
+    let key = |placed: &Placed, id: &str| (placed.span.trace_id.clone(), id.to_owned());
+    let known: HashMap<(String, String), usize> =
+        spans.iter().enumerate().map(|(at, own)| (key(own, &own.span.span_id), at)).collect();
+    let mut roots = Vec::new();
+    for at in 0..spans.len() {
+        let parent = spans[at].span.parent_span_id.as_str();
+        if parent.chars().all(|digit| digit == '0') {
+            roots.push(at);
+            continue;
+        }
+        match known.get(&key(&spans[at], parent)) {
+            Some(parent) if *parent != at => spans[*parent].children.push(at),
+            _ => rows.failed("trace without its root"),
+        }
+    }
+    roots.sort_by_key(|at| spans[*at].start);
+    roots
+}
+
+fn push(
+    spans: &[Placed],
+    root: usize,
+    resources: &[Vec<KeyValue>],
+    names: &mut Vec<String>,
+    rows: &mut Rows<'_>,
+) -> Result<(), LabError> {
+    let placed = &spans[root];
+    let mut own: HashMap<usize, u64> = HashMap::new();
+    walk(spans, root, (placed.start, placed.end), 0, &mut own);
+    let mut steps: Vec<(usize, f64)> = Vec::new();
+    let mut spent: Vec<(usize, u64)> = own.into_iter().filter(|(at, _)| *at != root).collect();
+    spent.sort_unstable();
+    for (at, nanos) in spent {
+        steps.push((step(&spans[at].span.name, names), nanos as f64 / 1e6));
+    }
+    let attributes = resources[placed.resource].iter().chain(&placed.span.attributes);
+    let mut texts: Vec<(&str, String)> = attributes
+        .filter_map(|attribute| Some((attribute.key.as_str(), text(&attribute.value)?)))
+        .collect();
+    texts.push(("name", placed.span.name.clone()));
+    let row = Row {
+        total_ms: (placed.end - placed.start) as f64 / 1e6,
+        began_ms: Some(placed.start as f64 / 1e6),
+        phases: steps.iter().map(|(step, ms)| (names[*step].as_str(), *ms)).collect(),
+        attributes: texts.iter().map(|(name, text)| (*name, text.as_str())).collect(),
+    };
+    rows.push(&row, placed.line)
+}
+
+/// Adds each span's own time on the critical path between two moments.
+fn walk(
+    spans: &[Placed],
+    at: usize,
+    (start, end): (u64, u64),
+    depth: usize,
+    own: &mut HashMap<usize, u64>,
+) {
+    let mut until = end;
+    let mut last_first: Vec<usize> = spans[at].children.clone();
+    last_first.sort_by_key(|child| std::cmp::Reverse((spans[*child].end, spans[*child].start)));
+    for child in last_first.into_iter().take_while(|_| depth < DEPTH_MAX) {
+        let from = spans[child].start.max(start);
+        let to = spans[child].end.min(until);
+        if from >= to {
+            continue;
+        }
+        *own.entry(at).or_default() += until - to;
+        walk(spans, child, (from, to), depth + 1, own);
+        until = from;
+    }
+    *own.entry(at).or_default() += until - start;
+}
+
+fn step(name: &str, names: &mut Vec<String>) -> usize {
+    let name = if name.is_empty() { "unnamed" } else { name };
+    if let Some(place) = names.iter().position(|known| known == name) {
+        return place;
+    }
+    let name = if names.len() < STEPS_MAX { name } else { "other" };
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
+}
+
+/// 64-bit numbers are texts in OTLP's JSON, but not every writer knows.
+fn nanos(value: &Value) -> Option<u64> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        Value::Number(number) => number.as_u64(),
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    let (_, inner) = value.as_object()?.iter().next()?;
+    match inner {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(is) => Some(is.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

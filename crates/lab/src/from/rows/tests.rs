@@ -1,0 +1,42 @@
+//! Claims about rows on their way into columns.
+
+use super::*;
+
+#[test]
+fn an_attribute_with_too_many_values_is_cut_and_noted() {
+    let options = ReadOptions::default();
+    let mut rows = Rows::new("x", &options);
+    for at in 0..NAMES_MAX + 10 {
+        let text = format!("id {at}");
+        let row = Row { total_ms: 1.0, attributes: vec![("id", &text)], ..Row::default() };
+        rows.push(&row, at as u64).unwrap();
+    }
+    let series = rows.into_series().unwrap();
+    let Values::Names { names, of } = &series.attributes[0].values else { panic!("{series:?}") };
+    assert_eq!(names.len(), NAMES_MAX + 1);
+    assert_eq!(names[*of.last().unwrap() as usize], OTHER);
+    assert!(series.notes[0].contains("`id` has more than 65536 values"), "{:?}", series.notes);
+}
+
+#[test]
+fn numbers_stay_numbers_however_many_there_are() {
+    let options = ReadOptions::default();
+    let mut rows = Rows::new("x", &options);
+    for at in 0..NAMES_MAX + 10 {
+        let text = at.to_string();
+        let row = Row { total_ms: 1.0, attributes: vec![("bytes", &text)], ..Row::default() };
+        rows.push(&row, at as u64).unwrap();
+    }
+    let series = rows.into_series().unwrap();
+    assert!(matches!(&series.attributes[0].values, Values::Numbers(_)) && series.notes.is_empty());
+}
+
+#[test]
+fn a_row_without_a_time_takes_the_times_of_all() {
+    let options = ReadOptions::default();
+    let mut rows = Rows::new("x", &options);
+    rows.push(&Row { total_ms: 1.0, began_ms: Some(5.0), ..Row::default() }, 1).unwrap();
+    rows.push(&Row { total_ms: 1.0, ..Row::default() }, 2).unwrap();
+    let series = rows.into_series().unwrap();
+    assert!(series.began_ms.is_empty() && series.notes[0].contains("no time"));
+}

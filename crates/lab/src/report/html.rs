@@ -1,0 +1,294 @@
+//! A report as one HTML page: nothing is loaded from elsewhere, no script runs.
+//!
+//! Every chart has its figures beside it as a table, light and dark follow the reader's system, and
+//! a phone shows it without zooming.
+//! Invariant: what users wrote is escaped, and cannot become markup.
+
+use screen::Ink;
+
+use crate::quantiles::Sorted;
+
+use super::Report;
+use super::number::{count, p, percent, time};
+use super::svg::{self, Pair, Title, escaped};
+use super::words::{in_words, named};
+
+/// The style sheet, inlined.
+const STYLE: &str = include_str!("page.css");
+
+impl Report<'_> {
+    /// Returns the report as one self-contained HTML page.
+    pub fn to_html(&self) -> String {
+        let name = if self.name.is_empty() { "Latencies" } else { self.name };
+        let mut out = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+             style-src 'unsafe-inline'\">\n\
+             <title>{0} · latency report</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+             <main>\n\
+             <header>\n<h1>{0}</h1>\n",
+            escaped(name)
+        );
+        out += &format!("<p class=\"faint\">{}</p>\n", escaped(&self.summary()));
+        out += &self.causes_html();
+        out += "</header>\n<section>\n<h2>Verdict</h2>\n";
+        out += &self.verdicts_html();
+        if let Some(text) = self.comparison() {
+            out += &format!("<p>{}</p>\n", escaped(&text));
+        }
+        out += "</section>\n";
+        if self.calls > 0 {
+            out += &self.line_html();
+            out += &self.histogram_html();
+            out += &self.quantiles_html();
+            out += &self.steps_html();
+            out += &self.attributes_html();
+        }
+        if let Some(versus) = &self.versus {
+            let (name, summary) = (escaped(versus.report.name), escaped(&versus.report.summary()));
+            out += &format!("<section>\n<h2>Second target: {name}</h2>\n<p>{summary}</p>\n");
+            out += &versus.report.causes_html();
+            out += &versus.report.verdicts_html();
+            out += "</section>\n";
+        }
+        out += &self.notes_html();
+        out += "<footer>Made by <code>tidegate lab report</code>. Intervals are at 95 %; slow \
+                calls are those over ";
+        out += &escaped(&time(self.slow_over_ms));
+        out + ".</footer>\n</main>\n</body>\n</html>\n"
+    }
+
+    fn causes_html(&self) -> String {
+        let mut out = String::new();
+        for (what, causes) in [("failed", self.failures), ("left out", self.left_out)] {
+            for (cause, number) in causes {
+                let (number, cause) = (count(*number), escaped(cause));
+                out += &format!("<p class=\"faint\">{what}: {number} × {cause}</p>\n");
+            }
+        }
+        out
+    }
+
+    fn verdicts_html(&self) -> String {
+        let mut out = String::new();
+        for verdict in &self.verdicts {
+            let words = in_words(verdict);
+            let class = match words.ink {
+                Ink::Alarm => "verdict alarm",
+                Ink::Fine => "verdict fine",
+                _ => "verdict",
+            };
+            let (title, sentence) = (escaped(&words.title), with_code(&words.sentence));
+            out += &format!("<div class=\"{class}\"><p><strong>{title}.</strong> {sentence}</p>");
+            if !words.figures.is_empty() {
+                let items =
+                    words.figures.iter().map(|figure| format!("<li>{}</li>", escaped(figure)));
+                out += &format!("<ul>{}</ul>", items.collect::<String>());
+            }
+            out += "</div>\n";
+        }
+        out
+    }
+
+    fn line_html(&self) -> String {
+        let clock = self.clock();
+        let points = self.points(clock);
+        let others = self.versus.as_ref().map(|versus| versus.report.points(clock));
+        let others = others.unwrap_or_default();
+        let lines: Vec<&[(f64, f64)]> =
+            [&points[..], &others[..]].into_iter().filter(|line| !line.is_empty()).collect();
+        let title = Title { short: self.line_title(), about: "Latency of each call." };
+        let x = |at: f64| clock.label(at);
+        figure(self.line_title(), &svg::line(title, &lines, &x, self.is_log()), &self.keys_html())
+    }
+
+    fn histogram_html(&self) -> String {
+        let Some(counted) = &self.histogram else { return String::new() };
+        let marks = self.marks();
+        let title = Title {
+            short: "Calls by latency",
+            about: "How many calls took how long; marks are teeth or humps that the verdict names.",
+        };
+        let bins = screen::Bins {
+            low: counted.low_ms,
+            high: counted.high_ms,
+            is_log: counted.log,
+            counts: counted.counts.clone(),
+            below: 0,
+            above: 0,
+        };
+        let rows = bins.counts.iter().enumerate().filter(|(_, calls)| **calls > 0);
+        let rows = rows.map(|(at, calls)| {
+            let (low, high) = bins.ends(at);
+            (vec![format!("{} to {}", time(low), time(high)), count(*calls)], false)
+        });
+        let table = table(&["latency", "calls"], rows);
+        figure("Calls by latency", &svg::histogram(title, counted, &marks), &folded(&table))
+    }
+
+    fn quantiles_html(&self) -> String {
+        let sorted = Sorted::new(&self.series.total_ms);
+        let other = self.versus.as_ref().map(|versus| Sorted::new(&versus.report.series.total_ms));
+        let lines: Vec<&[f64]> = std::iter::once(&sorted)
+            .chain(&other)
+            .map(Sorted::values)
+            .filter(|values| !values.is_empty())
+            .collect();
+        let title = Title {
+            short: "Latency by quantile",
+            about: "To the right calls become rarer by tenfold steps, and slower.",
+        };
+        let mut heads = vec!["", "latency", "from", "to"];
+        if other.is_some() {
+            heads.push("second");
+        }
+        let bound = |bound: Option<f64>| bound.map_or_else(|| "–".to_owned(), time);
+        let rows = self.quantiles.iter().enumerate().map(|(at, (name, quantile))| {
+            let [low, high] = quantile.ci_ms;
+            let mut row = vec![(*name).to_owned(), time(quantile.ms), bound(low), bound(high)];
+            if let Some(versus) = &self.versus {
+                let second = versus.report.quantiles.get(at);
+                row.push(second.map_or_else(|| "–".to_owned(), |(_, second)| time(second.ms)));
+            }
+            (row, false)
+        });
+        let drawing = svg::quantiles(title, &lines, self.is_log());
+        figure("Latency by quantile", &drawing, &table(&heads, rows))
+    }
+
+    fn steps_html(&self) -> String {
+        if self.phases.is_empty() {
+            return String::new();
+        }
+        let pair = |phase: &super::PhaseSummary| Pair {
+            name: phase.name.clone(),
+            bars: [(phase.slowed, percent(phase.slowed)), (phase.median_ms, time(phase.median_ms))],
+            is_convicted: self.is_convicted(&phase.name),
+        };
+        let pairs: Vec<Pair> = self.phases.iter().map(pair).collect();
+        let title = Title {
+            short: "Steps",
+            about: "Left, the share of calls in which each step was slowed down; right, its median \
+                    time. Alike, they say that the cause is outside; one that sticks out on the \
+                    left is slow by itself.",
+        };
+        let heads = ["slow-downs, of calls", "median time"];
+        let whole: f64 = self.shares.iter().map(|share| share.excess_ms).sum();
+        let rows = self.shares.iter().map(|share| {
+            let part = if whole > 0.0 { percent(share.excess_ms / whole) } else { "–".into() };
+            let p99 = self.phases.iter().find(|phase| phase.name == share.step);
+            let row = vec![
+                share.step.clone(),
+                time(share.excess_ms),
+                time(share.ci_ms[0]),
+                time(share.ci_ms[1]),
+                part,
+                p99.map_or_else(String::new, |phase| time(phase.p99_ms)),
+            ];
+            (row, self.is_convicted(&share.step))
+        });
+        let heads_below =
+            ["slow calls against typical", "longer by", "from", "to", "of excess", "p99"];
+        let about = format!("<p class=\"faint\">{}</p>", escaped(title.about));
+        figure(
+            "Steps",
+            &svg::pairs(title, heads, &pairs, false),
+            &(about + &table(&heads_below, rows)),
+        )
+    }
+
+    fn attributes_html(&self) -> String {
+        if self.attributes.is_empty() {
+            return String::new();
+        }
+        let pair = |found: &crate::AttributeVerdict| Pair {
+            name: named(found),
+            bars: [
+                (found.share_slow, percent(found.share_slow)),
+                (found.share_typical, percent(found.share_typical)),
+            ],
+            is_convicted: self.is_blamed(found),
+        };
+        let pairs: Vec<Pair> = self.attributes.iter().map(pair).collect();
+        let title = Title {
+            short: "Attributes",
+            about: "The share of slow calls that have each value, beside that of typical calls.",
+        };
+        let rows = self.attributes.iter().map(|found| {
+            let points = |share: f64| format!("{:+.0}", share * 100.0);
+            let row = vec![
+                named(found),
+                percent(found.share_slow),
+                percent(found.share_typical),
+                format!("{} to {}", points(found.ci[0]), points(found.ci[1])),
+                p(found.p),
+            ];
+            (row, self.is_blamed(found))
+        });
+        let heads = ["", "slow", "typical", "points more", "by chance"];
+        let drawing = svg::pairs(title, ["of slow calls", "of typical calls"], &pairs, true);
+        figure("Attributes", &drawing, &folded(&table(&heads, rows)))
+    }
+
+    fn notes_html(&self) -> String {
+        if self.notes.is_empty() {
+            return String::new();
+        }
+        let items = self.notes.iter().map(|note| format!("<li>{}</li>\n", escaped(note)));
+        format!("<section>\n<h2>Notes</h2>\n<ul>\n{}</ul>\n</section>\n", items.collect::<String>())
+    }
+
+    /// Which line is which, where there are two.
+    fn keys_html(&self) -> String {
+        let Some(versus) = &self.versus else { return String::new() };
+        let (first, second) = (escaped(self.name), escaped(versus.report.name));
+        format!(
+            "<p class=\"faint\"><span class=\"key\"></span>{first} \
+             <span class=\"key second\"></span>{second}</p>"
+        )
+    }
+
+    fn is_log(&self) -> bool {
+        self.histogram.as_ref().is_some_and(|histogram| histogram.log)
+    }
+}
+
+/// Text of which what stands between backticks is code.
+fn with_code(text: &str) -> String {
+    let parts = text.split('`').enumerate().map(|(at, part)| match at % 2 {
+        0 => escaped(part),
+        _ => format!("<code>{}</code>", escaped(part)),
+    });
+    parts.collect()
+}
+
+fn figure(title: &str, drawing: &str, below: &str) -> String {
+    let title = escaped(title);
+    format!(
+        "<section>\n<h2>{title}</h2>\n<figure>\n<div class=\"scroll\">\n{drawing}</div>\n\
+         </figure>\n{below}\n</section>\n"
+    )
+}
+
+/// A table that is there for who wants figures, or cannot see the drawing.
+fn folded(table: &str) -> String {
+    format!("<details><summary>As a table</summary>\n{table}</details>")
+}
+
+fn table(heads: &[&str], rows: impl Iterator<Item = (Vec<String>, bool)>) -> String {
+    let heads = heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", escaped(head)));
+    let mut out = format!(
+        "<div class=\"scroll\"><table>\n<thead><tr>{}</tr></thead>\n",
+        heads.collect::<String>()
+    );
+    for (row, is_alarming) in rows {
+        let class = if is_alarming { " class=\"alarm\"" } else { "" };
+        let cells = row.iter().map(|cell| format!("<td>{}</td>", escaped(cell)));
+        out += &format!("<tr{class}>{}</tr>\n", cells.collect::<String>());
+    }
+    out + "</table></div>\n"
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,332 @@
+//! The charts of the HTML report, written by hand: text in, text out.
+//!
+//! Invariants: every text of the user's is escaped; colours come from the page's style by class, so
+//! light and dark need no second drawing; every chart has a title for who cannot see it.
+
+use std::fmt::Write;
+
+use super::number::{count, tick};
+
+/// Width of the drawings in their own units; the page scales them.
+const WIDTH: f64 = 720.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 14.0;
+const BOTTOM: f64 = 30.0;
+/// Columns that points are gathered in: more cannot be seen.
+const COLUMNS: usize = 1200;
+/// Up to so many points are drawn as dots on their line.
+const DOTS_MAX: usize = 400;
+
+/// Returns text as HTML and SVG take it.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in screen::clean(text).chars() {
+        match character {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            '\'' => out += "&#39;",
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// An axis from values to places.
+#[derive(Debug, Clone, Copy)]
+struct Axis {
+    low: f64,
+    high: f64,
+    is_log: bool,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    fn place(&self, value: f64) -> f64 {
+        let (low, high, value) = match self.is_log {
+            true => (self.low.ln(), self.high.ln(), value.max(self.low).ln()),
+            false => (self.low, self.high, value),
+        };
+        let share = if high > low { ((value - low) / (high - low)).clamp(0.0, 1.0) } else { 0.5 };
+        self.from + (self.to - self.from) * share
+    }
+
+    fn ticks(&self, most: usize) -> Vec<f64> {
+        if !self.is_log {
+            return screen::ticks(self.low, self.high, most);
+        }
+        let powers = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let steps: &[f64] = if self.high / self.low > 1e3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let all = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+        all.filter(|tick| (self.low..=self.high).contains(tick)).collect()
+    }
+}
+
+/// A drawing in the making.
+struct Drawing {
+    out: String,
+    height: f64,
+}
+
+impl Drawing {
+    fn new(height: f64, title: &str, about: &str) -> Self {
+        let (title, about) = (escaped(title), escaped(about));
+        let out = format!(
+            "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{title}\">\
+             <title>{title}</title><desc>{about}</desc>\n"
+        );
+        Self { out, height }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out += text;
+        self.out.push('\n');
+    }
+
+    fn text(&mut self, (x, y): (f64, f64), class: &str, text: &str) {
+        let text = escaped(text);
+        self.push(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"{class}\">{text}</text>"));
+    }
+
+    /// Lines across at round values, with their labels.
+    fn grid(&mut self, up: &Axis, label: &dyn Fn(f64) -> String) {
+        for value in up.ticks(5) {
+            let y = up.place(value);
+            let right = WIDTH - RIGHT;
+            self.push(&format!("<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right}\"/>"));
+            self.text((LEFT - 8.0, y + 4.0), "tick end", &label(value));
+        }
+    }
+
+    fn below(&mut self, across: &Axis, label: &dyn Fn(f64) -> String) {
+        let y = self.height - BOTTOM;
+        self.push(&format!("<path class=\"axis\" d=\"M{LEFT} {y}H{}\"/>", WIDTH - RIGHT));
+        for value in across.ticks(7) {
+            let x = across.place(value);
+            self.push(&format!("<path class=\"axis\" d=\"M{x:.1} {y}v4\"/>"));
+            self.text((x, y + 18.0), "tick middle", &label(value));
+        }
+    }
+
+    fn done(mut self) -> String {
+        self.out += "</svg>\n";
+        self.out
+    }
+}
+
+fn across(low: f64, high: f64, is_log: bool) -> Axis {
+    Axis { low, high, is_log, from: LEFT + 4.0, to: WIDTH - RIGHT - 4.0 }
+}
+
+fn up(high: f64, height: f64) -> Axis {
+    Axis { low: 0.0, high, is_log: false, from: height - BOTTOM, to: TOP }
+}
+
+/// What a chart is called, for who cannot see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Title<'a> {
+    /// In a few words.
+    pub short: &'a str,
+    /// In a sentence.
+    pub about: &'a str,
+}
+
+/// Latencies against time, in milliseconds; the second line is what it is compared with.
+pub fn line(
+    title: Title<'_>,
+    lines: &[&[(f64, f64)]],
+    x: &dyn Fn(f64) -> String,
+    is_log: bool,
+) -> String {
+    const HEIGHT: f64 = 260.0;
+    let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
+    let points = || lines.iter().flat_map(|line| line.iter());
+    let ends = |value: fn(&(f64, f64)) -> f64| {
+        points().map(value).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        })
+    };
+    let (left, right) = ends(|point| point.0);
+    let (low, high) = ends(|point| point.1);
+    if !(left.is_finite() && low.is_finite()) {
+        return String::new();
+    }
+    let across = across(left, right, false);
+    let mut up = up(high, HEIGHT);
+    if is_log && low > 0.0 {
+        up = Axis { low, is_log: true, ..up };
+    }
+    drawing.grid(&up, &tick);
+    drawing.below(&across, x);
+    for (index, line) in lines.iter().enumerate() {
+        let class = if index == 0 { "first" } else { "second" };
+        let path = path(line, &across, &up);
+        drawing.push(&format!("<path class=\"line {class}\" d=\"{path}\"/>"));
+        if line.len() <= DOTS_MAX {
+            let dots: String = line
+                .iter()
+                .map(|(at, ms)| format!("M{:.1} {:.1}h0", across.place(*at), up.place(*ms)))
+                .collect();
+            drawing.push(&format!("<path class=\"dots {class}\" d=\"{dots}\"/>"));
+        }
+    }
+    drawing.done()
+}
+
+/// The points as a path; where several share a column, the first, lowest, highest and last of them.
+fn path(points: &[(f64, f64)], across: &Axis, up: &Axis) -> String {
+    let mut path = String::new();
+    let mut add = |(at, ms): (f64, f64)| {
+        let letter = if path.is_empty() { 'M' } else { 'L' };
+        // Writing to a string cannot fail.
+        let _ = write!(path, "{letter}{:.1} {:.1}", across.place(at), up.place(ms));
+    };
+    if points.len() <= COLUMNS {
+        points.iter().copied().for_each(add);
+        return path;
+    }
+    let width = (across.to - across.from) / COLUMNS as f64;
+    let column = |at: f64| ((across.place(at) - across.from) / width) as usize;
+    for group in points.chunk_by(|one, two| column(one.0) == column(two.0)) {
+        let by_ms = |one: &&(f64, f64), two: &&(f64, f64)| one.1.total_cmp(&two.1);
+        let (Some(low), Some(high)) = (group.iter().min_by(by_ms), group.iter().max_by(by_ms))
+        else {
+            continue;
+        };
+        add(group[0]);
+        add((group[0].0, low.1));
+        add((group[0].0, high.1));
+        add(group[group.len() - 1]);
+    }
+    path
+}
+
+/// Counts in bins, with marks under the axis.
+pub fn histogram(title: Title<'_>, counted: &super::Counted, marks: &[f64]) -> String {
+    const HEIGHT: f64 = 240.0;
+    let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
+    let highest = counted.counts.iter().copied().max().unwrap_or(0).max(1);
+    let up = up(highest as f64, HEIGHT);
+    let across = across(counted.low_ms, counted.high_ms, counted.log);
+    drawing.grid(&up, &|value| count(value.round() as u64));
+    let width = (across.to - across.from) / counted.counts.len() as f64;
+    let floor = HEIGHT - BOTTOM;
+    for (at, calls) in counted.counts.iter().enumerate().filter(|(_, calls)| **calls > 0) {
+        let x = across.from + at as f64 * width + 0.75;
+        // The rarest still shows.
+        let y = up.place(*calls as f64).min(floor - 1.5);
+        let (bar, height) = ((width - 1.5).max(1.0), floor - y);
+        let about = super::number::of(*calls, "call", "calls");
+        drawing.push(&format!(
+            "<rect class=\"bar\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{bar:.1}\" \
+             height=\"{height:.1}\"><title>{about}</title></rect>"
+        ));
+    }
+    drawing.below(&across, &tick);
+    for mark in marks.iter().filter(|mark| (counted.low_ms..=counted.high_ms).contains(*mark)) {
+        let x = across.place(*mark);
+        drawing.push(&format!("<path class=\"tooth\" d=\"M{x:.1} {TOP}V{floor}\"/>"));
+        drawing.push(&format!("<path class=\"mark\" d=\"M{x:.1} {floor}l-5 9h10z\"/>"));
+    }
+    drawing.done()
+}
+
+/// Latency against quantile: equal steps across are tenfold rarer calls. Each line is the sorted
+/// latencies of a series.
+pub fn quantiles(title: Title<'_>, lines: &[&[f64]], is_log: bool) -> String {
+    const HEIGHT: f64 = 240.0;
+    let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
+    let longest = lines.iter().map(|line| line.len()).max().unwrap_or(0);
+    let low = lines.iter().filter_map(|line| line.first().copied()).fold(f64::INFINITY, f64::min);
+    let high = lines.iter().filter_map(|line| line.last().copied()).fold(0.0, f64::max);
+    if longest < 2 {
+        return String::new();
+    }
+    // One call in `rarity` is slower.
+    let across = across(1.0, longest as f64, true);
+    let mut up = up(high, HEIGHT);
+    if is_log && low > 0.0 {
+        up = Axis { low, is_log: true, ..up };
+    }
+    drawing.grid(&up, &tick);
+    drawing.below(&across, &|rarity| match rarity {
+        _ if rarity < 1.5 => "fastest".to_owned(),
+        _ => format!("p{}", ((100.0 - 100.0 / rarity) * 1e6).round() / 1e6),
+    });
+    for (index, line) in lines.iter().enumerate() {
+        let class = if index == 0 { "first" } else { "second" };
+        let calls = line.len() as f64;
+        let mut path = String::new();
+        for column in 0..=300 {
+            let rarity = longest.max(2) as f64;
+            let rarity = rarity.powf(f64::from(column) / 300.0).min(calls);
+            let at = ((1.0 - 1.0 / rarity) * calls) as usize;
+            let letter = if column == 0 { 'M' } else { 'L' };
+            let (x, y) = (across.place(rarity), up.place(line[at.min(line.len() - 1)]));
+            let _ = write!(path, "{letter}{x:.1} {y:.1}");
+        }
+        drawing.push(&format!("<path class=\"line {class}\" d=\"{path}\"/>"));
+    }
+    drawing.done()
+}
+
+/// One row of two bars.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// What both are of.
+    pub name: String,
+    /// Left and right: how long, and how it reads.
+    pub bars: [(f64, String); 2],
+    /// Whether the row is what the verdict is about.
+    pub is_convicted: bool,
+}
+
+/// Two bars a row, left and right of each other, as source document 002 drew them.
+pub fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared: bool) -> String {
+    const ROW: f64 = 24.0;
+    const NAME: f64 = 170.0;
+    const HALF: f64 = (WIDTH - NAME) / 2.0;
+    const BAR: f64 = HALF - 92.0;
+    let mut drawing = Drawing::new(26.0 + ROW * rows.len() as f64, title.short, title.about);
+    let longest = |side: usize| rows.iter().map(|row| row.bars[side].0).fold(0.0, f64::max);
+    let mut longest = [longest(0), longest(1)];
+    if is_shared {
+        longest = [longest[0].max(longest[1]); 2];
+    }
+    for (side, head) in heads.iter().enumerate() {
+        drawing.text((NAME + HALF * side as f64, 14.0), "tick", head);
+    }
+    for (at, row) in rows.iter().enumerate() {
+        let y = 24.0 + ROW * at as f64;
+        let class = if row.is_convicted { "name end alarm" } else { "name end" };
+        drawing.text(
+            (NAME - 10.0, y + 14.0),
+            class,
+            &screen::cut(&row.name, 24, &Default::default()),
+        );
+        for (side, (value, text)) in row.bars.iter().enumerate() {
+            let x = NAME + HALF * side as f64;
+            let share = if longest[side] > 0.0 { value.max(0.0) / longest[side] } else { 0.0 };
+            let least = if *value > 0.0 { 1.5 } else { 0.0 };
+            let width = (share * BAR).max(least);
+            let class = match (side, row.is_convicted) {
+                (0, true) => "convicted",
+                (0, false) => "bar",
+                _ => "other",
+            };
+            drawing.push(&format!(
+                "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{width:.1}\" \
+                 height=\"16\" rx=\"2\"/>",
+                y + 1.0
+            ));
+            drawing.text((x + width + 6.0, y + 14.0), "tick", text);
+        }
+    }
+    drawing.done()
+}
+
+#[cfg(test)]
+mod tests;

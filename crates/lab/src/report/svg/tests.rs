@@ -1,0 +1,44 @@
+//! Claims about drawings.
+
+use super::*;
+
+const TITLE: Title<'static> = Title { short: "a <title>", about: "about & \"more\"" };
+
+#[test]
+fn titles_and_names_are_escaped() {
+    let row = Pair {
+        name: "<script>alert(1)</script>\u{1b}".into(),
+        bars: [(1.0, "1 %".into()), (f64::NAN, "x".into())],
+        is_convicted: true,
+    };
+    let svg = pairs(TITLE, ["<left>", "right"], &[row], false);
+    assert!(!svg.contains("<script") && !svg.contains('\u{1b}'), "{svg}");
+    assert!(svg.contains("&lt;left&gt;") && svg.contains("about &amp; &quot;more&quot;"), "{svg}");
+    assert!(!svg.contains("NaN"), "{svg}");
+}
+
+#[test]
+fn a_million_points_make_a_small_path_that_keeps_the_spike() {
+    let mut points: Vec<(f64, f64)> = (0..1_000_000).map(|at| (f64::from(at), 1.0)).collect();
+    points[123_456].1 = 100.0;
+    let svg = line(TITLE, &[&points], &|at| at.to_string(), false);
+    assert!(svg.len() < 120_000, "{} bytes", svg.len());
+    assert!(svg.contains(&format!(" {TOP:.1}L")), "the spike reaches the top");
+}
+
+#[test]
+fn empty_and_equal_values_are_drawn_or_nothing() {
+    assert!(line(TITLE, &[&[]], &|at| at.to_string(), false).is_empty());
+    let svg = line(TITLE, &[&[(1.0, 5.0), (1.0, 5.0)]], &|at| at.to_string(), false);
+    assert!(svg.contains("<path") && !svg.contains("NaN"), "{svg}");
+    assert!(quantiles(TITLE, &[&[1.0]], false).is_empty());
+    assert!(!quantiles(TITLE, &[&[0.0, 0.0, 0.0]], true).contains("NaN"));
+    assert!(pairs(TITLE, ["a", "b"], &[], false).contains("<svg"));
+}
+
+#[test]
+fn teeth_are_marked_where_they_stand() {
+    let counted = crate::Counted { low_ms: 0.0, high_ms: 100.0, log: false, counts: vec![5, 0, 1] };
+    let svg = histogram(TITLE, &counted, &[50.0, 500.0]);
+    assert_eq!((svg.matches("class=\"tooth\"").count(), svg.matches("<rect").count()), (1, 2));
+}
