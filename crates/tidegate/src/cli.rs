@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use stdx::Span;
 
-pub use lab::{HttpArgs, LabCommand, PluginArgs, ProbeArgs};
+pub use lab::{HttpArgs, LabCommand, PluginArgs, ProbeArgs, ReportArgs};
 
 const BEGIN: &str = "\
 Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every key),

@@ -32,6 +32,7 @@ use crate::learn::Learner;
 use crate::progress::Progress;
 use crate::signals::EndSignals;
 use board::{Board, Shown};
+pub use time::micros;
 use watch::Running;
 
 /// How long `--once` bears with a sink that is down.

@@ -2,6 +2,7 @@
 
 mod output;
 mod probe;
+mod report;
 
 use anyhow::Result;
 
@@ -11,5 +12,6 @@ use crate::cli::LabCommand;
 pub fn command(command: LabCommand) -> Result<()> {
     match command {
         LabCommand::Probe(args) => probe::run(&args),
+        LabCommand::Report(args) => report::run(&args),
     }
 }

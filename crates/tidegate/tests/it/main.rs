@@ -18,6 +18,7 @@ mod events_verify;
 mod full_disk;
 mod lab;
 mod lab_cache_lock;
+mod lab_report;
 mod learning;
 mod models;
 mod profiles;

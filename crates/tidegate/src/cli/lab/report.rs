@@ -1,0 +1,67 @@
+//! The command line of `lab report`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use stdx::Span;
+
+pub const EXAMPLE: &str = "\
+Examples: tidegate lab report --from latencies.csv
+          tidegate lab report --from /var/log/nginx/access.log --since 6h --format html -o a.html
+          tidegate lab report --from journal --where 'route == \"news\" and cache == \"miss\"'
+          tidegate lab report --from before.json --vs after.json
+          my-benchmark | tidegate lab report --from - --format json
+FILE is what `--save` wrote, a CSV (header `latency_ms`, or one column `NAME_ms` for each step), an
+access log with timings (combined, LTSV or JSON), our journal's folder or one of its files, or spans
+in OTLP's JSON; each may be compressed by gzip or zstd. docs/LAB.md, \"Report\", has the columns.";
+
+/// What to report on, and how.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// What was measured: a file, `-` for standard input, a journal's folder, `journal` for that
+    /// of the configuration, or an http(s) address that a file is fetched from. Several are read as
+    /// one.
+    #[arg(long, required = true, num_args = 1.., value_name = "FILE|journal|URL")]
+    pub from: Vec<String>,
+    /// What to compare with.
+    #[arg(long, value_name = "FILE|URL")]
+    pub vs: Option<String>,
+    /// Compare call by call: row i of one was measured beside row i of the other.
+    #[arg(long, requires = "vs")]
+    pub paired: bool,
+
+    /// How to write the report.
+    #[arg(long, value_parser = ["text", "json", "html"], default_value = "text")]
+    pub format: String,
+    /// Where to write it, instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Columns of the text [default: those of the terminal, or 100].
+    #[arg(long, value_name = "N")]
+    pub width: Option<usize>,
+    /// Write the text in ASCII.
+    #[arg(long)]
+    pub ascii: bool,
+
+    /// Only exchanges that this filter lets through, such as 'status == 200 and total > 50ms'.
+    #[arg(long = "where", value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// Only calls of this time or later, such as 2026-11-21T09:48 (UTC), or 6h for that long ago.
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only calls before this time.
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Calls over this are slow [default: the slowest twentieth].
+    #[arg(long, value_name = "TIME")]
+    pub slow: Option<Span>,
+    /// Refuse a file with a bad row, instead of counting it.
+    #[arg(long)]
+    pub strict: bool,
+    /// For what is drawn at random: the same seed, the same report.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub seed: u64,
+    /// The configuration that names the journal.
+    #[arg(short, long, value_name = "FILE", default_value = "tidegate.toml")]
+    pub config: PathBuf,
+}

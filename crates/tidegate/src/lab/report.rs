@@ -1,0 +1,102 @@
+//! `tidegate lab report`: what was measured, read from wherever it lies, and reported on.
+
+mod source;
+
+use std::io::Write;
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail};
+use exchange::Filter;
+use lab::from::ReadOptions;
+use lab::saved::Saved;
+use lab::{Report, ReportOptions, Series};
+use stdx::Span;
+
+use super::output;
+use crate::cli::ReportArgs;
+use crate::events::micros;
+
+/// `tidegate lab report`
+pub fn run(args: &ReportArgs) -> Result<()> {
+    let reading = reading(args)?;
+    let found = together(args, &reading)?;
+    let (series, other, is_paired) = match (&args.vs, found) {
+        (None, Saved { mut series, is_paired }) => {
+            let other = (series.len() == 2).then(|| series.pop()).flatten();
+            (series.pop().unwrap_or_default(), other, is_paired)
+        }
+        (Some(vs), mut found) => {
+            let mut other = source::read(vs, &args.config, &reading)?;
+            found.series.truncate(1);
+            other.series.truncate(1);
+            let series = found.series.pop().unwrap_or_default();
+            (series, other.series.pop(), args.paired)
+        }
+    };
+    let options = ReportOptions {
+        seed: args.seed,
+        slow_over_ms: args.slow.map(|slow| slow.0.as_secs_f64() * 1000.0),
+    };
+    let report = match &other {
+        Some(other) => Report::versus(&series, other, is_paired, &options),
+        None => Report::new(&series, &options),
+    };
+    write(args, &report)
+}
+
+fn write(args: &ReportArgs, report: &Report<'_>) -> Result<()> {
+    let text = match args.format.as_str() {
+        "json" => report.to_json() + "\n",
+        "html" => report.to_html(),
+        _ => {
+            let mut style = output::style();
+            style.width = args.width.unwrap_or(style.width);
+            style.ascii |= args.ascii;
+            style.colour &= args.output.is_none();
+            report.to_text(&style)
+        }
+    };
+    match &args.output {
+        Some(path) => {
+            let mut file = output::create(path)?;
+            file.write_all(text.as_bytes()).with_context(|| format!("write `{}`", path.display()))
+        }
+        None => output::print(&text),
+    }
+}
+
+/// Several files of calls to one thing as one series; a file of two targets stands alone.
+fn together(args: &ReportArgs, reading: &ReadOptions) -> Result<Saved> {
+    let mut all = Vec::new();
+    for from in &args.from {
+        all.push(source::read(from, &args.config, reading)?);
+    }
+    if let [one] = &mut all[..] {
+        return Ok(std::mem::take(one));
+    }
+    let mut whole = Series { name: args.from.join(", "), ..Series::default() };
+    for (from, found) in args.from.iter().zip(all) {
+        let mut series = found.series.into_iter();
+        match (series.next(), series.next()) {
+            (Some(series), None) => whole.append(series),
+            _ => bail!("read `{from}`: it holds two targets, which cannot be joined with others"),
+        }
+    }
+    Ok(Saved { series: vec![whole], is_paired: false })
+}
+
+fn reading(args: &ReportArgs) -> Result<ReadOptions> {
+    let moment = |text: &String| -> Result<f64> {
+        if let Ok(span) = text.parse::<Span>() {
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            return Ok(now.saturating_sub(span.0).as_secs_f64() * 1000.0);
+        }
+        Ok(micros(text)? as f64 / 1000.0)
+    };
+    Ok(ReadOptions {
+        is_strict: args.strict,
+        filter: args.filter.as_deref().map(Filter::parse).transpose().context("--where")?,
+        since_unix_ms: args.since.as_ref().map(moment).transpose()?,
+        until_unix_ms: args.until.as_ref().map(moment).transpose()?,
+    })
+}

@@ -1,0 +1,81 @@
+//! Where measurements lie: files, standard input, journals, addresses.
+//!
+//! Invariant: what is read is bounded by [`BYTES_MAX`], also after decompression.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use lab::from::{self, ReadOptions};
+use lab::saved::Saved;
+use stdx::RealDisk;
+
+use crate::commands;
+use crate::hint::Hint;
+
+/// The most that is read of one file.
+const BYTES_MAX: u64 = 4 << 30;
+/// How long an address may take in all.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Reads what `from` names.
+pub fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<Saved> {
+    let path = Path::new(from);
+    if from == "journal" && !path.exists() {
+        let plan = commands::load(config)?;
+        let Some(journal) = &plan.journal else {
+            bail!("`{}` has no [journal]", config.display());
+        };
+        return exchanges(&journal.options.dir, options);
+    }
+    if path.is_dir() {
+        return exchanges(path, options);
+    }
+    let bytes = bytes(from)?;
+    Ok(from::read(from, &bytes, options)?)
+}
+
+fn exchanges(dir: &Path, options: &ReadOptions) -> Result<Saved> {
+    let series = from::journal(dir, Arc::new(RealDisk), options)?;
+    Ok(Saved { series: vec![series], is_paired: false })
+}
+
+fn bytes(from: &str) -> Result<Vec<u8>> {
+    let what = || format!("read `{from}`");
+    let packed = match from {
+        "-" => bounded(io::stdin().lock(), from)?,
+        _ if from.starts_with("http://") || from.starts_with("https://") => fetched(from)?,
+        _ => {
+            let file = File::open(from).with_context(what);
+            let hint = Hint("a file, a journal's folder, `journal`, `-` or an address is read");
+            bounded(file.map_err(|error| error.context(hint))?, from)?
+        }
+    };
+    match packed.as_slice() {
+        [0x1f, 0x8b, ..] => bounded(flate2::read::MultiGzDecoder::new(packed.as_slice()), from),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            bounded(zstd::Decoder::new(packed.as_slice()).with_context(what)?, from)
+        }
+        _ => Ok(packed),
+    }
+}
+
+fn fetched(address: &str) -> Result<Vec<u8>> {
+    let config = ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build();
+    let answer = ureq::Agent::from(config).get(address).call();
+    let mut answer = answer.with_context(|| format!("fetch `{address}`"))?;
+    bounded(answer.body_mut().as_reader(), address)
+}
+
+fn bounded(source: impl Read, from: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut source = source.take(BYTES_MAX + 1);
+    source.read_to_end(&mut bytes).with_context(|| format!("read `{from}`"))?;
+    if bytes.len() as u64 > BYTES_MAX {
+        bail!("read `{from}`: it is larger than 4 GiB; choose a part with `grep` or `tail`");
+    }
+    Ok(bytes)
+}
