@@ -9,6 +9,7 @@
 
 mod attributes;
 mod bursts;
+pub mod calibration;
 mod error;
 pub mod from;
 mod paired;

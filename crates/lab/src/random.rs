@@ -54,7 +54,6 @@ impl Draw {
     }
 
     /// Draws from the exponential distribution of mean 1.
-    #[cfg(test)]
     pub fn exponential(&mut self) -> f64 {
         -(1.0 - self.fraction()).ln()
     }

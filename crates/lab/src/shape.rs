@@ -54,9 +54,7 @@ pub fn judge(series: &Series, seed: u64) -> Vec<Verdict> {
         return vec![Verdict::Unclear(Unclear { why })];
     }
     let resolution = Resolution::of(sorted.values());
-    let mut values: Vec<f64> =
-        series.total_ms.iter().copied().filter(|value| value.is_finite()).collect();
-    resolution.dither(&mut values, &mut Draw::new(seed, 0));
+    let values = dithered(series, &resolution, seed);
     let step = resolution.at(sorted.at(1.0));
     if let Some(comb) = quantised(series, &values, step, seed) {
         return vec![Verdict::Quantised(comb)];
@@ -69,6 +67,21 @@ pub fn judge(series: &Series, seed: u64) -> Vec<Verdict> {
         vec![if several { Verdict::Multimodal(shape) } else { Verdict::Unimodal(shape) }];
     verdicts.extend(lock::search(series).map(Verdict::Locked));
     verdicts
+}
+
+/// Returns the comb alone, without humps and clocks: what calibration counts.
+pub fn comb_of(series: &Series, seed: u64) -> Option<Quantised> {
+    let sorted = Sorted::new(&series.total_ms);
+    let resolution = Resolution::of(sorted.values());
+    let values = dithered(series, &resolution, seed);
+    quantised(series, &values, resolution.at(sorted.at(1.0)), seed)
+}
+
+fn dithered(series: &Series, resolution: &Resolution, seed: u64) -> Vec<f64> {
+    let mut values: Vec<f64> =
+        series.total_ms.iter().copied().filter(|value| value.is_finite()).collect();
+    resolution.dither(&mut values, &mut Draw::new(seed, 0));
+    values
 }
 
 /// Why nothing can be said.
@@ -90,9 +103,7 @@ fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Qu
     let p_max = FALSE_ALARM_RATE / SEARCHES;
     let search = |values: &[f64], floor: f64| {
         let events = runs::collapsed(values);
-        Sample { values: &events, floor, step, seed }
-            .search(p_max)
-            .filter(|found| !backlog::is_backlog(values, &found.line, step))
+        Sample { values: &events, calls: values, floor, step, seed }.search(p_max)
     };
     let geometric = || {
         let syn = geometric::search(values, RETRY_MS, 3, p_max, seed);

@@ -3,6 +3,7 @@
 //! Invariant: what is found has three occupied teeth of five calls each besides a p-value against
 //! the smooth null; the same selection is made on every draw of the null.
 
+use super::backlog;
 use super::fit::{self, Line};
 use super::null::{self, Smooth};
 use super::spectrum::{Bounds, Frame};
@@ -25,8 +26,10 @@ const HALF_TOOTH_CALLS: f64 = 2.0;
 
 /// A sample to be searched.
 pub struct Sample<'a> {
-    /// Milliseconds of each call, dithered, in any order.
+    /// Milliseconds of each event, dithered, in any order.
     pub values: &'a [f64],
+    /// Milliseconds of each call in the order of the calls.
+    pub calls: &'a [f64],
     /// What no value can be below: 0, or the cut of a tail.
     pub floor: f64,
     /// Milliseconds of the coarsest step of the clock.
@@ -53,10 +56,10 @@ impl Sample<'_> {
         let frame = Frame::new(&self.bounds()?);
         let comb = best(&frame, self.values, TOOTH_CALLS)?;
         let line = fit::line(&within(&frame, self.values), &comb)?;
-        if !straight(self.values, &line) {
+        if !straight(self.values, &line) || self.hopeless(&frame, comb.score) {
             return None;
         }
-        if self.hopeless(&frame, comb.score) {
+        if backlog::is_backlog(self.calls, &line, self.step) {
             return None;
         }
         let (p, _) = self.p(&frame, comb.score);

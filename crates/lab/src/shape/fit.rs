@@ -101,13 +101,16 @@ impl Line {
         let weight: f64 = placed.iter().map(|(_, _, chance)| chance).sum();
         let middle = placed.iter().map(|(k, _, chance)| chance * k).sum::<f64>() / weight;
         let variance = self.jitter * self.jitter;
+        let levers = placed.iter().map(|(k, _, chance)| chance * (k - middle).powi(2)).sum::<f64>();
         let (mut curvature, mut scores) = (0.0, 0.0);
         for (k, off, chance) in placed {
             let lever = (k - middle).powi(2);
             let square = off * off;
             curvature +=
                 lever * (chance / variance - chance * (1.0 - chance) * square / variance.powi(2));
-            scores += lever * chance * chance * square / variance.powi(2);
+            // A call pulls the line towards itself by its leverage (HC3 of MacKinnon and White).
+            let own = (1.0 - chance * (weight.recip() + lever / levers)).max(0.1);
+            scores += lever * chance * chance * square / (variance * own).powi(2);
         }
         let Ok(student) = StudentsT::new(0.0, 1.0, (weight - 2.0).max(1.0)) else {
             return f64::INFINITY;
@@ -116,7 +119,9 @@ impl Line {
             return f64::INFINITY;
         }
         let small = (weight / (weight - 2.0).max(1.0)).sqrt();
-        student.inverse_cdf(0.975) * small * scores.sqrt() / curvature
+        // Few calls may happen to lie close; the curvature alone then says what to expect.
+        let error = (scores.sqrt() / curvature).max(curvature.sqrt().recip());
+        student.inverse_cdf(0.975) * small * error
     }
 }
 
