@@ -38,6 +38,7 @@ pub fn run() -> Result<()> {
     suite.step("soak events", events, |_| soak::short_events());
     let workers = "cargo xtask soak workers --minutes 0.25 --seed 1";
     suite.step("soak workers", workers, |_| soak::short_workers());
+    suite.step("soak lab", "cargo xtask soak lab --short", |_| soak::short_lab());
     suite.checker("ruff", &["ruff", "check", "--no-cache", "-q", "."], ".");
     suite.checker("ruff format", &["ruff", "format", "--no-cache", "-q", "--check", "."], ".");
     for (folder, what) in PYTHON_TYPED {

@@ -76,6 +76,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["bench", arguments @ ..] => bench::run(arguments)?,
         ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
         ["test-engines"] => engines::run()?,
+        ["soak", "lab"] => soak::whole_lab(&["lab"])?,
         ["soak", arguments @ ..] => soak::run(arguments)?,
         ["cache-tests", "--suite", suite] => cache_tests::run(suite, &["--report"])?,
         ["cache-tests", "--suite", suite, "--only", id] => {

@@ -15,7 +15,7 @@ const SHORT_SEED: &str = "1";
 /// How often the record process is killed at random in `make test`, by sink.
 const SHORT_KILLS: [(&str, &str); 3] = [("sqlite", "200"), ("postgres", "40"), ("mariadb", "40")];
 
-/// Soaks what `arguments` name: `gateway`, `events` or `workers`, then options of `soak`; with
+/// Soaks what `arguments` name: `gateway`, `events`, `workers` or `lab`, then options of `soak`; with
 /// `--release`, the release binary.
 pub fn run(arguments: &[&str]) -> Result<()> {
     let release = arguments.contains(&"--release");
@@ -37,6 +37,19 @@ pub fn run(arguments: &[&str]) -> Result<()> {
 /// The short run of the gateway that belongs to every check.
 pub fn short_gateway() -> Result<()> {
     run(&["gateway", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED])
+}
+
+/// The laboratory before every known cause, and the count of its false alarms: an hour.
+pub fn whole_lab(arguments: &[&str]) -> Result<()> {
+    run(arguments)?;
+    let mut calibrate = Command::new("cargo");
+    calibrate.args(["run", "--quiet", "--release", "--package", "lab", "--example", "calibrate"]);
+    execute(calibrate.current_dir(root()))
+}
+
+/// The short run of the laboratory that belongs to every check.
+pub fn short_lab() -> Result<()> {
+    run(&["lab", "--short"])
 }
 
 /// The short run of the workers that belongs to every check.

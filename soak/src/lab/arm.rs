@@ -40,59 +40,67 @@ enum Truth {
 
 /// Every arm; in a short run those that take no more than seconds.
 pub fn all(short: bool) -> Vec<Arm> {
-    let lock = "-n 60 --burst 8 --stagger 4ms --rate 6 --timeout 20s";
+    let mut arms = quick();
+    if !short {
+        arms.extend(slow());
+    }
+    arms
+}
+
+fn quick() -> Vec<Arm> {
+    let plain = |kind, options| Scene::Plain { kind, options };
+    let (closed, open) = ("-n 300 --closed --keep-alive", "-n 150 --rate 16");
+    let stalls = "slow=7 p=0.06 stall_ms=150";
+    vec![
+        arm(
+            "2 Nagle and delayed ACK",
+            plain("pieces", ""),
+            closed,
+            Truth::Humps { gap_ms: [35.0, 50.0] },
+        ),
+        arm("2 Nagle off", plain("pieces", "nodelay=1"), closed, Truth::Smooth),
+        arm(
+            "4 delayed pread64",
+            Scene::Delays { delay_ms: Some(100) },
+            open,
+            Truth::Quantised { quantum_ms: 100.0, nearest: None },
+        ),
+        arm("4 pread64, traced only", Scene::Delays { delay_ms: None }, open, Truth::Smooth),
+        arm(
+            "7 step 7 stalls in 6 of 100",
+            plain("steps", stalls),
+            "-n 400 --rate 40",
+            Truth::Step("server.s7"),
+        ),
+        arm("7 no step stalls", plain("steps", ""), "-n 400 --rate 40", Truth::NoStep),
+    ]
+}
+
+fn slow() -> Vec<Arm> {
+    let lock = "-n 120 --burst 8 --stagger 4ms --rate 6 --timeout 20s";
     let lock_500 = Truth::Quantised { quantum_ms: 500.0, nearest: Some("nginx cache lock") };
-    let plain = |kind| Scene::Plain { kind, options: "" };
-    let mut arms = vec![
+    let plain = |kind, options| Scene::Plain { kind, options };
+    let stalls = "slow=7 p=0.02 stall_ms=150";
+    vec![
         arm("1 cache lock, nginx", Scene::CacheLock(Shield::Nginx), lock, lock_500),
         arm("1 cache lock, Tidegate", Scene::CacheLock(Shield::Tidegate), lock, Truth::Smooth),
         arm("1 cache lock, Varnish", Scene::CacheLock(Shield::Varnish), lock, Truth::Smooth),
         arm(
-            "2 Nagle and delayed ACK",
-            plain("pieces"),
-            "-n 300 --closed --keep-alive",
-            Truth::Humps { gap_ms: [35.0, 50.0] },
+            "3 quota of 20 in 100 ms",
+            Scene::Quota { is_set: true },
+            "-n 200 --rate 1.5",
+            Truth::Locked { period_ms: 100.0 },
         ),
-        arm(
-            "2 Nagle off",
-            Scene::Plain { kind: "pieces", options: "nodelay=1" },
-            "-n 300 --closed --keep-alive",
-            Truth::Smooth,
-        ),
-        arm(
-            "4 delayed pread64",
-            Scene::Delays { delay_ms: Some(100) },
-            "-n 150 --rate 16",
-            Truth::Quantised { quantum_ms: 100.0, nearest: None },
-        ),
-        arm(
-            "4 pread64, traced only",
-            Scene::Delays { delay_ms: None },
-            "-n 150 --rate 16",
-            Truth::Smooth,
-        ),
+        arm("3 no quota", Scene::Quota { is_set: false }, "-n 200 --rate 1.5", Truth::Smooth),
+        arm("6 stops of 200 ms", Scene::Stops, "-n 3000 --rate 12", Truth::Outside),
+        arm("6 no stops", plain("steps", ""), "-n 3000 --rate 12", Truth::NoStep),
         arm(
             "7 step 7 stalls in 2 of 100",
-            Scene::Plain { kind: "steps", options: "slow=7 p=0.02 stall_ms=150" },
+            plain("steps", stalls),
             "-n 1200 --rate 40",
-            Truth::Step("s7"),
+            Truth::Step("server.s7"),
         ),
-        arm("7 no step stalls", plain("steps"), "-n 1200 --rate 40", Truth::NoStep),
-    ];
-    if !short {
-        arms.extend([
-            arm(
-                "3 quota of 20 in 100 ms",
-                Scene::Quota { is_set: true },
-                "-n 200 --rate 1.5",
-                Truth::Locked { period_ms: 100.0 },
-            ),
-            arm("3 no quota", Scene::Quota { is_set: false }, "-n 200 --rate 1.5", Truth::Smooth),
-            arm("6 stops of 200 ms", Scene::Stops, "-n 3000 --rate 12", Truth::Outside),
-            arm("6 no stops", plain("steps"), "-n 3000 --rate 12", Truth::NoStep),
-        ]);
-    }
-    arms
+    ]
 }
 
 fn arm(name: &'static str, scene: Scene, probe: &'static str, truth: Truth) -> Arm {
