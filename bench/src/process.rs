@@ -217,6 +217,18 @@ pub fn server_cpu(root: u32) -> Result<Cpu> {
     Ok(Cpu { user_us: exact_us * user_share, system_us: exact_us * (1.0 - user_share) })
 }
 
+/// Returns the CPU time of all children of this process that have ended, in steps of a tick.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub fn children_cpu() -> Result<Cpu> {
+    let us_per_tick = 1e6 / rustix::param::clock_ticks_per_second() as f64;
+    let stat = fs::read_to_string("/proc/self/stat").context("read `/proc/self/stat`")?;
+    let fields = after_name(&stat);
+    let us = |index| number(&fields, index) as f64 * us_per_tick;
+    Ok(Cpu { user_us: us(13), system_us: us(14) })
+}
+
 fn threads_ns(pid: u32) -> u64 {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return 0 };
     threads

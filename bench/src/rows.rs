@@ -10,6 +10,7 @@ mod events;
 mod hit;
 mod hit_nolog;
 mod idle;
+mod lab_load;
 mod models;
 mod no_profile;
 mod overload;
@@ -72,4 +73,5 @@ pub const ROWS: &[Row] = &[
     models::minilm::ROW,
     models::static_table::ROW,
     models::clusters::ROW,
+    lab_load::ROW,
 ];

@@ -39,6 +39,11 @@ fn wrk(setup: &Setup, server: &Server, path: &str) -> Result<(f64, f64)> {
         .context("start `wrk`; hint: apt-get install wrk")?;
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(!text.contains("Non-2xx"), "server `{}` under wrk: {text}", server.name);
+    figures(&text)
+}
+
+/// Reads the number of requests and their rate from what wrk prints.
+pub fn figures(text: &str) -> Result<(f64, f64)> {
     let number = |label: &str| {
         let line = text.lines().find(|line| line.contains(label))?;
         line.split_whitespace().find_map(|word| word.parse::<f64>().ok())

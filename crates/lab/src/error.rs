@@ -55,4 +55,38 @@ pub enum LabError {
     /// The journal cannot be read.
     #[error("read the journal")]
     Journal(#[from] JournalError),
+    /// A URL that the generator cannot call: correct it.
+    #[error("`{text}`: {why}")]
+    Url {
+        /// What was written.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// What was asked for contradicts itself or is not there: correct it.
+    #[error("{0}")]
+    Input(String),
+    /// A line of a file says something else than it should: correct it.
+    #[error("read `{file}`, line {line}: {why}")]
+    Line {
+        /// Which file.
+        file: String,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A command did not succeed: mend it, or ignore its failures.
+    #[error("`{command}`: {how} {when}")]
+    Command {
+        /// Its line.
+        command: String,
+        /// How it ended: `exit code 1`, `killed by signal 9`.
+        how: String,
+        /// When: `in run 3`, `as preparation`.
+        when: String,
+    },
+    /// The load generator could not begin.
+    #[error(transparent)]
+    Load(#[from] load::LoadError),
 }

@@ -107,8 +107,11 @@ pub trait Requests {
         let _ = (ticket, outcome);
     }
 
-    /// Called instead of `next` for an intended request that is given up before it was sent.
-    fn skip(&mut self) {}
+    /// Called instead of `next` for a request that is given up before it was sent; it was meant to
+    /// be so many nanoseconds after the start of the run.
+    fn skip(&mut self, intended_ns: u64) {
+        let _ = intended_ns;
+    }
 
     /// Called at the start of the run, and then at least every 100 ms while it goes.
     fn pulse(&mut self, pulse: &Pulse) {
@@ -147,9 +150,13 @@ impl Request {
 
     /// Starts a POST of JSON.
     pub fn post_json(path: &str, body: impl Into<Vec<u8>>) -> Self {
-        let mut request = Self::new("POST", path).header("Content-Type", "application/json");
-        request.body = body.into();
-        request
+        Self::new("POST", path).header("Content-Type", "application/json").body(body)
+    }
+
+    /// Sets the body.
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
     }
 
     /// Sets the `Host` header.
@@ -174,6 +181,11 @@ impl Request {
     pub fn expect_bytes(mut self, bytes: u64) -> Self {
         self.ask.bytes = Some(bytes);
         self
+    }
+
+    /// Returns what its reply should be.
+    pub fn ask(&self) -> Ask {
+        self.ask
     }
 
     /// Renders the request.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use stdx::Span;
 
-pub use lab::{HttpArgs, LabCommand, PluginArgs, ProbeArgs, ReportArgs};
+pub use lab::{BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs};
 
 const BEGIN: &str = "\
 Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every key),
@@ -105,15 +105,15 @@ pub enum Command {
     /// Run a statsd server: UDP and TCP samples in, flushes to Graphite and others out.
     #[command(after_help = STATSD_EXAMPLE, args_conflicts_with_subcommands = true)]
     Statsd(StatsdArgs),
-    /// Measure latencies, and say what they are made of.
-    #[command(subcommand)]
-    Lab(LabCommand),
     /// Show or change who gets a personalised answer, in a running server.
     #[command(subcommand)]
     Rollout(RolloutCommand),
     /// Show a running server's Python workers, replace them, or reload their app.
     #[command(subcommand)]
     Workers(WorkersCommand),
+    /// Measure latencies, and say what they are made of.
+    #[command(subcommand)]
+    Lab(LabCommand),
 }
 
 /// Which statsd to be.

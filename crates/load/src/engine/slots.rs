@@ -115,9 +115,9 @@ impl<R: Requests + ?Sized> Engine<'_, R> {
 
     /// Gives up the oldest intended request that waits for a connection.
     fn forgo(&mut self) {
-        let intended = self.backlog.pop_front();
-        self.report.errors.unsent += u64::from(intended.is_some_and(|at| self.measured(at)));
-        self.requests.skip();
+        let Some(intended) = self.backlog.pop_front() else { return };
+        self.report.errors.unsent += u64::from(self.measured(intended));
+        self.requests.skip(intended);
     }
 
     /// Starts nothing more, and waits a little for what is in flight.

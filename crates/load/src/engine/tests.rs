@@ -388,7 +388,7 @@ impl Requests for Witness {
         self.intended.push(moments.intended_ns);
     }
 
-    fn skip(&mut self) {
+    fn skip(&mut self, _: u64) {
         self.skipped += 1;
     }
 

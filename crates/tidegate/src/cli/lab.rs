@@ -1,10 +1,14 @@
 //! The command line of the laboratory.
 
+mod bench;
+mod load;
 mod probe;
 mod report;
 
 use clap::Subcommand;
 
+pub use bench::BenchArgs;
+pub use load::{LoadArgs, Rate};
 pub use probe::{HttpArgs, PluginArgs, ProbeArgs};
 pub use report::ReportArgs;
 
@@ -17,4 +21,10 @@ pub enum LabCommand {
     /// Say what latencies that were measured are made of: quantised, which step, which property.
     #[command(after_help = report::EXAMPLE)]
     Report(Box<ReportArgs>),
+    /// Put load on HTTP servers, and say how long calls took from when they were meant to be made.
+    #[command(after_help = load::EXAMPLE)]
+    Load(Box<LoadArgs>),
+    /// Run commands again and again, and say how long one run takes; speaks hyperfine's options.
+    #[command(after_help = bench::EXAMPLE)]
+    Bench(Box<BenchArgs>),
 }

@@ -1,0 +1,99 @@
+//! What a call costs the client: `tidegate lab load` beside wrk.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use super::Row;
+use crate::measure::Measurement;
+use crate::peers::nginx;
+use crate::process::{Cpu, Server, children_cpu};
+use crate::setup::Setup;
+
+pub const ROW: Row = Row {
+    name: "lab-load",
+    what: "CPU that a call costs the load generator: `tidegate lab load` beside wrk",
+    notes: "Both keep 64 connections busy with one thread, in turns, against the same nginx with \
+        a cached answer of 4 KB on the other core.\n\
+        `tidegate lab load` keeps every call with both of its times and its status; wrk counts \
+        into a histogram.\n\
+        CPU time is user and system time of the whole process, its start and its report included.",
+    peers: &["tidegate", "wrk", "nginx"],
+    run,
+};
+
+const PATH: &str = "/json/4096/article";
+
+/// One trial of a generator.
+struct Trial {
+    cpu: Cpu,
+    rate: f64,
+}
+
+fn run(setup: &Setup) -> Result<Vec<Measurement>> {
+    let server = nginx::start(setup, "nginx", nginx::Options::default())?;
+    server.settle()?;
+    let seconds = setup.trial.as_secs().max(1);
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for round in 0..setup.rounds {
+        for turn in 0..2 {
+            match (round + turn) % 2 {
+                0 => ours.push(tidegate(setup, &server, seconds)?),
+                _ => theirs.push(wrk(&server, seconds)?),
+            }
+        }
+    }
+    let mut measurements = describe("tidegate lab load", &ours);
+    measurements.extend(describe("wrk", &theirs));
+    let ratios = ours.iter().zip(&theirs).map(|(a, b)| a.cpu.total_us() / b.cpu.total_us());
+    let ratio = Measurement::new("tidegate lab load / wrk", "CPU per call, ratio", ratios);
+    measurements.push(ratio.at_most(1.0, "at most 1.0"));
+    Ok(measurements)
+}
+
+fn describe(name: &str, trials: &[Trial]) -> Vec<Measurement> {
+    let figure =
+        |figure: &str, of: fn(&Trial) -> f64| Measurement::new(name, figure, trials.iter().map(of));
+    vec![
+        figure("CPU µs per call", |trial| trial.cpu.total_us()).drawn(),
+        figure("of it user µs", |trial| trial.cpu.user_us),
+        figure("calls/s", |trial| trial.rate),
+    ]
+}
+
+fn tidegate(setup: &Setup, server: &Server, seconds: u64) -> Result<Trial> {
+    let mut command = Command::new(setup.tidegate()?);
+    command
+        .args(["lab", "load", "--connections", "64", "--format", "json", "--for"])
+        .args([format!("{seconds}s"), format!("http://{}{PATH}", server.address)]);
+    let (text, cpu) = timed(&mut command)?;
+    let report: serde_json::Value = serde_json::from_str(&text)?;
+    let number = |name: &str| report["load"][name].as_f64().context("read our report");
+    ensure!(report["load"]["failed"].as_object().is_some_and(serde_json::Map::is_empty), "{text}");
+    Ok(Trial { cpu: each(cpu, number("succeeded")?), rate: number("rate")? })
+}
+
+fn wrk(server: &Server, seconds: u64) -> Result<Trial> {
+    let mut command = Command::new("wrk");
+    command
+        .args(["-t1", "-c64", &format!("-d{seconds}s")])
+        .arg(format!("http://{}{PATH}", server.address));
+    let (text, cpu) = timed(&mut command).context("hint: apt-get install wrk")?;
+    ensure!(!text.contains("Non-2xx"), "wrk: {text}");
+    let (requests, rate) = crate::wrk::figures(&text)?;
+    Ok(Trial { cpu: each(cpu, requests), rate })
+}
+
+fn each(cpu: Cpu, calls: f64) -> Cpu {
+    Cpu { user_us: cpu.user_us / calls, system_us: cpu.system_us / calls }
+}
+
+/// Runs a generator to its end; returns what it prints, and its CPU time.
+fn timed(command: &mut Command) -> Result<(String, Cpu)> {
+    let before = children_cpu()?;
+    let output = command.output().with_context(|| format!("run `{command:?}`"))?;
+    let cpu = children_cpu()?.since(before);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`{command:?}`: {complaint}");
+    Ok((String::from_utf8(output.stdout)?, cpu))
+}

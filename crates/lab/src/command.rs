@@ -1,0 +1,196 @@
+//! Benchmarks of commands: run them again and again, and say how long one run takes.
+//!
+//! Options, environment and JSON are hyperfine's (1.20), so that what is built on it goes on
+//! working; beyond it stand peak memory of each single run, quantiles with intervals, verdicts, and
+//! two commands run in turns with their paired difference.
+//! Invariant: times are what is left after the start of the shell, never below zero; a run that
+//! failed is never counted silently.
+//!
+//! Refuses: Windows, and rounding.
+
+mod export;
+mod outcome;
+mod parameters;
+mod program;
+mod shell;
+mod text;
+mod usage;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub use export::{Export, Markup, to_csv, to_json, to_markup};
+pub use outcome::{Benched, Trial, Warning};
+pub use parameters::{Parameters, list, scan, substituted};
+pub use program::{Failures, Input, Output, Program};
+pub use shell::ShellStart;
+pub use text::{TimeUnit, summary, text, versus};
+
+use crate::LabError;
+use program::{Occasion, Surroundings};
+
+/// How often commands are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Runs {
+    /// Runs before the measurement.
+    pub warm_up: u64,
+    /// Measured runs at least.
+    pub min: u64,
+    /// Measured runs at most.
+    pub max: Option<u64>,
+    /// Runs go on until they took so long together, preparations included.
+    pub time_min: Duration,
+}
+
+impl Default for Runs {
+    /// As hyperfine: ten runs, and three seconds.
+    fn default() -> Self {
+        Self { warm_up: 0, min: 10, max: None, time_min: Duration::from_secs(3) }
+    }
+}
+
+/// A command to benchmark.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// What it is called in results.
+    pub name: String,
+    /// What is run.
+    pub program: Program,
+    /// The parameters that were put into it.
+    pub parameters: Parameters,
+    /// Run once before its runs.
+    pub setup: Option<Program>,
+    /// Run before each run.
+    pub prepare: Option<Program>,
+    /// Run after each run.
+    pub conclude: Option<Program>,
+    /// Run once after its runs.
+    pub cleanup: Option<Program>,
+    /// Where its output goes.
+    pub output: Output,
+}
+
+/// How all commands are run.
+#[derive(Debug, Clone)]
+pub struct Bench<'a> {
+    /// How often.
+    pub runs: Runs,
+    /// Which failures are no reason to stop.
+    pub failures: Failures,
+    /// What the commands read.
+    pub input: Input,
+    /// What is taken off each run's times.
+    pub shell: Option<ShellStart>,
+    /// Ends the benchmark after the current run when it becomes true.
+    pub cancel: &'a AtomicBool,
+}
+
+/// What is being done, for whoever watches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Step {
+    /// So many of so many warm-up runs are done.
+    WarmUp(u64, u64),
+    /// So many of so many runs are done, with this mean in seconds.
+    Run(u64, u64, f64),
+}
+
+impl Bench<'_> {
+    /// Runs the subjects in turns: of one round each once, the order turned around every round, so
+    /// that what changes slowly on the machine strikes them alike.
+    ///
+    /// # Errors
+    /// When a command cannot be run or fails, as far as failures are not ignored.
+    pub fn run(
+        &self,
+        subjects: &[Subject],
+        watch: &mut dyn FnMut(Step),
+    ) -> Result<Vec<Benched>, LabError> {
+        for subject in subjects {
+            self.beside(subject.setup.as_ref(), subject, "setup")?;
+        }
+        for round in 0..self.runs.warm_up {
+            for subject in subjects {
+                self.once(subject, Occasion::WarmUp(round))?;
+            }
+            watch(Step::WarmUp(round + 1, self.runs.warm_up));
+        }
+        let mut trials: Vec<Vec<Trial>> = vec![Vec::new(); subjects.len()];
+        let (mut round, mut rounds) = (0, self.runs.min.max(1));
+        while round < rounds && !self.cancel.load(Ordering::Relaxed) {
+            let begun = std::time::Instant::now();
+            let mut done = Vec::with_capacity(subjects.len());
+            for turn in 0..subjects.len() {
+                let at = if round % 2 == 0 { turn } else { subjects.len() - 1 - turn };
+                match self.once(&subjects[at], Occasion::Run(round)) {
+                    // Ctrl-C reaches the command as well; its last run does not count.
+                    _ if self.cancel.load(Ordering::Relaxed) => break,
+                    outcome => done.push((at, outcome?)),
+                }
+            }
+            if done.len() < subjects.len() {
+                break;
+            }
+            done.into_iter().for_each(|(at, trial)| trials[at].push(trial));
+            if round == 0 {
+                rounds = self.rounds(begun.elapsed());
+            }
+            round += 1;
+            let first = &trials[0];
+            let mean = first.iter().map(|trial| trial.real).sum::<f64>() / first.len() as f64;
+            watch(Step::Run(round, rounds, mean));
+        }
+        for subject in subjects {
+            self.beside(subject.cleanup.as_ref(), subject, "cleanup")?;
+        }
+        Ok(subjects
+            .iter()
+            .zip(trials)
+            .map(|(subject, trials)| self.benched(subject, trials))
+            .collect())
+    }
+
+    /// As many as fill the least time, within their bounds.
+    fn rounds(&self, first: Duration) -> u64 {
+        let fitting = self.runs.time_min.as_secs_f64() / first.as_secs_f64().max(1e-6);
+        let wanted = (fitting as u64).max(self.runs.min).max(1);
+        self.runs.max.map_or(wanted, |max| wanted.min(max.max(1)))
+    }
+
+    fn benched(&self, subject: &Subject, trials: Vec<Trial>) -> Benched {
+        let is_prepared = subject.prepare.is_some();
+        Benched::new(subject, trials, (self.shell, self.runs.warm_up > 0, is_prepared))
+    }
+
+    /// One run with its preparation and conclusion.
+    fn once(&self, subject: &Subject, occasion: Occasion) -> Result<Trial, LabError> {
+        self.beside(subject.prepare.as_ref(), subject, "preparation")?;
+        let surroundings = Surroundings {
+            input: &self.input,
+            output: &subject.output,
+            failures: &self.failures,
+            occasion,
+        };
+        let trial = subject.program.run(&surroundings)?;
+        self.beside(subject.conclude.as_ref(), subject, "conclusion")?;
+        Ok(self.shell.map_or(trial, |start| start.off(trial)))
+    }
+
+    fn beside(
+        &self,
+        program: Option<&Program>,
+        subject: &Subject,
+        what: &'static str,
+    ) -> Result<(), LabError> {
+        let Some(program) = program else { return Ok(()) };
+        let surroundings = Surroundings {
+            input: &self.input,
+            output: &subject.output,
+            failures: &Failures::Fatal,
+            occasion: Occasion::Beside(what),
+        };
+        program.run(&surroundings).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! What the runs of a command came to.
+//!
+//! Invariant: means and quantiles are of all runs; an outlier is named, never left out.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{ShellStart, Subject};
+use crate::{Attribute, Phase, Series, Sorted, Values};
+
+/// A run is an outlier when it lies so many median absolute deviations from the median, which is
+/// ten standard deviations of a normal distribution (Iglewicz and Hoaglin, "How to Detect and
+/// Handle Outliers", 1993, with the threshold of hyperfine).
+pub(crate) const OUTLIER: f64 = 14.826;
+/// Commands faster than this are about as fast as a shell's start varies.
+const FAST_SECONDS: f64 = 0.005;
+
+/// One run, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Trial {
+    /// By the clock.
+    pub real: f64,
+    /// CPU time in user mode.
+    pub user: f64,
+    /// CPU time in the kernel.
+    pub system: f64,
+    /// Highest resident memory, in bytes.
+    pub peak_bytes: u64,
+    /// Exit code; of a signal 128 and its number.
+    pub exit_code: Option<i32>,
+}
+
+/// The runs of one command. Serialised as an element of hyperfine's `results`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Benched {
+    /// The command's name or line.
+    pub command: String,
+    /// The same with the parameters that do not occur in it.
+    #[serde(skip)]
+    pub title: String,
+    /// Mean seconds of a run.
+    pub mean: f64,
+    /// Standard deviation; absent for one run.
+    pub stddev: Option<f64>,
+    /// Median.
+    pub median: f64,
+    /// Mean CPU seconds in user mode.
+    pub user: f64,
+    /// Mean CPU seconds in the kernel.
+    pub system: f64,
+    /// The fastest run.
+    pub min: f64,
+    /// The slowest run.
+    pub max: f64,
+    /// All runs.
+    pub times: Vec<f64>,
+    /// Peak memory of each.
+    pub memory_usage_byte: Vec<u64>,
+    /// Exit code of each.
+    pub exit_codes: Vec<Option<i32>>,
+    /// Parameters of the command.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// The runs as they were measured.
+    #[serde(skip)]
+    pub trials: Vec<Trial>,
+    /// Peaks up to this cannot be told apart: the kernel books what this program has itself to a
+    /// child until the child has become another program.
+    #[serde(skip)]
+    pub peak_floor_bytes: u64,
+    /// What a reader has to know.
+    #[serde(skip)]
+    pub warnings: Vec<Warning>,
+}
+
+/// What may be wrong with a benchmark.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warning {
+    /// Runs took hardly longer than a shell's start varies; so many were as fast as none at all.
+    Fast {
+        /// Runs of which nothing was left after the shell's start.
+        at_zero: usize,
+        /// The start of the shell, in seconds.
+        shell: f64,
+    },
+    /// So many runs failed, which was to be ignored.
+    Failed(usize),
+    /// The first run was an outlier: caches were cold.
+    SlowFirst {
+        /// Its seconds.
+        seconds: f64,
+        /// There was a warm-up already.
+        is_warm: bool,
+        /// There was a preparation already.
+        is_prepared: bool,
+    },
+    /// So many runs were outliers.
+    Outliers(usize),
+}
+
+impl Benched {
+    pub(crate) fn new(
+        subject: &Subject,
+        trials: Vec<Trial>,
+        (shell, is_warm, is_prepared): (Option<ShellStart>, bool, bool),
+    ) -> Self {
+        let times: Vec<f64> = trials.iter().map(|trial| trial.real).collect();
+        let mean =
+            |of: fn(&Trial) -> f64| trials.iter().map(of).sum::<f64>() / trials.len().max(1) as f64;
+        let sorted = Sorted::new(&times);
+        let mut benched = Self {
+            command: subject.name.clone(),
+            title: title(subject),
+            mean: sorted.mean(),
+            stddev: (times.len() > 1).then(|| sorted.deviation()),
+            median: sorted.median(),
+            user: mean(|trial| trial.user),
+            system: mean(|trial| trial.system),
+            min: sorted.at(0.0),
+            max: sorted.at(1.0),
+            memory_usage_byte: trials.iter().map(|trial| trial.peak_bytes).collect(),
+            exit_codes: trials.iter().map(|trial| trial.exit_code).collect(),
+            parameters: subject.parameters.iter().cloned().collect(),
+            times,
+            trials,
+            peak_floor_bytes: super::usage::own_peak_bytes(),
+            warnings: Vec::new(),
+        };
+        benched.warnings = benched.warn(shell, is_warm, is_prepared);
+        benched
+    }
+
+    /// Returns the runs as a series of milliseconds, with CPU time in user mode and in the kernel
+    /// as its steps; what they leave of the time was waited, or was spent on several cores.
+    pub fn series(&self) -> Series {
+        let column = |of: fn(&Trial) -> f64| self.trials.iter().map(|t| 1e3 * of(t)).collect();
+        // Of a command that keeps several cores busy, CPU time is no part of the time.
+        let is_part = self.trials.iter().all(|trial| trial.user + trial.system <= trial.real);
+        let phase =
+            |name: &str, of: fn(&Trial) -> f64| Phase { name: name.to_owned(), ms: column(of) };
+        let peaks = self.trials.iter().map(|trial| trial.peak_bytes as f64).collect();
+        Series {
+            name: self.title.clone(),
+            total_ms: column(|trial| trial.real),
+            phases: match is_part {
+                true => {
+                    vec![phase("user", |trial| trial.user), phase("system", |trial| trial.system)]
+                }
+                false => Vec::new(),
+            },
+            attributes: vec![Attribute {
+                name: "peak memory".to_owned(),
+                values: Values::Numbers(peaks),
+            }],
+            ..Series::default()
+        }
+    }
+
+    /// Returns the runs that are outliers.
+    pub fn outliers(&self) -> Vec<usize> {
+        let spread = Sorted::of(self.times.iter().map(|time| (time - self.median).abs())).median();
+        let is_far = |time: &f64| spread > 0.0 && (time - self.median).abs() > OUTLIER * spread;
+        (0..self.times.len()).filter(|at| is_far(&self.times[*at])).collect()
+    }
+
+    fn warn(&self, shell: Option<ShellStart>, is_warm: bool, is_prepared: bool) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if let Some(shell) = shell.filter(|_| self.times.iter().any(|time| *time < FAST_SECONDS)) {
+            let at_zero = self.times.iter().filter(|time| **time == 0.0).count();
+            warnings.push(Warning::Fast { at_zero, shell: shell.real });
+        }
+        let failed = self.exit_codes.iter().filter(|code| **code != Some(0)).count();
+        if failed > 0 {
+            warnings.push(Warning::Failed(failed));
+        }
+        let outliers = self.outliers();
+        if outliers.first() == Some(&0) && self.times[0] > self.median {
+            warnings.push(Warning::SlowFirst { seconds: self.times[0], is_warm, is_prepared });
+        } else if !outliers.is_empty() {
+            warnings.push(Warning::Outliers(outliers.len()));
+        }
+        warnings
+    }
+}
+
+/// The name, with the parameters that do not show in it.
+fn title(subject: &Subject) -> String {
+    let line = subject.program.line();
+    let unseen: Vec<String> = subject
+        .parameters
+        .iter()
+        .filter(|(_, value)| !subject.name.contains(value) && !line.contains(value))
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    match unseen.is_empty() {
+        true => subject.name.clone(),
+        false => format!("{} ({})", subject.name, unseen.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

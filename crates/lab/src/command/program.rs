@@ -1,0 +1,231 @@
+//! One run of a program: how it is started, what it reads and writes, and what it used.
+//!
+//! Invariant: the clock runs from just before the start until the end was seen and all output of a
+//! pipe was read; CPU time and peak memory are those of this one child.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+use super::Trial;
+use super::usage::wait_with_usage;
+use crate::LabError;
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// A line that a shell reads: the shell's words, then the line.
+    Shell(Vec<String>, String),
+    /// A program and its arguments.
+    Direct(Vec<String>),
+}
+
+/// What a command reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing.
+    Null,
+    /// A file.
+    File(PathBuf),
+}
+
+/// Where a command's output goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// To `/dev/null`.
+    Null,
+    /// Through a pipe, and nowhere.
+    Pipe,
+    /// Where this program's goes.
+    Inherit,
+    /// Into a file, anew each time.
+    File(PathBuf),
+}
+
+/// Which failures are no reason to stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Failures {
+    /// None.
+    Fatal,
+    /// All.
+    Ignored,
+    /// Those with these exit codes.
+    Codes(Vec<i32>),
+}
+
+/// Which run it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    WarmUp(u64),
+    Run(u64),
+    Beside(&'static str),
+}
+
+/// What surrounds a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) input: &'a Input,
+    pub(crate) output: &'a Output,
+    pub(crate) failures: &'a Failures,
+    pub(crate) occasion: Occasion,
+}
+
+impl Program {
+    /// Returns the program that a line means: read by a shell, or without one taken apart as a
+    /// shell would.
+    ///
+    /// # Errors
+    /// When a quote is not closed or there is no word.
+    pub fn of(shell: Option<&[String]>, line: &str) -> Result<Self, LabError> {
+        if let Some(shell) = shell {
+            return Ok(Self::Shell(shell.to_vec(), line.to_owned()));
+        }
+        match shlex::split(line) {
+            Some(words) if !words.is_empty() => Ok(Self::Direct(words)),
+            Some(_) => Err(LabError::Input("there is no command to run".to_owned())),
+            None => Err(LabError::Input(format!("`{line}`: a quote is not closed"))),
+        }
+    }
+
+    /// Returns the line as a person would type it.
+    pub fn line(&self) -> String {
+        match self {
+            Self::Shell(_, line) => line.clone(),
+            Self::Direct(words) => shlex::try_join(words.iter().map(String::as_str))
+                .unwrap_or_else(|_| words.join(" ")),
+        }
+    }
+
+    /// Runs it once.
+    pub(crate) fn run(&self, surroundings: &Surroundings<'_>) -> Result<Trial, LabError> {
+        let mut command = self.command(surroundings)?;
+        let begun = Instant::now();
+        let mut child = command.spawn().map_err(|source| LabError::System {
+            what: format!("run `{}`", self.line()),
+            source,
+        })?;
+        drain(&mut child);
+        let waited = wait_with_usage(&mut child);
+        let real = begun.elapsed().as_secs_f64();
+        let (status, usage) = waited.map_err(|source| LabError::System {
+            what: format!("wait for `{}`", self.line()),
+            source,
+        })?;
+        if !surroundings.failures.allow(status) {
+            let (how, when) = (ended(status), surroundings.occasion.words());
+            return Err(LabError::Command { command: self.line(), how, when });
+        }
+        Ok(Trial {
+            real,
+            user: usage.user.as_secs_f64(),
+            system: usage.system.as_secs_f64(),
+            peak_bytes: usage.peak_bytes,
+            exit_code: exit_code(status),
+        })
+    }
+
+    fn command(&self, surroundings: &Surroundings<'_>) -> Result<Command, LabError> {
+        let (words, line) = match self {
+            Self::Shell(words, line) => (words, Some(line)),
+            Self::Direct(words) => (words, None),
+        };
+        let Some((program, arguments)) = words.split_first() else {
+            return Err(LabError::Input("there is no command to run".to_owned()));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        if let Some(line) = line {
+            command.arg("-c").arg(line);
+        }
+        let opened = |path: &PathBuf, file: std::io::Result<File>| {
+            let what = format!("open `{}`", path.display());
+            file.map(Stdio::from).map_err(|source| LabError::System { what, source })
+        };
+        command.stdin(match surroundings.input {
+            Input::Null => Stdio::null(),
+            Input::File(path) => opened(path, File::open(path))?,
+        });
+        command.stderr(match surroundings.output {
+            Output::Inherit => Stdio::inherit(),
+            _ => Stdio::null(),
+        });
+        command.stdout(match surroundings.output {
+            Output::Null => Stdio::null(),
+            Output::Pipe => Stdio::piped(),
+            Output::Inherit => Stdio::inherit(),
+            Output::File(path) => opened(path, File::create(path))?,
+        });
+        if let Some(iteration) = surroundings.occasion.iteration() {
+            command.env("HYPERFINE_ITERATION", iteration);
+        }
+        command.env("HYPERFINE_RANDOMIZED_ENVIRONMENT_OFFSET", offset(surroundings.occasion));
+        Ok(command)
+    }
+}
+
+impl Occasion {
+    fn iteration(self) -> Option<String> {
+        match self {
+            Self::WarmUp(number) => Some(format!("warmup-{number}")),
+            Self::Run(number) => Some(number.to_string()),
+            Self::Beside(_) => None,
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::WarmUp(number) => format!("in warm-up run {}", number + 1),
+            Self::Run(number) => format!("in run {}", number + 1),
+            Self::Beside(what) => format!("as {what}"),
+        }
+    }
+}
+
+impl Failures {
+    fn allow(&self, status: ExitStatus) -> bool {
+        match self {
+            _ if status.success() => true,
+            Self::Fatal => false,
+            Self::Ignored => true,
+            Self::Codes(codes) => exit_code(status).is_some_and(|code| codes.contains(&code)),
+        }
+    }
+}
+
+/// Reads a pipe to its end.
+fn drain(child: &mut Child) {
+    let Some(mut output) = child.stdout.take() else { return };
+    let mut buffer = vec![0; 64 << 10];
+    while matches!(output.read(&mut buffer), Ok(bytes) if bytes > 0) {}
+}
+
+/// The exit code; of a signal 128 and its number, as shells have it.
+fn exit_code(status: ExitStatus) -> Option<i32> {
+    status.code().or_else(|| status.signal().map(|signal| signal + 128))
+}
+
+fn ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+/// A text of another length for each run: where the stack begins depends on the environment's
+/// length, and with it the speed of some programs (Mytkowicz and others, "Producing Wrong Data
+/// Without Doing Anything Obviously Wrong!", 2009).
+fn offset(occasion: Occasion) -> String {
+    let number = match occasion {
+        Occasion::WarmUp(number) => number,
+        Occasion::Run(number) => number + 1_000_003,
+        Occasion::Beside(_) => 0,
+    };
+    "X".repeat((stdx::mixed(number) % 4096) as usize)
+}
+
+#[cfg(test)]
+mod tests;

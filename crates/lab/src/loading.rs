@@ -1,0 +1,259 @@
+//! Load on HTTP servers: which calls, at which pace, and what came of each.
+//!
+//! An open loop sends at intended times whatever the server does, and latencies count from those
+//! times, so a stall is seen by every call that it held up (no coordinated omission). A closed loop
+//! sends when replies come.
+//! Invariant: every intended call is in the series or in what it left out, those of the warm-up
+//! excepted; a run that is interrupted, or whose server dies, gives what was measured until then.
+//!
+//! Refuses: TLS and HTTP/2.
+
+mod address;
+mod calls;
+mod outcome;
+mod recorder;
+mod sample;
+mod seconds;
+mod text;
+mod trace;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use load::{Arrivals, Plan, Ramp, Report, Stop, Target};
+
+pub use calls::{Call, CallDefaults, Calls, header};
+pub use outcome::{Loaded, Slice, Times};
+pub use seconds::Second;
+pub use text::text;
+pub use trace::Trace;
+
+use crate::{LabError, hdr};
+use outcome::Part as Ended;
+use recorder::{Recorder, Task, Turn};
+use seconds::Seconds;
+
+/// When calls are made.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Pace {
+    /// Over so many connections, the next one when the reply is there.
+    Closed {
+        /// How many.
+        connections: usize,
+    },
+    /// By an engine's law of arrivals.
+    Open(Arrivals),
+    /// As a trace has them.
+    Trace(Trace),
+}
+
+/// A run of load.
+#[derive(Debug, Clone)]
+pub struct Loading {
+    /// When calls are made.
+    pub pace: Pace,
+    /// When no more are made; a trace ends by itself, too.
+    pub stop: Stop,
+    /// Calls of this first span are made and not measured.
+    pub warm_up: Duration,
+    /// A call without a reply after this long has failed.
+    pub timeout: Duration,
+    /// Threads that send; each server has at least one.
+    pub threads: usize,
+    /// Connections that are opened before an open loop begins.
+    pub connections: usize,
+    /// Connections that an open loop opens at most.
+    pub connections_max: usize,
+    /// Calls of which each is kept; of more a random sample of so many.
+    pub kept_max: usize,
+    /// Ends the run when it becomes true.
+    pub cancel: Arc<AtomicBool>,
+}
+
+/// What one thread does.
+#[derive(Debug)]
+struct Part {
+    plan: Plan,
+    order: Arc<[u32]>,
+    at: usize,
+}
+
+/// The calls to one server.
+#[derive(Debug)]
+struct Group {
+    target: Target,
+    calls: Vec<u32>,
+}
+
+impl Loading {
+    /// Makes the calls, and tells each second of the run when it is over.
+    ///
+    /// # Errors
+    /// When there is nothing to call, the plan contradicts itself, or a server cannot be reached
+    /// at all. What goes wrong later is part of the outcome.
+    pub fn run(&self, calls: &[Call], each: &mut dyn FnMut(&Second)) -> Result<Loaded, LabError> {
+        let parts = self.parts(calls)?;
+        let (cpu_before, begun) = (outcome::cpu(), Instant::now());
+        let mut histogram = hdr::nanoseconds();
+        let (sender, beats) = mpsc::channel();
+        let ended: Vec<Result<Ended<'_>, LabError>> = std::thread::scope(|scope| {
+            let start = |(number, part): (usize, &Part)| {
+                let turn = Turn { calls, order: Arc::clone(&part.order), at: part.at };
+                let task = Task {
+                    part: number,
+                    turn,
+                    warm_up: self.warm_up,
+                    patience: self.timeout,
+                    kept_max: self.kept_max,
+                    beats: Some(sender.clone()),
+                    cancel: Arc::clone(&self.cancel),
+                };
+                let plan = part.plan.clone();
+                scope.spawn(move || one(&plan, Recorder::new(task)))
+            };
+            let running: Vec<_> = parts.iter().enumerate().map(start).collect();
+            drop(sender);
+            let mut seconds = Seconds::new(parts.len());
+            let mut each = |second: &Second| {
+                histogram.add(&second.latency).expect("all of them share their bounds");
+                each(second);
+            };
+            for beat in beats {
+                seconds.take(beat, &mut each);
+            }
+            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                thread.join().expect("a part of the load does not panic")
+            };
+            running.into_iter().map(join).collect()
+        });
+        let cpu = outcome::cpu().saturating_sub(cpu_before);
+        let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(Loaded::new(self, calls, ended, (begun, cpu), histogram))
+    }
+
+    /// Returns the calls per second that are intended in the mean over the measured time, as far as
+    /// that is known beforehand.
+    pub fn rate(&self) -> Option<f64> {
+        match &self.pace {
+            Pace::Closed { .. } | Pace::Open(Arrivals::Closed { .. }) => None,
+            Pace::Open(Arrivals::Uniform { rate } | Arrivals::Poisson { rate, .. }) => Some(*rate),
+            Pace::Open(Arrivals::Ramp { ramp, .. }) => Some(f64::midpoint(ramp.from, ramp.to)),
+            Pace::Open(Arrivals::At(times)) => rate_of(times),
+            Pace::Trace(trace) => rate_of(&trace.at_ns),
+        }
+    }
+
+    /// Cuts the run into the parts of its threads.
+    fn parts(&self, calls: &[Call]) -> Result<Vec<Part>, LabError> {
+        let groups = groups(calls);
+        if groups.is_empty() {
+            return Err(LabError::Input("there is nothing to call".to_owned()));
+        }
+        let mut parts = Vec::new();
+        for group in &groups {
+            let share = group.calls.len() as f64 / calls.len() as f64;
+            let (plan, order) = self.plan(group, calls.len());
+            let threads = (self.threads as f64 * share).round() as usize;
+            let threads = threads.clamp(1, plan.connections.max(1));
+            for part in 0..threads {
+                let (order, at) = match &self.pace {
+                    // As `Plan::share` shares the times.
+                    Pace::Trace(_) => {
+                        (order.iter().skip(part).step_by(threads).copied().collect(), 0)
+                    }
+                    _ => (Arc::clone(&order), part * order.len() / threads),
+                };
+                // A thread with nothing to do would have no order to go by.
+                if !order.is_empty() {
+                    parts.push(Part { plan: plan.share(part, threads), order, at });
+                }
+            }
+        }
+        if parts.is_empty() {
+            return Err(LabError::Input("there is nothing to call".to_owned()));
+        }
+        Ok(parts)
+    }
+
+    /// The plan of one server's share of `all` calls, and its calls in order.
+    fn plan(&self, group: &Group, all: usize) -> (Plan, Arc<[u32]>) {
+        let share = group.calls.len() as f64 / all as f64;
+        let cut = |count: usize| ((count as f64 * share).round() as usize).max(1);
+        let order: Arc<[u32]> = group.calls.as_slice().into();
+        let (arrivals, order) = match &self.pace {
+            Pace::Closed { .. } => (Arrivals::Closed { depth: 1 }, order),
+            Pace::Open(arrivals) => (slower(arrivals, share), order),
+            Pace::Trace(trace) => {
+                let in_turn = (0..all as u32).cycle();
+                let given = trace.calls.iter().copied();
+                let calls: Box<dyn Iterator<Item = u32>> =
+                    if trace.calls.is_empty() { Box::new(in_turn) } else { Box::new(given) };
+                let rows = trace.at_ns.iter().zip(calls);
+                let own = rows.filter(|(_, call)| group.calls.binary_search(call).is_ok());
+                let (at, order): (Vec<u64>, Vec<u32>) = own.unzip();
+                (Arrivals::At(at.into()), order.into())
+            }
+        };
+        let stop = match self.stop {
+            Stop::Count(count) => Stop::Count(((count as f64 * share).round() as u64).max(1)),
+            stop => stop,
+        };
+        let connections = match self.pace {
+            Pace::Closed { connections } => connections,
+            Pace::Open(_) | Pace::Trace(_) => self.connections,
+        };
+        let plan = Plan {
+            warm_up: self.warm_up,
+            timeout: self.timeout,
+            connections_max: cut(self.connections_max.max(connections)),
+            cancel: Some(Arc::clone(&self.cancel)),
+            ..Plan::open(group.target.clone(), arrivals, cut(connections), stop)
+        };
+        (plan, order)
+    }
+}
+
+/// Runs the part of one thread; an error ends the others, too.
+fn one<'a>(plan: &Plan, mut recorder: Recorder<'a>) -> Result<Ended<'a>, LabError> {
+    let outcome: Result<Report, _> = load::run(plan, &mut recorder);
+    if outcome.is_err() {
+        plan.cancel.iter().for_each(|cancel| cancel.store(true, Ordering::Relaxed));
+    }
+    recorder.end();
+    Ok(Ended { report: outcome?, recorder })
+}
+
+/// The calls by server, in the order in which servers first occur.
+fn groups(calls: &[Call]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (number, call) in (0..).zip(calls) {
+        match groups.iter_mut().find(|group| group.target == call.target) {
+            Some(group) => group.calls.push(number),
+            None => groups.push(Group { target: call.target.clone(), calls: vec![number] }),
+        }
+    }
+    groups
+}
+
+/// A share of the arrivals.
+fn slower(arrivals: &Arrivals, share: f64) -> Arrivals {
+    match arrivals {
+        Arrivals::Uniform { rate } => Arrivals::Uniform { rate: rate * share },
+        Arrivals::Poisson { rate, seed } => Arrivals::Poisson { rate: rate * share, seed: *seed },
+        Arrivals::Ramp { ramp, seed } => Arrivals::Ramp {
+            ramp: Ramp { from: ramp.from * share, to: ramp.to * share, ..*ramp },
+            seed: *seed,
+        },
+        other => other.clone(),
+    }
+}
+
+fn rate_of(times: &[u64]) -> Option<f64> {
+    let span = times.last()?.checked_sub(*times.first()?)? as f64 / 1e9;
+    (span > 0.0).then(|| (times.len() - 1) as f64 / span)
+}
+
+#[cfg(test)]
+mod tests;

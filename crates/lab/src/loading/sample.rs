@@ -1,0 +1,95 @@
+//! Calls kept one by one, up to a bound; beyond it a random sample of all.
+//!
+//! Every call draws a random priority and those of least priority stay ("bottom-k"), so samples of
+//! threads merge into a sample of the whole by the same rule, and each call is as likely to stay as
+//! any other.
+//! Invariant: below the bound every call is there.
+
+use stdx::Random;
+
+/// One call that succeeded; times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Since the start of its engine, until the samples of all are put together.
+    pub(crate) intended_ns: u64,
+    /// From the intended sending to the end of the reply.
+    pub(crate) latency_ns: u64,
+    /// From the sending to the end of the reply.
+    pub(crate) service_ns: u64,
+    /// Which call.
+    pub(crate) call: u32,
+    /// Bytes of its body, at most 4 GB.
+    pub(crate) bytes: u32,
+    pub(crate) status: u16,
+    pub(crate) priority: u32,
+}
+
+/// A growing sample.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    kept: Vec<Kept>,
+    kept_max: usize,
+    offered: u64,
+    // Only priorities below this are of interest: later ones cannot be among the least.
+    limit: u32,
+    random: Random,
+}
+
+impl Sample {
+    /// Returns an empty sample of at most `kept_max` calls.
+    pub(crate) fn new(kept_max: usize, seed: u64) -> Self {
+        let (kept, random) = (Vec::new(), Random::new(seed));
+        Self { kept, kept_max: kept_max.max(1), offered: 0, limit: u32::MAX, random }
+    }
+
+    /// Takes note of a call; its priority is drawn here.
+    pub(crate) fn offer(&mut self, call: Kept) {
+        self.offered += 1;
+        let priority = (self.random.bits() >> 32) as u32;
+        if priority > self.limit {
+            return;
+        }
+        self.kept.push(Kept { priority, ..call });
+        // A quarter more than the bound, so that thinning costs little per call.
+        if self.kept.len() > self.kept_max + self.kept_max / 4 {
+            self.thin();
+        }
+    }
+
+    /// Adds the sample of another thread, whose clock began `later_ns` after the origin of this.
+    pub(crate) fn merge(&mut self, other: Self, later_ns: u64) {
+        self.offered += other.offered;
+        self.limit = self.limit.min(other.limit);
+        let moved = |call: Kept| Kept { intended_ns: call.intended_ns + later_ns, ..call };
+        self.kept.extend(other.kept.into_iter().map(moved));
+        let limit = self.limit;
+        self.kept.retain(|call| call.priority <= limit);
+    }
+
+    /// Returns the calls in order of their intended times, and how many they are a sample of.
+    pub(crate) fn finish(mut self) -> (Vec<Kept>, u64) {
+        if self.kept.len() > self.kept_max {
+            self.thin();
+        }
+        self.kept.sort_unstable_by_key(|call| (call.intended_ns, call.priority));
+        (self.kept, self.offered)
+    }
+
+    fn thin(&mut self) {
+        let (_, last, _) =
+            self.kept.select_nth_unstable_by_key(self.kept_max - 1, |call| call.priority);
+        self.limit = last.priority;
+        self.kept.truncate(self.kept_max);
+    }
+}
+
+impl Kept {
+    /// A call that has no priority yet.
+    pub(crate) fn new(intended_ns: u64, latency_ns: u64, service_ns: u64) -> Self {
+        let (call, bytes, status, priority) = (0, 0, 0, 0);
+        Self { intended_ns, latency_ns, service_ns, call, bytes, status, priority }
+    }
+}
+
+#[cfg(test)]
+mod tests;

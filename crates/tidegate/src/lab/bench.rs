@@ -1,0 +1,284 @@
+//! `tidegate lab bench`: runs commands again and again, and reports as it goes.
+
+mod subjects;
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::command::{
+    self, Bench, Benched, Export, Failures, Input, Markup, Runs, ShellStart, Step, Subject,
+    TimeUnit,
+};
+use lab::{LabError, Series};
+use screen::Style;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::output;
+use crate::cli::BenchArgs;
+use crate::hint::Hint;
+
+const IGNORE: Hint =
+    Hint("`--ignore-failure` goes on all the same, `--show-output` shows what the command says");
+const NOT_FOUND: Hint = Hint("a line for the shell needs no `--` before it");
+const REDRAW: Duration = Duration::from_millis(100);
+const BAR: &str = "{msg} {bar:30} {pos}/{len}, {eta} left";
+
+/// Benchmarks the commands.
+///
+/// # Errors
+/// When a command cannot be run, or fails and that is not ignored.
+pub fn run(args: &BenchArgs) -> Result<()> {
+    let subjects = subjects::of(args)?;
+    let exports = exports(args)?;
+    let cancel = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let installed =
+            signal_hook::flag::register_conditional_default(signal, Arc::clone(&cancel))
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&cancel)));
+        installed.context("install signal handlers")?;
+    }
+    let screen = Screen::of(args);
+    let shell = match subjects::shell(args)? {
+        Some(shell) => Some(screen.watched("measuring the shell's start", |_| {
+            ShellStart::measure(&shell).map_err(explained)
+        })?),
+        None => None,
+    };
+    let bench = Bench {
+        runs: runs(args),
+        failures: failures(args)?,
+        input: input(&args.input),
+        shell,
+        cancel: &cancel,
+    };
+    let mut results = Vec::new();
+    let outcome = measure(args, &bench, &subjects, &screen, &mut results, &exports);
+    if cancel.load(Ordering::Relaxed) && outcome.is_ok() {
+        eprintln!("interrupted; this is what was measured until then");
+    }
+    outcome?;
+    if let Some(path) = &args.save {
+        let series: Vec<Series> = results.iter().map(Benched::series).collect();
+        let all: Vec<&Series> = series.iter().collect();
+        lab::saved::write(&all, args.vs.is_some(), output::create(path)?)
+            .with_context(|| format!("write `{}`", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Runs one subject after the other, or the two of `--vs` in turns, and shows each.
+fn measure(
+    args: &BenchArgs,
+    bench: &Bench<'_>,
+    subjects: &[Subject],
+    screen: &Screen,
+    results: &mut Vec<Benched>,
+    exports: &[(Export, &Path)],
+) -> Result<()> {
+    let groups = if args.vs.is_some() { vec![subjects] } else { subjects.chunks(1).collect() };
+    for group in groups {
+        if bench.cancel.load(Ordering::Relaxed) {
+            break;
+        }
+        let benched = screen.watched("running", |bar| {
+            bench.run(group, &mut |step| tell(bar, step)).map_err(explained)
+        })?;
+        for benched in benched.into_iter().filter(|benched| !benched.times.is_empty()) {
+            screen.print(&command::text(
+                results.len() + 1,
+                &benched,
+                screen.unit,
+                &screen.style,
+            ))?;
+            results.push(benched);
+        }
+        // After each, so that a failure of a later one does not take the earlier with it.
+        write(exports, args, results, screen.unit)?;
+    }
+    if results.is_empty() {
+        bail!("interrupted before a run was complete");
+    }
+    if let [first, second] = results.as_slice()
+        && args.vs.is_some()
+    {
+        return screen.print(&command::versus(first, second, &screen.style));
+    }
+    if results.len() > 1 {
+        let all: Vec<&Benched> = results.iter().collect();
+        let reference = reference(args, results);
+        let text = command::summary(&all, reference, args.sort != "command", &screen.style);
+        screen.print(&text)?;
+    }
+    Ok(())
+}
+
+/// What the others are compared with: the one named, or the fastest.
+fn reference<'r>(args: &BenchArgs, results: &'r [Benched]) -> &'r Benched {
+    let fastest = results.iter().min_by(|one, other| one.mean.total_cmp(&other.mean));
+    match args.reference {
+        Some(_) => &results[0],
+        None => fastest.unwrap_or(&results[0]),
+    }
+}
+
+fn runs(args: &BenchArgs) -> Runs {
+    let time = Duration::try_from_secs_f64(args.min_benchmarking_time).unwrap_or_default();
+    match args.runs {
+        Some(runs) => {
+            Runs { warm_up: args.warmup, min: runs, max: Some(runs), time_min: Duration::ZERO }
+        }
+        None => Runs {
+            warm_up: args.warmup,
+            min: args.min_runs.unwrap_or(10).min(args.max_runs.unwrap_or(u64::MAX)),
+            max: args.max_runs,
+            time_min: time,
+        },
+    }
+}
+
+fn failures(args: &BenchArgs) -> Result<Failures> {
+    match args.ignore_failure.as_deref() {
+        None => Ok(Failures::Fatal),
+        Some("all-non-zero") => Ok(Failures::Ignored),
+        Some(codes) => {
+            let codes = codes.split(',').map(|code| code.trim().parse::<i32>());
+            let codes = codes.collect::<Result<Vec<_>, _>>();
+            Ok(Failures::Codes(codes.context("`--ignore-failure` takes exit codes, such as 1,2")?))
+        }
+    }
+}
+
+fn input(text: &str) -> Input {
+    if text == "null" { Input::Null } else { Input::File(text.into()) }
+}
+
+/// The files to write, each of which must be writable before anything is measured.
+fn exports(args: &BenchArgs) -> Result<Vec<(Export, &Path)>> {
+    let all = [
+        (Export::Json, &args.export_json),
+        (Export::Csv, &args.export_csv),
+        (Export::Markup(Markup::Markdown), &args.export_markdown),
+        (Export::Markup(Markup::Asciidoc), &args.export_asciidoc),
+        (Export::Markup(Markup::Org), &args.export_orgmode),
+    ];
+    let all = all.into_iter().filter_map(|(kind, path)| Some((kind, path.as_deref()?)));
+    let all: Vec<(Export, &Path)> = all.collect();
+    for (_, path) in &all {
+        output::create(path)?;
+    }
+    ensure!(
+        args.save.is_none() || args.vs.is_some() || args.command.len() <= 2,
+        "`--save` keeps one command, or two to compare"
+    );
+    Ok(all)
+}
+
+fn write(
+    exports: &[(Export, &Path)],
+    args: &BenchArgs,
+    results: &[Benched],
+    unit: Option<TimeUnit>,
+) -> Result<()> {
+    let Some(first) = results.first() else { return Ok(()) };
+    let mut all: Vec<&Benched> = results.iter().collect();
+    for (kind, path) in exports {
+        let text = match kind {
+            Export::Json => command::to_json(&all)?,
+            Export::Csv => command::to_csv(&all),
+            Export::Markup(markup) => {
+                if args.sort == "mean-time" {
+                    all.sort_by(|one, other| one.mean.total_cmp(&other.mean));
+                }
+                let reference = if args.vs.is_some() { first } else { reference(args, results) };
+                command::to_markup(&all, reference, *markup, unit)
+            }
+        };
+        std::fs::write(path, text).with_context(|| format!("write `{}`", path.display()))?;
+    }
+    Ok(())
+}
+
+/// With a hint where the user can act.
+fn explained(error: LabError) -> anyhow::Error {
+    match &error {
+        LabError::Command { when, .. } if when.starts_with("in ") => {
+            anyhow::Error::new(error).context(IGNORE)
+        }
+        LabError::System { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            anyhow::Error::new(error).context(NOT_FOUND)
+        }
+        _ => error.into(),
+    }
+}
+
+/// What is shown, and how.
+struct Screen {
+    style: Style,
+    unit: Option<TimeUnit>,
+    is_silent: bool,
+    has_progress: bool,
+}
+
+impl Screen {
+    fn of(args: &BenchArgs) -> Self {
+        let usual = output::style();
+        let colour = match args.style.as_str() {
+            "basic" | "nocolor" => false,
+            "full" | "color" => true,
+            _ => usual.colour,
+        };
+        let is_terminal = std::io::stderr().is_terminal();
+        let has_progress = match args.style.as_str() {
+            "basic" | "color" | "none" => false,
+            _ => is_terminal && !args.show_output,
+        };
+        let unit = args.time_unit.as_deref().map(|unit| match unit {
+            "microsecond" => TimeUnit::Microsecond,
+            "millisecond" => TimeUnit::Millisecond,
+            _ => TimeUnit::Second,
+        });
+        let style = Style { colour, ..usual };
+        Self { style, unit, is_silent: args.style == "none", has_progress }
+    }
+
+    fn print(&self, text: &str) -> Result<()> {
+        if self.is_silent { Ok(()) } else { output::print(&format!("{text}\n")) }
+    }
+
+    /// Shows a bar while `work` goes on.
+    fn watched<T>(&self, what: &str, work: impl FnOnce(&ProgressBar) -> Result<T>) -> Result<T> {
+        let target = match self.has_progress {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        bar.set_message(what.to_owned());
+        bar.enable_steady_tick(REDRAW);
+        let done = work(&bar);
+        bar.finish_and_clear();
+        done
+    }
+}
+
+fn tell(bar: &ProgressBar, step: Step) {
+    let (done, all) = match step {
+        Step::WarmUp(done, all) => {
+            bar.set_message("warming up");
+            (done, all)
+        }
+        Step::Run(done, all, mean) => {
+            bar.set_message(format!("mean {:.1} ms", 1e3 * mean));
+            (done, all)
+        }
+    };
+    if bar.length().is_none() {
+        bar.set_style(ProgressStyle::with_template(BAR).expect("the template is well-formed"));
+    }
+    bar.set_length(all);
+    bar.set_position(done);
+}

@@ -1,0 +1,129 @@
+//! `tidegate lab load`: puts load on servers, shows how it goes, and reports.
+
+mod live;
+mod plan;
+
+use std::io::BufWriter;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail};
+use lab::loading::{self, Loaded, Second};
+use lab::{IntervalLog, LabError, Report, ReportOptions};
+use serde::Serialize;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::output;
+use crate::cli::LoadArgs;
+use crate::hint::Hint;
+
+const NOBODY_THERE: Hint = Hint("does the server run, and at this port? try `curl -i URL`");
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Runs the load and prints the report.
+///
+/// # Errors
+/// When the load could not begin, or no call succeeded.
+pub fn run(args: &LoadArgs) -> Result<()> {
+    let (plan, calls) = plan::of(args, interruption()?)?;
+    let mut files = Files::create(args)?;
+    let mut live = live::Live::new(&plan);
+    let mut log_error = None;
+    let outcome = plan.run(calls.all(), &mut |second| {
+        live.show(second);
+        if let Err(error) = files.log(second) {
+            log_error.get_or_insert(error);
+        }
+    });
+    live.end();
+    let loaded = outcome.map_err(|error| match error {
+        LabError::Load(load::LoadError::Connect { .. }) => {
+            anyhow::Error::new(error).context(NOBODY_THERE)
+        }
+        _ => error.into(),
+    })?;
+    if let Some(error) = log_error {
+        return Err(error);
+    }
+    files.finish(&loaded)?;
+    report(args, &loaded)
+}
+
+/// Becomes true with the first Ctrl-C; the second ends the process.
+fn interruption() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let installed = signal_hook::flag::register_conditional_default(signal, Arc::clone(&flag))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)));
+        installed.context("install signal handlers")?;
+    }
+    Ok(flag)
+}
+
+fn report(args: &LoadArgs, loaded: &Loaded) -> Result<()> {
+    let options = ReportOptions { seed: args.seed, ..ReportOptions::default() };
+    let verdicts = Report::new(&loaded.series, &options);
+    if args.format == "json" {
+        let whole = Whole { load: loaded, report: &verdicts };
+        output::print(&(serde_json::to_string_pretty(&whole)? + "\n"))?;
+    } else {
+        let style = output::style();
+        let mut text = loading::text(loaded, &style);
+        if loaded.succeeded > 0 {
+            text += &format!("\n{}", verdicts.to_text(&style));
+        }
+        output::print(&text)?;
+    }
+    if loaded.succeeded == 0 {
+        let causes: Vec<String> =
+            loaded.failed.iter().map(|(words, count)| format!("{count} {words}")).collect();
+        bail!("no call succeeded: {}", causes.join(", "));
+    }
+    Ok(())
+}
+
+/// What `--format json` prints: how the load went, and what can be said of its calls.
+#[derive(Serialize)]
+struct Whole<'a> {
+    load: &'a Loaded,
+    #[serde(flatten)]
+    report: &'a Report<'a>,
+}
+
+/// What is written beside the report.
+struct Files {
+    hgrm: Option<std::fs::File>,
+    hlog: Option<IntervalLog<BufWriter<std::fs::File>>>,
+    save: Option<std::fs::File>,
+    warm_up: Duration,
+}
+
+impl Files {
+    fn create(args: &LoadArgs) -> Result<Self> {
+        let hlog = args.hlog.as_deref().map(output::create).transpose()?;
+        let begin = |file| IntervalLog::new(BufWriter::new(file), SystemTime::now());
+        Ok(Self {
+            hgrm: args.hgrm.as_deref().map(output::create).transpose()?,
+            hlog: hlog.map(begin).transpose().context("write the interval log")?,
+            save: args.save.as_deref().map(output::create).transpose()?,
+            warm_up: args.warm_up.0,
+        })
+    }
+
+    fn log(&mut self, second: &Second) -> Result<()> {
+        let Some(log) = &mut self.hlog else { return Ok(()) };
+        let begins = self.warm_up + Duration::from_secs(second.index);
+        log.interval(begins, SECOND, &second.latency).context("write the interval log")
+    }
+
+    fn finish(&mut self, loaded: &Loaded) -> Result<()> {
+        if let Some(file) = &mut self.hgrm {
+            lab::write_percentiles(&loaded.histogram, file).context("write the distribution")?;
+        }
+        if let Some(file) = &mut self.save {
+            lab::saved::write(&[&loaded.series], false, file).context("keep the calls")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! Claims about `tidegate lab load`.
+
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{Origin, OriginReply, TempDir};
+
+use crate::running::{BINARY, run};
+
+fn url(server: &Origin, path: &str) -> String {
+    format!("http://{}{path}", server.address())
+}
+
+#[test]
+fn an_open_loop_reports_both_times_and_writes_what_other_tools_read() {
+    let folder = TempDir::new().unwrap();
+    let server = Origin::start(|_| OriginReply::ok("x"));
+    let (code, out, err) = run(
+        &[
+            "lab",
+            "load",
+            &url(&server, "/a"),
+            "--rate",
+            "500",
+            "-n",
+            "200",
+            "--hgrm",
+            "out.hgrm",
+            "--hlog",
+            "out.hlog",
+            "--save",
+            "out.json",
+        ],
+        folder.path(),
+    );
+    assert_eq!(code, 0, "{err}");
+    for part in ["200 calls succeeded", "from intended sending", "from actual sending", "p99"] {
+        assert!(out.contains(part), "no `{part}` in\n{out}");
+    }
+    let file = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(file("out.hgrm").contains("Total count    =          200]"), "{}", file("out.hgrm"));
+    assert!(file("out.hlog").contains("#[Histogram log format version 1.3]"));
+    let saved: Value = serde_json::from_str(&file("out.json")).unwrap();
+    assert_eq!(saved["series"][0]["total_ms"].as_array().unwrap().len(), 200);
+}
+
+#[test]
+fn json_holds_the_load_and_what_can_be_said_of_its_calls() {
+    let folder = TempDir::new().unwrap();
+    let server = Origin::start(|request| match request.nth % 10 {
+        0 => OriginReply::status(503),
+        _ => OriginReply::ok("x"),
+    });
+    let arguments = ["lab", "load", &url(&server, "/"), "-n", "100", "--format", "json"];
+    let (code, out, err) = run(&arguments, folder.path());
+    assert_eq!(code, 0, "{err}");
+    let value: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(value["load"]["loop"], "closed");
+    assert_eq!(value["load"]["succeeded"], 90);
+    assert_eq!(value["load"]["failed"]["status 503"], 10);
+    assert_eq!(value["calls"], 90);
+    assert!(value["verdicts"].is_array());
+}
+
+#[test]
+fn headers_methods_bodies_and_url_files_reach_the_server() {
+    let folder = TempDir::new().unwrap();
+    let server = Origin::start(|_| OriginReply::ok("x"));
+    std::fs::write(folder.path().join("urls"), "/a\nPUT /b\nX-Own: 1\n").unwrap();
+    let (code, _, err) = run(
+        &[
+            "lab",
+            "load",
+            &url(&server, "/"),
+            "--urls",
+            "urls",
+            "-n",
+            "30",
+            "-H",
+            "X-All: 2",
+            "-d",
+            "body",
+        ],
+        folder.path(),
+    );
+    assert_eq!(code, 0, "{err}");
+    let requests = server.requests();
+    let own = requests.iter().find(|request| request.target == "/b").unwrap();
+    assert_eq!((own.method.as_str(), own.body.as_slice()), ("PUT", b"body".as_slice()));
+    assert_eq!((own.header("x-own"), own.header("x-all")), (Some("1"), Some("2")));
+    assert_eq!(server.count("/a"), 10);
+}
+
+#[test]
+fn without_one_success_the_report_is_printed_and_the_code_is_1() {
+    let folder = TempDir::new().unwrap();
+    let server = Origin::start(|_| OriginReply::status(500));
+    let (code, out, err) = run(&["lab", "load", &url(&server, "/"), "-n", "5"], folder.path());
+    assert_eq!(code, 1);
+    assert!(out.contains("failed: 5 status 500"), "{out}");
+    assert!(err.contains("no call succeeded: 5 status 500"), "{err}");
+}
+
+#[test]
+fn what_cannot_be_loaded_is_refused_with_a_hint() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("trace"), "0\nsoon\n").unwrap();
+    let gone = Origin::start(|_| OriginReply::ok("x"));
+    let nobody = url(&gone, "/");
+    drop(gone);
+    for (arguments, code, text) in [
+        (&["https://127.0.0.1/"][..], 1, "tidegate lab probe"),
+        (&["http://127.0.0.1:1/", "--rate", "0"], 2, "write 2000 or 100..5000"),
+        (&["http://127.0.0.1:1/", "--arrivals", "trace"], 1, "read `trace`, line 2: `soon`"),
+        (&["http://127.0.0.1:1/", "--rate", "1..2", "-n", "3"], 1, "a ramp takes `--for`"),
+        (&[nobody.as_str(), "-n", "1"], 1, "hint: does the server run"),
+        (&[], 2, "required"),
+    ] {
+        let arguments: Vec<&str> = ["lab", "load"].iter().chain(arguments).copied().collect();
+        let (found, _, err) = run(&arguments, folder.path());
+        assert_eq!(found, code, "{arguments:?}: {err}");
+        assert!(err.contains(text), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn an_interrupted_run_ends_with_a_report() {
+    let server = Origin::start(|_| OriginReply::ok("x"));
+    let child = Command::new(BINARY)
+        .args(["lab", "load", &url(&server, "/"), "--for", "1h", "-c", "2"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    server.wait_for("/", 50);
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(out.contains("interrupted after"), "{out}");
+}
+
+#[test]
+fn twenty_columns_are_enough_and_a_closed_pipe_is_no_error() {
+    let server = Origin::start(|_| OriginReply::ok("x"));
+    let output = Command::new(BINARY)
+        .args(["lab", "load", &url(&server, "/"), "-n", "50"])
+        .env("COLUMNS", "20")
+        .output()
+        .unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(out.lines().all(|line| line.chars().count() <= 20), "{out}");
+    let line = format!("{BINARY} lab load {} -n 50 | true", url(&server, "/"));
+    let shell = ["-c", &format!("set -o pipefail; {line}")];
+    let output = Command::new("bash").args(shell).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
