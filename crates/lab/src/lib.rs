@@ -12,7 +12,6 @@ mod bursts;
 pub mod calibration;
 pub mod command;
 mod error;
-mod error;
 pub mod from;
 mod hdr;
 pub mod loading;
