@@ -15,8 +15,8 @@ const SHORT_SEED: &str = "1";
 /// How often the record process is killed at random in `make test`, by sink.
 const SHORT_KILLS: [(&str, &str); 3] = [("sqlite", "200"), ("postgres", "40"), ("mariadb", "40")];
 
-/// Soaks what `arguments` name: `gateway`, `events`, `workers` or `lab`, then options of `soak`; with
-/// `--release`, the release binary.
+/// Soaks what `arguments` name: `gateway`, `events`, `workers` or `lab`, then options of `soak`;
+/// with `--release`, the release binary.
 pub fn run(arguments: &[&str]) -> Result<()> {
     let release = arguments.contains(&"--release");
     let profile: &[&str] = if release { &["--release"] } else { &[] };
