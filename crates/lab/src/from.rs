@@ -1,7 +1,7 @@
 //! Measurements that others made: from the bytes of a file to a series.
 //!
-//! [`read`] tells the format from the first bytes: what we saved, OTLP spans, exchanges of the
-//! journal, access logs with timings, and at last CSV, which anything may be.
+//! [`read`] tells the format from the first bytes: what we saved, results of load generators, OTLP
+//! spans, exchanges of the journal, access logs with timings, and at last CSV, which anything may be.
 //! Invariant: every row is in the series or counted in what it left out, and the first bad ones are
 //! named by file, line and column.
 //!
@@ -9,6 +9,7 @@
 
 mod csv;
 mod exchanges;
+mod generators;
 mod headers;
 mod nginx;
 mod otlp;
@@ -44,6 +45,7 @@ pub struct ReadOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Saved,
+    Generator(generators::Generator),
     Otlp,
     Exchanges,
     Nginx,
@@ -66,9 +68,13 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Saved, La
         found.series.iter_mut().for_each(|series| keep_times(series, options));
         return Ok(found);
     }
+    if let Format::Generator(generator) = format {
+        let series = generators::read(generator, name, bytes, options)?;
+        return Ok(Saved { series, is_paired: false });
+    }
     let mut rows = Rows::new(name, options);
     match format {
-        Format::Saved => unreachable!("returned above"),
+        Format::Saved | Format::Generator(_) => unreachable!("returned above"),
         Format::Otlp => otlp::read(bytes, &mut rows)?,
         Format::Exchanges => exchanges::read(bytes, &mut rows)?,
         Format::Nginx => nginx::read(bytes, &mut rows)?,
@@ -82,6 +88,11 @@ fn format_of(bytes: &[u8]) -> Format {
     let has = |text: &str| memchr::memmem::find(head, text.as_bytes()).is_some();
     let first = head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
     let first = first.unwrap_or_default();
+    if let Some(generator) = generators::generator_of(head)
+        && !saved::is_saved(bytes)
+    {
+        return Format::Generator(generator);
+    }
     if first.trim_ascii_start().starts_with(b"{") {
         return match () {
             () if saved::is_saved(bytes) => Format::Saved,

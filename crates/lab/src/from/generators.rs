@@ -1,0 +1,112 @@
+//! Results of load generators and benchmarks: vegeta, k6, oha, hey, wrk2 and HdrHistogram, hyperfine.
+//!
+//! Invariant: a call is a row where the file has calls; where it has only a histogram, calls are
+//! spread evenly over each of its steps, so that the steps themselves are no comb, and a note says
+//! how fine they are.
+//!
+//! Refuses: vegeta's binary results, which its own `encode` turns into JSON.
+
+mod hdr;
+mod hey;
+mod hyperfine;
+mod k6;
+mod oha;
+mod spread;
+mod vegeta;
+
+use crate::error::LabError;
+use crate::series::Series;
+
+use super::ReadOptions;
+use super::rows::Rows;
+
+/// Who wrote a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Generator {
+    VegetaJson,
+    VegetaCsv,
+    VegetaGob,
+    K6Json,
+    K6Csv,
+    OhaJson,
+    OhaCsv,
+    Hey,
+    Hyperfine,
+    Percentiles,
+    IntervalLog,
+}
+
+/// Tells from the first bytes who wrote a file, if it is one of these.
+pub(super) fn generator_of(head: &[u8]) -> Option<Generator> {
+    let has = |text: &str| memchr::memmem::find(head, text.as_bytes()).is_some();
+    let first = head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
+    let first = String::from_utf8_lossy(first);
+    let first = first.trim();
+    if first.starts_with('{') {
+        return match () {
+            () if first.contains("\"attack\"") && first.contains("\"latency\"") => {
+                Some(Generator::VegetaJson)
+            }
+            () if is_k6(first) => Some(Generator::K6Json),
+            () if has("\"responseTimeHistogram\"") => Some(Generator::OhaJson),
+            () if has("\"results\"") && has("\"command\"") && has("\"mean\"") => {
+                Some(Generator::Hyperfine)
+            }
+            () => None,
+        };
+    }
+    match () {
+        () if head.contains(&0) && has("Result") && has("Timestamp") => Some(Generator::VegetaGob),
+        () if first.starts_with("metric_name,timestamp,") => Some(Generator::K6Csv),
+        () if first.starts_with("request-start,DNS,") => Some(Generator::OhaCsv),
+        () if first.starts_with("response-time,DNS+dialup,") => Some(Generator::Hey),
+        () if has("HISTFAAA") => Some(Generator::IntervalLog),
+        () if hdr::is_percentiles(head) => Some(Generator::Percentiles),
+        () if vegeta::is_csv(first) => Some(Generator::VegetaCsv),
+        () => None,
+    }
+}
+
+/// Reads what a generator wrote: one series, or two that hyperfine compared.
+pub(super) fn read(
+    generator: Generator,
+    name: &str,
+    bytes: &[u8],
+    options: &ReadOptions,
+) -> Result<Vec<Series>, LabError> {
+    if generator == Generator::Hyperfine {
+        return hyperfine::read(name, bytes, options);
+    }
+    let mut rows = Rows::new(name, options);
+    match generator {
+        Generator::VegetaJson => vegeta::read_json(bytes, &mut rows)?,
+        Generator::VegetaCsv => vegeta::read_csv(bytes, &mut rows)?,
+        Generator::K6Json => k6::read_json(bytes, &mut rows)?,
+        Generator::K6Csv => k6::read_csv(bytes, &mut rows)?,
+        Generator::OhaJson => oha::read_json(bytes, &mut rows)?,
+        Generator::OhaCsv => oha::read_csv(bytes, &mut rows)?,
+        Generator::Hey => hey::read(bytes, &mut rows)?,
+        Generator::Percentiles => hdr::read_percentiles(bytes, &mut rows)?,
+        Generator::IntervalLog => hdr::read_log(bytes, &mut rows)?,
+        Generator::VegetaGob => {
+            let why = "vegeta's binary results; `vegeta encode --to json` turns them into readable";
+            return Err(rows.no_file(why.to_owned()));
+        }
+        Generator::Hyperfine => unreachable!("returned above"),
+    }
+    Ok(vec![rows.into_series()?])
+}
+
+fn is_k6(line: &str) -> bool {
+    line.contains("\"metric\"")
+        && (line.contains("\"type\":\"Metric\"") || line.contains("\"type\":\"Point\""))
+}
+
+/// The lines of a file that hold something, with their numbers from 1.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
+    lines.map(|(number, line)| (number, line.trim_ascii())).filter(|(_, line)| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests;
