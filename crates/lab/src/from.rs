@@ -1,7 +1,8 @@
 //! Measurements that others made: from the bytes of a file to a series.
 //!
 //! [`read`] tells the format from the first bytes: what we saved, results of load generators, OTLP
-//! spans, exchanges of the journal, access logs with timings, and at last CSV, which anything may be.
+//! spans, exchanges of the journal, access logs with timings, and at last CSV, which anything may
+//! be.
 //! Invariant: every row is in the series or counted in what it left out, and the first bad ones are
 //! named by file, line and column.
 //!

@@ -1,4 +1,4 @@
-//! Results of load generators and benchmarks: vegeta, k6, oha, hey, wrk2 and HdrHistogram, hyperfine.
+//! Results of load generators and benchmarks: vegeta, k6, oha, hey, wrk2, HdrHistogram, hyperfine.
 //!
 //! Invariant: a call is a row where the file has calls; where it has only a histogram, calls are
 //! spread evenly over each of its steps, so that the steps themselves are no comb, and a note says

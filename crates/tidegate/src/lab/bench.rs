@@ -57,7 +57,7 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         cancel: &cancel,
     };
     let mut results = Vec::new();
-    let outcome = measure(args, &bench, &subjects, &screen, &mut results, &exports);
+    let outcome = measure((args, &screen), &bench, &subjects, &mut results, &exports);
     if cancel.load(Ordering::Relaxed) && outcome.is_ok() {
         eprintln!("interrupted; this is what was measured until then");
     }
@@ -73,10 +73,9 @@ pub fn run(args: &BenchArgs) -> Result<()> {
 
 /// Runs one subject after the other, or the two of `--vs` in turns, and shows each.
 fn measure(
-    args: &BenchArgs,
+    (args, screen): (&BenchArgs, &Screen),
     bench: &Bench<'_>,
     subjects: &[Subject],
-    screen: &Screen,
     results: &mut Vec<Benched>,
     exports: &[(Export, &Path)],
 ) -> Result<()> {

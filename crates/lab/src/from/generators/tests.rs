@@ -59,7 +59,9 @@ fn k6_writes_a_line_for_each_number() {
     };
     let ok = "\"status\":\"200\",\"expected_response\":\"true\",\"url\":\"http://a/\"";
     let failed = "\"status\":\"0\",\"expected_response\":\"false\",\"error\":\"dial: i/o timeout\"";
-    let mut text = "{\"type\":\"Metric\",\"data\":{\"name\":\"http_req_duration\"},\"metric\":\"http_req_duration\"}\n".to_owned();
+    let mut text = "{\"type\":\"Metric\",\"data\":{\"name\":\"http_req_duration\"},\
+                    \"metric\":\"http_req_duration\"}\n"
+        .to_owned();
     text += &point("http_reqs", 1.0, ok);
     for (part, value) in [
         ("duration", 221.9),

@@ -1,7 +1,7 @@
 //! vegeta's results, encoded as JSON (an object a line) or CSV (twelve fields without a header).
 //!
-//! Latencies are nanoseconds from sending to the end of the reply; a code from 200 to 399 without an
-//! error is a success, as in vegeta's own report (`lib/results.go`, `lib/metrics.go`).
+//! Latencies are nanoseconds from sending to the end of the reply; a code from 200 to 399 without
+//! an error is a success, as in vegeta's own report (`lib/results.go`, `lib/metrics.go`).
 
 use serde::Deserialize;
 
