@@ -22,7 +22,8 @@ def main() -> None:
     port, kind = int(sys.argv[1]), sys.argv[2]
     options = {name: float(value) for name, value in (word.split("=") for word in sys.argv[3:])}
     random.seed(options.get("seed", 1.0))
-    answer = {"steps": steps, "burn": burn, "reads": reads, "pieces": pieces, "origin": origin}[kind]
+    kinds = {"steps": steps, "burn": burn, "reads": reads, "pieces": pieces, "origin": origin}
+    answer = kinds[kind]
     listener = socket.create_server(("127.0.0.1", port), backlog=256)
     while True:
         connection, _ = listener.accept()
