@@ -179,3 +179,19 @@ fn one_seed_gives_one_verdict() {
     let lock = cache_lock(12, |draw| 50.0 + 2_150.0 * draw.fraction());
     assert_eq!(judge(&lock, 3), judge(&lock, 3));
 }
+
+#[test]
+fn fast_calls_beside_a_comb_do_not_bend_its_quantum() {
+    for calls in [1_000, 5_000] {
+        let mut draw = Draw::new(20, 0);
+        let times = (0..calls).map(|call| match call % 10 {
+            0 => 500.0 * (1 + draw.below(4)) as f64 + 3.0 * draw.fraction(),
+            _ => 2.0 + (26.0 * draw.exponential()).min(78.0),
+        });
+        let found = comb(&series(times.collect()));
+        assert_eq!(found.spacing, "linear");
+        assert!((found.quantum_ms - 500.0).abs() < 1.0 && found.within == "tail", "{found:?}");
+        assert!(found.ci_ms[0] <= 500.0 && 500.0 <= found.ci_ms[1], "{found:?}");
+        assert_eq!(found.teeth.iter().map(|tooth| tooth.k).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    }
+}
