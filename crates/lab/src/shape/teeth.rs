@@ -18,9 +18,9 @@ pub const TOOTH_CALLS: f64 = 5.0;
 pub const TEETH: usize = 3;
 /// One-sided 10 % of a normal distribution: an occupied tooth stands out by that.
 const STANDS_OUT: f64 = 1.2816;
-/// With few teeth, the share of the places from the first to the last that must be occupied: two
-/// or three humps anywhere fit *some* comb with holes.
-const DENSE: f64 = 0.45;
+/// Up to so many teeth, places from the first to the last may be empty only as far as more than
+/// [`TEETH`] are not: three humps anywhere fit *some* comb with holes.
+const FEW: usize = 5;
 /// Calls that fill such a place.
 const FILLED: f64 = 2.0;
 /// Spacings of which the cells are counted, after all were folded.
@@ -104,7 +104,8 @@ impl Comb {
         let (Some(first), Some(last)) = (teeth.first(), teeth.last()) else { return false };
         let between = &self.cells[(first - self.first) as usize..=(last - self.first) as usize];
         let filled = between.iter().filter(|cell| cell.occupied(self.window, FILLED)).count();
-        teeth.len() >= TEETH && (teeth.len() > 5 || filled as f64 >= DENSE * between.len() as f64)
+        let empty = between.len() - filled;
+        teeth.len() >= TEETH && (teeth.len() > FEW || empty + TEETH <= filled)
     }
 }
 

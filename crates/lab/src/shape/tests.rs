@@ -195,3 +195,14 @@ fn fast_calls_beside_a_comb_do_not_bend_its_quantum() {
         assert_eq!(found.teeth.iter().map(|tooth| tooth.k).collect::<Vec<_>>(), [1, 2, 3, 4]);
     }
 }
+
+#[test]
+fn three_humps_with_holes_between_are_no_comb_and_teeth_of_a_timer_are() {
+    let holds = |humps: &[f64]| {
+        let at = humps.repeat(20);
+        let points = super::teeth::Points { at: &at, calls: &[], tooth: 5.0 };
+        !points.combs(&[50.0]).is_empty()
+    };
+    assert!(!holds(&[46.0, 246.0, 296.0]) && !holds(&[46.0, 96.0, 196.0]));
+    assert!(holds(&[46.0, 96.0, 146.0]) && holds(&[46.0, 96.0, 146.0, 246.0]));
+}
