@@ -6,6 +6,7 @@
 //! to the last digit. Timers do neither.
 
 use super::fit::Line;
+use crate::quantiles::Sorted;
 
 /// Steps down, of steps down and up by one tooth, in a ramp.
 const DOWN_MIN: f64 = 0.75;
@@ -13,6 +14,9 @@ const DOWN_MIN: f64 = 0.75;
 const STEPS_MIN: f64 = 0.3;
 /// Calls that have an exact partner a tooth below.
 const EXACT_MIN: f64 = 0.4;
+
+/// Calls nearer to each other than this many times the exactness asked for have a partner by chance.
+const CROWDED: f64 = 20.0;
 
 /// Returns whether the comb that `line` goes through, of `values` in the order of the calls, is
 /// the draining of a backlog; `step` is that of the clock.
@@ -48,7 +52,13 @@ fn repeats(values: &[f64], line: &Line, step: f64) -> bool {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let lowest = sorted.first().copied().unwrap_or(0.0);
-    let above = sorted.iter().filter(|value| **value > lowest + line.quantum / 2.0).count();
+    let same = (line.quantum * 1e-6).max(step * 1e-3);
+    let low = sorted.partition_point(|value| *value <= lowest + line.quantum / 2.0);
+    let above = sorted.len() - low;
+    let apart = Sorted::of(sorted[low..].windows(2).map(|pair| pair[1] - pair[0]));
+    if apart.is_empty() || apart.median() < CROWDED * same {
+        return false;
+    }
     let mut gaps: Vec<f64> = Vec::new();
     for value in &sorted {
         let partner = value - line.quantum;
@@ -59,7 +69,6 @@ fn repeats(values: &[f64], line: &Line, step: f64) -> bool {
         gaps.extend(near.map(|near| value - near));
     }
     gaps.sort_unstable_by(f64::total_cmp);
-    let same = (line.quantum * 1e-6).max(step * 1e-3);
     let mut first = 0;
     let mut longest = 0;
     for last in 0..gaps.len() {

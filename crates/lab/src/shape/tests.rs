@@ -206,3 +206,15 @@ fn three_humps_with_holes_between_are_no_comb_and_teeth_of_a_timer_are() {
     assert!(!holds(&[46.0, 246.0, 296.0]) && !holds(&[46.0, 96.0, 196.0]));
     assert!(holds(&[46.0, 96.0, 146.0]) && holds(&[46.0, 96.0, 146.0, 246.0]));
 }
+
+#[test]
+fn so_many_calls_on_a_tooth_that_neighbours_touch_are_no_backlog() {
+    let mut draw = Draw::new(31, 0);
+    for calls in [8_000, 20_000] {
+        let microseconds = |draw: &mut Draw| (3_000.0 * draw.fraction()).round() / 1_000.0;
+        let wait = |draw: &mut Draw| 500.0 * (1.0 + (4.0 * draw.fraction()).floor());
+        let times = (0..calls).map(|_| wait(&mut draw) + microseconds(&mut draw)).collect();
+        let found = comb(&series(times));
+        assert!((found.quantum_ms - 500.0).abs() < 1.0, "{calls}: {found:?}");
+    }
+}
