@@ -15,7 +15,7 @@ const STEPS_MIN: f64 = 0.3;
 /// Calls that have an exact partner a tooth below.
 const EXACT_MIN: f64 = 0.4;
 
-/// Calls nearer to each other than this many times the exactness asked for have a partner by chance.
+/// Calls nearer to each other than so many times the exactness asked for have partners by chance.
 const CROWDED: f64 = 20.0;
 
 /// Returns whether the comb that `line` goes through, of `values` in the order of the calls, is
