@@ -16,10 +16,8 @@ fn ask(
     question: &str,
     answer: impl Fn(Vec<u8>) -> Vec<Vec<u8>> + Send + 'static,
 ) -> Result<Made, Failure> {
-    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (server, long) = both_transports();
     let address = server.local_addr().unwrap();
-    // The same port, for what is too long.
-    let long = TcpListener::bind(address).unwrap();
     let told = std::thread::spawn(move || {
         let mut buffer = [0; 2000];
         let (read, from) = server.recv_from(&mut buffer).unwrap();
@@ -45,6 +43,17 @@ fn ask(
     let made = dns.call(&mut watch);
     told.join().unwrap();
     made
+}
+
+/// A name server's two sockets: the same port for datagrams and for what is too long for one. A
+/// port that is free for datagrams may still be another test's connection.
+fn both_transports() -> (UdpSocket, TcpListener) {
+    let both = || {
+        let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let long = TcpListener::bind(server.local_addr().unwrap()).ok()?;
+        Some((server, long))
+    };
+    (0..1000).find_map(|_| both()).expect("one of a thousand ports is free for both")
 }
 
 /// An answer with two addresses, and what `change` makes of it.
