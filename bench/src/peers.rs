@@ -42,6 +42,7 @@ fn version(setup: &Setup, peer: &str) -> String {
         "tl2cgen" => of_python(TL2CGEN_VERSION),
         "model2vec" => of_python(MODEL2VEC_VERSION),
         "scikit-learn" => of_python("import sklearn; print('scikit-learn ' + sklearn.__version__)"),
+        "diptest" => of_python(DIPTEST_VERSION),
         "duckdb" => of_python("import duckdb; print('DuckDB ' + duckdb.__version__)"),
         "cython" => of_python(CYTHON_VERSION),
         "postgresql" => {
@@ -64,6 +65,9 @@ fn version(setup: &Setup, peer: &str) -> String {
         ),
         "mawk" => first_line("mawk", &["-W", "version"]),
         "goaccess" => first_line("goaccess", &["--version"]),
+        "curl" => {
+            first_line("curl", &["--version"]).split(" (").next().unwrap_or("curl").to_owned()
+        }
         "wrk" => first_line("wrk", &["-v"]).split(" [").next().unwrap_or("wrk").to_owned(),
         _ => setup.tidegate().map_or_else(
             |_| "tidegate missing".to_owned(),
@@ -90,6 +94,9 @@ const TL2CGEN_VERSION: &str = "import importlib.metadata as m; \
 
 const MODEL2VEC_VERSION: &str = "import importlib.metadata as m; \
     print('Model2Vec ' + m.version('model2vec') + ', tokenizers ' + m.version('tokenizers'))";
+
+const DIPTEST_VERSION: &str =
+    "import importlib.metadata as m; print('diptest ' + m.version('diptest'))";
 
 const CYTHON_VERSION: &str = "import sys, importlib.metadata as m; \
     print('Python ' + sys.version.split()[0] + ', Cython ' + m.version('cython'))";

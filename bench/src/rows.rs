@@ -10,7 +10,7 @@ mod events;
 mod hit;
 mod hit_nolog;
 mod idle;
-mod lab_load;
+mod lab;
 mod models;
 mod no_profile;
 mod overload;
@@ -73,5 +73,7 @@ pub const ROWS: &[Row] = &[
     models::minilm::ROW,
     models::static_table::ROW,
     models::clusters::ROW,
-    lab_load::ROW,
+    lab::load::ROW,
+    lab::verdict::ROW,
+    lab::probe::ROW,
 ];

@@ -4,10 +4,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::Row;
+use super::Ran;
 use crate::measure::Measurement;
 use crate::peers::nginx;
-use crate::process::{Cpu, Server, children_cpu};
+use crate::process::{Cpu, Server};
+use crate::rows::Row;
 use crate::setup::Setup;
 
 pub const ROW: Row = Row {
@@ -66,10 +67,13 @@ fn tidegate(setup: &Setup, server: &Server, seconds: u64) -> Result<Trial> {
     command
         .args(["lab", "load", "--connections", "64", "--format", "json", "--for"])
         .args([format!("{seconds}s"), format!("http://{}{PATH}", server.address)]);
-    let (text, cpu) = timed(&mut command)?;
-    let report: serde_json::Value = serde_json::from_str(&text)?;
+    let Ran { printed, cpu, .. } = super::run(&mut command)?;
+    let report: serde_json::Value = serde_json::from_str(&printed)?;
     let number = |name: &str| report["load"][name].as_f64().context("read our report");
-    ensure!(report["load"]["failed"].as_object().is_some_and(serde_json::Map::is_empty), "{text}");
+    ensure!(
+        report["load"]["failed"].as_object().is_some_and(serde_json::Map::is_empty),
+        "{printed}"
+    );
     Ok(Trial { cpu: each(cpu, number("succeeded")?), rate: number("rate")? })
 }
 
@@ -78,22 +82,12 @@ fn wrk(server: &Server, seconds: u64) -> Result<Trial> {
     command
         .args(["-t1", "-c64", &format!("-d{seconds}s")])
         .arg(format!("http://{}{PATH}", server.address));
-    let (text, cpu) = timed(&mut command).context("hint: apt-get install wrk")?;
-    ensure!(!text.contains("Non-2xx"), "wrk: {text}");
-    let (requests, rate) = crate::wrk::figures(&text)?;
+    let Ran { printed, cpu, .. } = super::run(&mut command).context("hint: apt-get install wrk")?;
+    ensure!(!printed.contains("Non-2xx"), "wrk: {printed}");
+    let (requests, rate) = crate::wrk::figures(&printed)?;
     Ok(Trial { cpu: each(cpu, requests), rate })
 }
 
 fn each(cpu: Cpu, calls: f64) -> Cpu {
     Cpu { user_us: cpu.user_us / calls, system_us: cpu.system_us / calls }
-}
-
-/// Runs a generator to its end; returns what it prints, and its CPU time.
-fn timed(command: &mut Command) -> Result<(String, Cpu)> {
-    let before = children_cpu()?;
-    let output = command.output().with_context(|| format!("run `{command:?}`"))?;
-    let cpu = children_cpu()?.since(before);
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "`{command:?}`: {complaint}");
-    Ok((String::from_utf8(output.stdout)?, cpu))
 }
