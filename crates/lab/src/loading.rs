@@ -27,7 +27,7 @@ use load::{Arrivals, Plan, Ramp, Report, Stop, Target};
 pub use calls::{Call, CallDefaults, Calls, header};
 pub use outcome::{Loaded, Slice, Times};
 pub use seconds::Second;
-pub use text::text;
+pub use text::{notes, text};
 pub use trace::Trace;
 
 use crate::{LabError, hdr};

@@ -18,7 +18,8 @@ pub const ROW: Row = Row {
         a cached answer of 4 KB on the other core.\n\
         `tidegate lab load` keeps every call with both of its times and its status; wrk counts \
         into a histogram.\n\
-        CPU time is user and system time of the whole process, its start and its report included.",
+        CPU time is user and system time of the whole process, its start and its report included; \
+        with verdicts the report also says what the calls show, which wrk does not.",
     peers: &["tidegate", "wrk", "nginx"],
     run,
 };
@@ -35,17 +36,21 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
     let server = nginx::start(setup, "nginx", nginx::Options::default())?;
     server.settle()?;
     let seconds = setup.trial.as_secs().max(1);
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut trials = [const { Vec::new() }; 3];
     for round in 0..setup.rounds {
-        for turn in 0..2 {
-            match (round + turn) % 2 {
-                0 => ours.push(tidegate(setup, &server, seconds)?),
-                _ => theirs.push(wrk(&server, seconds)?),
-            }
+        for turn in 0..3 {
+            let side = (round + turn) % 3;
+            trials[side].push(match side {
+                0 => tidegate(setup, &server, seconds, &["--no-verdict"])?,
+                1 => wrk(&server, seconds)?,
+                _ => tidegate(setup, &server, seconds, &[])?,
+            });
         }
     }
+    let [ours, theirs, judged] = trials;
     let mut measurements = describe("tidegate lab load", &ours);
     measurements.extend(describe("wrk", &theirs));
+    measurements.extend(describe("tidegate lab load, with verdicts", &judged));
     let ratios = ours.iter().zip(&theirs).map(|(a, b)| a.cpu.total_us() / b.cpu.total_us());
     let ratio = Measurement::new("tidegate lab load / wrk", "CPU per call, ratio", ratios);
     measurements.push(ratio.at_most(1.0, "at most 1.0"));
@@ -62,10 +67,12 @@ fn describe(name: &str, trials: &[Trial]) -> Vec<Measurement> {
     ]
 }
 
-fn tidegate(setup: &Setup, server: &Server, seconds: u64) -> Result<Trial> {
+fn tidegate(setup: &Setup, server: &Server, seconds: u64, more: &[&str]) -> Result<Trial> {
     let mut command = Command::new(setup.tidegate()?);
     command
-        .args(["lab", "load", "--connections", "64", "--format", "json", "--for"])
+        .args(["lab", "load", "--connections", "64", "--format", "json"])
+        .args(more)
+        .arg("--for")
         .args([format!("{seconds}s"), format!("http://{}{PATH}", server.address)]);
     let Ran { printed, cpu, .. } = super::run(&mut command)?;
     let report: serde_json::Value = serde_json::from_str(&printed)?;

@@ -7,6 +7,10 @@
 
 use stdx::Random;
 
+/// Room that a sample takes at once: to move what is kept when it grows would disturb the sending.
+/// Memory is used when calls are written to it, so the room of a short run costs nothing.
+const ROOM_MAX: usize = 2_500_000;
+
 /// One call that succeeded; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kept {
@@ -36,10 +40,11 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Returns an empty sample of at most `kept_max` calls.
+    /// Returns an empty sample of at most `kept_max` calls, 1 at least.
     pub(crate) fn new(kept_max: usize, seed: u64) -> Self {
-        let (kept, random) = (Vec::new(), Random::new(seed));
-        Self { kept, kept_max: kept_max.max(1), offered: 0, limit: u32::MAX, random }
+        let kept_max = kept_max.max(1);
+        let kept = Vec::with_capacity(bound(kept_max).min(ROOM_MAX));
+        Self { kept, kept_max, offered: 0, limit: u32::MAX, random: Random::new(seed) }
     }
 
     /// Takes note of a call; its priority is drawn here.
@@ -50,8 +55,7 @@ impl Sample {
             return;
         }
         self.kept.push(Kept { priority, ..call });
-        // A quarter more than the bound, so that thinning costs little per call.
-        if self.kept.len() > self.kept_max + self.kept_max / 4 {
+        if self.kept.len() >= bound(self.kept_max) {
             self.thin();
         }
     }
@@ -60,8 +64,13 @@ impl Sample {
     pub(crate) fn merge(&mut self, other: Self, later_ns: u64) {
         self.offered += other.offered;
         self.limit = self.limit.min(other.limit);
-        let moved = |call: Kept| Kept { intended_ns: call.intended_ns + later_ns, ..call };
-        self.kept.extend(other.kept.into_iter().map(moved));
+        let mut others = other.kept;
+        others.iter_mut().for_each(|call| call.intended_ns += later_ns);
+        if self.kept.is_empty() {
+            self.kept = others;
+        } else {
+            self.kept.append(&mut others);
+        }
         let limit = self.limit;
         self.kept.retain(|call| call.priority <= limit);
     }
@@ -81,6 +90,11 @@ impl Sample {
         self.limit = last.priority;
         self.kept.truncate(self.kept_max);
     }
+}
+
+/// Calls at which a sample is thinned: a quarter more than it keeps, so that this costs little.
+fn bound(kept_max: usize) -> usize {
+    kept_max + kept_max / 4 + 1
 }
 
 impl Kept {

@@ -44,13 +44,13 @@ pub fn text(loaded: &Loaded, style: &Style) -> String {
         out.push('\n');
         out += &slices(loaded).render(style);
     }
-    // Where calls succeeded their report follows, which has the notes.
-    for note in loaded.notes.iter().filter(|_| loaded.succeeded == 0) {
-        for line in wrapped(&format!("note: {note}"), 2, style) {
-            out += &(style.paint(Ink::Second, &line) + "\n");
-        }
-    }
     out
+}
+
+/// Returns what a reader has to know, where no report of the calls follows, which has it too.
+pub fn notes(loaded: &Loaded, style: &Style) -> String {
+    let lines = loaded.notes.iter().flat_map(|note| wrapped(&format!("note: {note}"), 2, style));
+    lines.map(|line| style.paint(Ink::Second, &line) + "\n").collect()
 }
 
 fn headline(loaded: &Loaded) -> String {

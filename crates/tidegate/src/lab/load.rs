@@ -63,17 +63,18 @@ fn interruption() -> Result<Arc<AtomicBool>> {
 
 fn report(args: &LoadArgs, loaded: &Loaded) -> Result<()> {
     let options = ReportOptions { seed: args.seed, ..ReportOptions::default() };
-    let verdicts = Report::new(&loaded.series, &options);
+    let verdicts = (!args.no_verdict).then(|| Report::new(&loaded.series, &options));
     if args.format == "json" {
-        let whole = Whole { load: loaded, report: &verdicts };
+        let whole = Whole { load: loaded, report: verdicts.as_ref() };
         output::print(&(serde_json::to_string_pretty(&whole)? + "\n"))?;
     } else {
         let style = output::style();
-        let mut text = loading::text(loaded, &style);
-        if loaded.succeeded > 0 {
-            text += &format!("\n{}", verdicts.to_text(&style));
-        }
-        output::print(&text)?;
+        let text = loading::text(loaded, &style);
+        let rest = match verdicts.filter(|_| loaded.succeeded > 0) {
+            Some(verdicts) => format!("\n{}", verdicts.to_text(&style)),
+            None => loading::notes(loaded, &style),
+        };
+        output::print(&(text + &rest))?;
     }
     if loaded.succeeded == 0 {
         let causes: Vec<String> =
@@ -88,7 +89,7 @@ fn report(args: &LoadArgs, loaded: &Loaded) -> Result<()> {
 struct Whole<'a> {
     load: &'a Loaded,
     #[serde(flatten)]
-    report: &'a Report<'a>,
+    report: Option<&'a Report<'a>>,
 }
 
 /// What is written beside the report.

@@ -63,6 +63,26 @@ fn json_holds_the_load_and_what_can_be_said_of_its_calls() {
 }
 
 #[test]
+fn without_verdicts_only_the_load_is_told_with_its_notes() {
+    let folder = TempDir::new().unwrap();
+    let server = Origin::start(|_| OriginReply::ok("x"));
+    let url = url(&server, "/");
+    let run = |format: &str| {
+        let plan = ["-n", "300", "--keep", "100", "--no-verdict", "--format", format];
+        let (code, out, err) = run(&[&["lab", "load", &url], &plan[..]].concat(), folder.path());
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    let value: Value = serde_json::from_str(&run("json")).unwrap();
+    assert_eq!(value["load"]["succeeded"], 300);
+    assert!(value.get("verdicts").is_none());
+    let text = run("text");
+    assert!(text.contains("300 calls succeeded"), "{text}");
+    assert!(text.contains("a random sample of 300"), "{text}");
+    assert!(!text.contains("Verdict"), "{text}");
+}
+
+#[test]
 fn headers_methods_bodies_and_url_files_reach_the_server() {
     let folder = TempDir::new().unwrap();
     let server = Origin::start(|_| OriginReply::ok("x"));

@@ -82,6 +82,10 @@ pub struct LoadArgs {
     /// How the report reads.
     #[arg(long, value_name = "text|json", value_parser = ["text", "json"], default_value = "text")]
     pub format: String,
+    /// Only say how the load went, not what its calls show: to look at a million of them takes some
+    /// seconds.
+    #[arg(long)]
+    pub no_verdict: bool,
     /// Write the percentile distribution of the latencies, as HdrHistogram has it.
     #[arg(long, value_name = "FILE")]
     pub hgrm: Option<PathBuf>,
