@@ -4,6 +4,8 @@
 //! Invariant: latencies are those of calls that succeeded (a status below 400); all others are in
 //! `failed`, by what became of them.
 
+mod slices;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime};
@@ -18,11 +20,12 @@ use super::recorder::Recorder;
 use super::sample::{Kept, Sample};
 use super::{Loading, Pace};
 use crate::{Attribute, LeftOut, Phase, Quantile, Series, Sorted, Values};
+use slices::per_second;
+
+pub use slices::Slice;
 
 /// The quantiles that are told.
 const QUANTILES: [f64; 7] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
-/// Slices of a run whose rate changes.
-const SLICES: usize = 10;
 /// URLs that are told apart as an attribute at most.
 const NAMES_MAX: usize = 1000;
 /// A generator that is late by less than this is late by what a timer costs.
@@ -103,23 +106,6 @@ pub struct Times {
     pub max: f64,
     /// Quantiles of the kept calls, each with its interval.
     pub quantiles: Vec<Quantile>,
-}
-
-/// A piece of a run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Slice {
-    /// Seconds from the end of the warm-up to its beginning and to its end.
-    pub seconds: [f64; 2],
-    /// Calls per second that were meant to be made in it.
-    pub intended_rate: f64,
-    /// How many of those per second succeeded.
-    pub rate: f64,
-    /// Calls that were meant to be made in it and failed.
-    pub failed: u64,
-    /// Median latency of the others.
-    pub p50_ms: f64,
-    /// Their 99th percentile.
-    pub p99_ms: f64,
 }
 
 /// All parts put together.
@@ -341,46 +327,12 @@ impl Whole {
             notes: Vec::new(),
         }
     }
-
-    /// The run in pieces of equal length, by the intended times of its calls.
-    fn slices(&self, seconds: f64, warm_up_ns: f64, kept: usize) -> Vec<Slice> {
-        // Failures are known by the second, so a slice is whole seconds.
-        let length = (seconds / SLICES as f64).ceil().max(1.0);
-        // The last reply comes a little later than the last call: that is no slice of its own.
-        let count = ((seconds - 0.1 * length) / length).ceil().max(1.0) as usize;
-        let weight = self.offered as f64 / kept.max(1) as f64;
-        let slice = |number: usize| {
-            let from = number as f64 * length;
-            let to = if number + 1 < count { from + length } else { seconds };
-            let at = |call: &&Kept| (call.intended_ns as f64 - warm_up_ns) / 1e9;
-            let within: Vec<&Kept> =
-                self.calls.iter().filter(|call| at(call) >= from && at(call) < to).collect();
-            let failed = self.failed_by_second.iter().skip(from as usize);
-            let failed = failed.take((to - from).ceil() as usize);
-            let failed: u64 = failed.sum();
-            let latency = Sorted::of(within.iter().map(|call| call.latency_ns as f64 / 1e6));
-            let succeeded = within.len() as f64 * weight;
-            Slice {
-                seconds: [from, to],
-                intended_rate: per_second(succeeded + failed as f64, to - from),
-                rate: per_second(succeeded, to - from),
-                failed,
-                p50_ms: latency.median(),
-                p99_ms: latency.at(0.99),
-            }
-        };
-        (0..count).map(slice).collect()
-    }
 }
 
 impl Loading {
     fn changes_its_rate(&self) -> bool {
         matches!(&self.pace, Pace::Trace(_) | Pace::Open(Arrivals::Ramp { .. } | Arrivals::At(_)))
     }
-}
-
-fn per_second(count: f64, seconds: f64) -> f64 {
-    if seconds > 0.0 { count / seconds } else { 0.0 }
 }
 
 /// The first URLs, and how many more there are.
