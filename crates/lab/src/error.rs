@@ -5,6 +5,7 @@
 use std::io;
 
 use journal::JournalError;
+use trust::TrustError;
 
 /// A measurement that could not take place, or a file that holds none.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,9 @@ pub enum LabError {
         /// The refusal of the raw socket.
         source: io::Error,
     },
+    /// The authorities that servers are to be believed by cannot be read: name another file.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
     /// A file as a whole is not what it should be: name another.
     #[error("read `{file}`: {why}")]
     File {

@@ -243,7 +243,8 @@ async fn merge(session: &mut Session, node: &str, rows: &Rows) -> Result<(), Tro
 fn connect(address: &Address) -> Result<Link, Trouble> {
     let runtime = trouble::runtime()?;
     // Read here, so that a file that is missing is named.
-    crate::tls::config(address).map_err(|error| Trouble::Refused(error.to_string()))?;
+    crate::tls::config(address)
+        .map_err(|error| Trouble::Refused(stdx::Chain(&error).to_string()))?;
     let connection = runtime.block_on(within(address.connect_timeout, async {
         let first = Conn::new(options(address, encrypted(address))).await;
         match first {

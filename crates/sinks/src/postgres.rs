@@ -248,7 +248,8 @@ fn key_limits(table: &Table) -> Vec<KeyLimit> {
 
 fn connect(address: &Address) -> Result<Link, Trouble> {
     let runtime = trouble::runtime()?;
-    let tls = crate::tls::config(address).map_err(|error| Trouble::Refused(error.to_string()))?;
+    let tls = crate::tls::config(address)
+        .map_err(|error| Trouble::Refused(stdx::Chain(&error).to_string()))?;
     let client = runtime.block_on(within(address.connect_timeout, async {
         let client = match tls {
             None => connect_by(address, NoTls).await?,

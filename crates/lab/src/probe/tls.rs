@@ -9,14 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::Resumption;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::ServerName;
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    StreamOwned,
+    CertificateError, ClientConfig, ClientConnection, Error, InvalidMessage, StreamOwned,
 };
+use trust::Trust;
 
 use super::call::{Failure, Stopwatch};
 use crate::LabError;
@@ -37,14 +34,12 @@ pub(crate) fn config(
     is_insecure: bool,
     authority: Option<&Path>,
 ) -> Result<Arc<ClientConfig>, LabError> {
-    let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
-    let builder = builder.with_safe_default_protocol_versions().expect("ring has every cipher");
-    let builder = match is_insecure {
-        true => builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyOne(provider))),
-        false => builder.with_root_certificates(roots(authority)?),
+    let trust = match (is_insecure, authority) {
+        (true, _) => Trust::Anyone,
+        (false, Some(file)) => Trust::File(file),
+        (false, None) => Trust::Web,
     };
-    let mut config = builder.with_no_client_auth();
+    let mut config = trust.client()?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.resumption = Resumption::disabled();
     Ok(Arc::new(config))
@@ -118,72 +113,33 @@ impl Write for Stream {
     }
 }
 
-/// What rustls says, without the lists that differ from call to call.
+/// What rustls says, in words that are the same for every call that fails so: without moments and
+/// lists.
 fn told(error: &Error) -> String {
     match error {
-        Error::InvalidCertificate(why) => format!("certificate refused ({why})"),
+        Error::InvalidCertificate(why) => format!("certificate refused ({})", refusal(why)),
+        Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
+            "what was answered is no TLS".to_owned()
+        }
         other => other.to_string(),
     }
 }
 
-fn roots(file: Option<&Path>) -> Result<RootCertStore, LabError> {
-    let Some(file) = file else {
-        return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());
+fn refusal(why: &CertificateError) -> String {
+    use CertificateError as Why;
+    let words = match why {
+        Why::UnknownIssuer => "its issuer is not believed",
+        Why::Expired | Why::ExpiredContext { .. } => "it has expired",
+        Why::NotValidYet | Why::NotValidYetContext { .. } => "it is not valid yet",
+        Why::NotValidForName => "it is for another name",
+        // What rustls has no word of its own for, webpki does.
+        Why::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            "it is an authority's, and not a server's"
+        }
+        other => return other.to_string(),
     };
-    let wrong = |source: io::Error| {
-        let what = format!("read the certificates of `{}`", file.display());
-        LabError::System { what, source }
-    };
-    let mut roots = RootCertStore::empty();
-    let certificates = CertificateDer::pem_file_iter(file);
-    for certificate in certificates.map_err(|error| wrong(io::Error::other(error.to_string())))? {
-        let certificate =
-            certificate.map_err(|error| wrong(io::Error::other(error.to_string())))?;
-        roots.add(certificate).map_err(|error| wrong(io::Error::other(error.to_string())))?;
-    }
-    match roots.is_empty() {
-        true => Err(wrong(io::Error::other("there is none in it"))),
-        false => Ok(roots),
-    }
+    words.to_owned()
 }
 
-/// Takes every certificate; whoever answers must still hold its key.
-#[derive(Debug)]
-struct AnyOne(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyOne {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
-}
+#[cfg(test)]
+mod tests;

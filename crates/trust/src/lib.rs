@@ -1,0 +1,94 @@
+//! Whose certificates a client of TLS believes: those of the web's authorities, of one authority's
+//! file, or anybody's. By rustls, with ring.
+//!
+//! Invariant: whoever answers holds the key of the certificate that he shows, also where any
+//! certificate will do; that keeps listeners out, not somebody who answers in the server's place.
+//!
+//! Refuses: client certificates, revocation lists, and the operating system's store of authorities,
+//! which no two machines share.
+
+mod anyone;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::{Error as PemError, PemObject};
+use rustls::{ClientConfig, RootCertStore};
+
+use anyone::Anyone;
+
+/// Who is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust<'a> {
+    /// Servers whose certificate an authority of the web has signed (Mozilla's list).
+    Web,
+    /// Servers whose certificate an authority of this file, in PEM, has signed.
+    File(&'a Path),
+    /// Every server.
+    Anyone,
+}
+
+/// Authorities that cannot be believed: name another file, or mend it.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The file cannot be read, or what it holds is no certificate of an authority.
+    #[error("read the certificates of `{file}`")]
+    File {
+        /// Which file.
+        file: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// There is no certificate in the file.
+    #[error("read the certificates of `{file}`: there is none in it")]
+    Empty {
+        /// Which file.
+        file: PathBuf,
+    },
+}
+
+impl Trust<'_> {
+    /// Returns what rustls is to do for a client, by TLS 1.2 or 1.3.
+    ///
+    /// # Errors
+    /// When the authorities of a file cannot be read.
+    pub fn client(&self) -> Result<ClientConfig, TrustError> {
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
+        let builder = builder.with_safe_default_protocol_versions().expect("ring has every cipher");
+        let builder = match self {
+            Self::Anyone => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+            }
+            Self::File(file) => builder.with_root_certificates(authorities(file)?),
+            Self::Web => {
+                let all = webpki_roots::TLS_SERVER_ROOTS.iter().cloned();
+                builder.with_root_certificates(all.collect::<RootCertStore>())
+            }
+        };
+        Ok(builder.with_no_client_auth())
+    }
+}
+
+fn authorities(file: &Path) -> Result<RootCertStore, TrustError> {
+    let wrong = |source| TrustError::File { file: file.to_owned(), source };
+    let unread = |error| match error {
+        PemError::Io(error) => wrong(error),
+        other => wrong(io::Error::other(other.to_string())),
+    };
+    let mut all = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(file).map_err(unread)? {
+        let added = all.add(certificate.map_err(unread)?);
+        added.map_err(|error| wrong(io::Error::other(error.to_string())))?;
+    }
+    match all.is_empty() {
+        true => Err(TrustError::Empty { file: file.to_owned() }),
+        false => Ok(all),
+    }
+}
+
+#[cfg(test)]
+mod tests;
