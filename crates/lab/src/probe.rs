@@ -19,6 +19,7 @@ mod gather;
 mod http;
 mod icmp;
 mod perfdata;
+mod pin;
 mod target;
 mod tcp;
 mod template;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+pub use pin::Pin;
 pub use target::{Place, Question, Target, Url};
 
 use crate::{LabError, Series};
@@ -184,8 +186,9 @@ impl Plan {
         if !matches!(self.targets.len(), 1 | 2) {
             return wrong("there is one target, or two");
         }
-        if self.end == End::Count(0) || self.burst.calls == 0 || self.timeout.is_zero() {
-            return wrong("numbers of calls and the time-out are at least 1");
+        let is_empty = matches!(self.end, End::Count(0) | End::After(Duration::ZERO));
+        if is_empty || self.burst.calls == 0 || self.timeout.is_zero() {
+            return wrong("a probe, a burst and a time-out are more than nothing");
         }
         if self.burst.calls as usize > IN_FLIGHT_MAX {
             return wrong("a burst is 512 calls at most: each has a thread");

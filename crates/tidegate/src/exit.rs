@@ -1,4 +1,5 @@
-//! The end of a command that has said everything already, with an exit code of its own.
+//! Ends of a command with an exit code of their own: one that has said everything already, and one
+//! whose arguments were wrong.
 
 use std::fmt;
 
@@ -13,3 +14,19 @@ impl fmt::Display for Exit {
 }
 
 impl std::error::Error for Exit {}
+
+/// Wrong usage that the parser of arguments cannot see: exit code 2.
+#[derive(Debug)]
+pub struct Misuse(pub anyhow::Error);
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Misuse {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}

@@ -37,10 +37,14 @@ use crate::cli::{Cli, Command};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+const EXIT_USAGE: u8 = 2;
 const EXIT_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return lab::misspelt(&error),
+    };
     // Their screens are what is to be read there.
     let has_screen = matches!(cli.command, Command::Demo(_) | Command::Lab(_));
     let usual = if has_screen { "error" } else { "info" };
@@ -83,10 +87,11 @@ fn report(error: &anyhow::Error) -> ExitCode {
         eprint!("{wrong}");
         return ExitCode::from(EXIT_CONFIG);
     }
-    let (text, hint) = hint::split(error);
+    let misuse = error.downcast_ref::<exit::Misuse>();
+    let (text, hint) = hint::split(misuse.map_or(error, |misuse| &misuse.0));
     eprintln!("error: {text}");
     if let Some(hint) = hint {
         eprintln!("hint: {hint}");
     }
-    ExitCode::FAILURE
+    if misuse.is_some() { ExitCode::from(EXIT_USAGE) } else { ExitCode::FAILURE }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Made {
     pub(crate) around: &'static str,
     pub(crate) numbers: Vec<(String, f64)>,
     pub(crate) names: Vec<(String, String)>,
+    /// Where a redirect leads, which is not followed.
+    pub(crate) elsewhere: Option<String>,
 }
 
 /// How a call failed, in words that are the same for all calls that failed so.

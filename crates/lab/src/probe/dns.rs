@@ -128,7 +128,7 @@ impl Caller for Dns {
             Some(_) if self.query.is_empty() => Err(Failure::new("that is no name")),
             Some(server) => self.ask(server, watch),
             None => {
-                let place = Place { host: self.next.clone(), port: 0 };
+                let place = Place { host: self.next.clone(), ..Place::default() };
                 let found = tcp::resolve(&place, self.family, watch)?;
                 let mut made = Made::default();
                 made.number("records", found.len() as f64);

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::call::Made;
 use super::crew::Call;
 use super::desk::Left;
 use super::{Arrivals, IN_FLIGHT_MAX, Plan, Probed};
@@ -21,6 +22,8 @@ const ORDER: [&str; 8] = ["resolve", "connect", "tls", "send", "wait", "transfer
 const NONE: &str = "(none)";
 /// Calls at the end that all failed, from which on the target is called dead.
 const DEAD_FROM: usize = 3;
+/// Characters of a redirect's address that are told.
+const LOCATION_MAX: usize = 200;
 /// A call is called late from here on.
 const LATE_MS: f64 = 1.0;
 const BURSTS: &str = "calls of one burst are not independent: whether latencies are quantised or \
@@ -44,7 +47,8 @@ pub(super) fn gather(plan: &Plan, mut left: Left, is_interrupted: bool) -> Probe
         let mut series = one(&calls, left.origin.unix_ms);
         series.name = target.to_string();
         let told = std::mem::take(&mut series.notes);
-        series.notes = notes.drain(..).chain(told).chain(died(&calls)).collect();
+        series.notes =
+            notes.drain(..).chain(told).chain(died(&calls)).chain(elsewhere(&calls)).collect();
         series
     });
     Probed { series: series.collect(), is_paired: lonely.is_some(), is_interrupted }
@@ -217,6 +221,18 @@ fn died(calls: &[&Call]) -> Option<String> {
         "the target stopped answering after {seconds:.1} s: the last {count} calls failed, \
          the first of them: {}",
         failure.words
+    ))
+}
+
+/// Says where redirects lead: their time is not that of what they lead to.
+fn elsewhere(calls: &[&Call]) -> Option<String> {
+    let answers: Vec<&Made> = calls.iter().filter_map(|call| call.made.as_ref().ok()).collect();
+    let to: Vec<&str> = answers.iter().filter_map(|made| made.elsewhere.as_deref()).collect();
+    let first: String = to.first()?.chars().take(LOCATION_MAX).collect();
+    Some(format!(
+        "{} of {} answers are redirects, which are not followed; the first leads to {first}",
+        to.len(),
+        answers.len()
     ))
 }
 

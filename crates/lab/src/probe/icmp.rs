@@ -55,7 +55,7 @@ impl Icmp {
             .map_err(|source| LabError::Echo { host: host.to_owned(), source })?;
         use std::hash::{BuildHasher, RandomState};
         Ok(Self {
-            place: Place { host: host.to_owned(), port: 0 },
+            place: Place { host: host.to_owned(), ..Place::default() },
             family,
             random: Random::new(RandomState::new().hash_one(0)),
             sequence: 0,

@@ -4,6 +4,7 @@
 //! matter. Refuses: redirects, proxies and passwords in addresses.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use crate::LabError;
@@ -24,12 +25,14 @@ pub enum Target {
 }
 
 /// A host and a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place {
     /// A name or an address; of IPv6 without brackets.
     pub host: String,
     /// The port.
     pub port: u16,
+    /// Where it is called, whatever the resolver says; nothing where the resolver is asked.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// Where a request goes.
@@ -76,7 +79,7 @@ impl FromStr for Target {
     type Err = LabError;
 
     fn from_str(text: &str) -> Result<Self, LabError> {
-        let Some((scheme, rest)) = text.split_once(':') else { return Err(wrong(text, SCHEMES)) };
+        let Some((scheme, rest)) = text.split_once(':') else { return Err(bare(text)) };
         let read = match scheme.to_ascii_lowercase().as_str() {
             "http" => url(rest, false).map(Self::Http),
             "https" => url(rest, true).map(Self::Http),
@@ -84,7 +87,7 @@ impl FromStr for Target {
             "dns" => question(rest).map(Self::Dns),
             "icmp" | "ping" => host(rest.strip_prefix("//").unwrap_or(rest)).map(Self::Icmp),
             "exec" => words(rest).map(Self::Command),
-            _ => Err(SCHEMES),
+            _ => return Err(bare(text)),
         };
         read.map_err(|why| wrong(text, why))
     }
@@ -95,9 +98,13 @@ impl fmt::Display for Target {
         match self {
             Self::Http(url) => {
                 let scheme = if url.is_tls { "https" } else { "http" };
-                write!(f, "{scheme}://{}{}", url.authority, url.path)
+                write!(f, "{scheme}://{}{}", url.authority, url.path)?;
+                held(&url.place, f)
             }
-            Self::Tcp(place) => write!(f, "tcp://{place}"),
+            Self::Tcp(place) => {
+                write!(f, "tcp://{place}")?;
+                held(place, f)
+            }
             Self::Dns(question) => {
                 write!(f, "dns:{}", question.name)?;
                 if let Some(server) = &question.server {
@@ -117,12 +124,28 @@ impl fmt::Display for Target {
     }
 }
 
+/// Where a place is called, if that is not left to the resolver.
+fn held(place: &Place, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (at, address) in place.addresses.iter().enumerate() {
+        write!(f, "{} {address}", if at == 0 { " at" } else { "," })?;
+    }
+    Ok(())
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
             true => write!(f, "[{}]:{}", self.host, self.port),
             false => write!(f, "{}:{}", self.host, self.port),
         }
+    }
+}
+
+/// What has no scheme that is known; where one was forgotten, the likeliest is proposed.
+fn bare(text: &str) -> LabError {
+    match !text.contains("://") && url(&format!("//{text}"), false).is_ok() {
+        true => wrong(text, &format!("is http://{text} meant? {SCHEMES}")),
+        false => wrong(text, SCHEMES),
     }
 }
 
@@ -166,7 +189,8 @@ fn place(text: &str, usual: Option<u16>) -> Result<Place, &'static str> {
         Some(port) => port.parse().ok().filter(|port| *port > 0),
         None => usual,
     };
-    Ok(Place { host: host(name)?, port: port.ok_or("the port is a number from 1 to 65535")? })
+    let port = port.ok_or("the port is a number from 1 to 65535")?;
+    Ok(Place { host: host(name)?, port, ..Place::default() })
 }
 
 fn host(text: &str) -> Result<String, &'static str> {
@@ -195,7 +219,7 @@ fn question(rest: &str) -> Result<Question, &'static str> {
     let server = match server {
         // An address of IPv6 alone, without brackets, has no port.
         Some(bare) if bare.parse::<std::net::Ipv6Addr>().is_ok() => {
-            Some(Place { host: bare.to_owned(), port: 53 })
+            Some(Place { host: bare.to_owned(), port: 53, ..Place::default() })
         }
         Some(server) => Some(place(server, Some(53))?),
         None => None,

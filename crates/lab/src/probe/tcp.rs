@@ -24,7 +24,8 @@ impl Caller for Tcp {
 }
 
 /// Connects to the first address of a host that lets it, each in its share of the time that is
-/// left. Phases: `resolve`, of which an address has none, and `connect`.
+/// left. Phases: `resolve`, of which an address has none, nor a place that is held at one, and
+/// `connect`.
 pub(crate) fn connect(
     place: &Place,
     family: Family,
@@ -53,12 +54,16 @@ pub(crate) fn resolve(
     family: Family,
     watch: &mut Stopwatch,
 ) -> Result<Vec<SocketAddr>, Failure> {
-    let is_address = place.host.parse::<IpAddr>().is_ok();
-    let found = (place.host.as_str(), place.port).to_socket_addrs();
-    let found: Vec<SocketAddr> = found.map_err(|error| not_found(&error))?.collect();
-    if !is_address {
-        watch.lap("resolve");
-    }
+    let found = if place.addresses.is_empty() {
+        let found = (place.host.as_str(), place.port).to_socket_addrs();
+        let found: Vec<SocketAddr> = found.map_err(|error| not_found(&error))?.collect();
+        if place.host.parse::<IpAddr>().is_err() {
+            watch.lap("resolve");
+        }
+        found
+    } else {
+        place.addresses.iter().map(|address| (*address, place.port).into()).collect()
+    };
     let fits = |address: &SocketAddr| family.has(address.ip());
     let fitting: Vec<SocketAddr> = found.into_iter().filter(fits).collect();
     match fitting.is_empty() {

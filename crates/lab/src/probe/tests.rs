@@ -159,6 +159,7 @@ fn plans_that_contradict_themselves_are_refused() {
     refused(&|plan| plan.arrivals = Arrivals::Poisson(Some(0.0)));
     refused(&|plan| plan.arrivals = Arrivals::Uniform(Some(f64::NAN)));
     refused(&|plan| plan.end = End::Count(0));
+    refused(&|plan| plan.end = End::After(Duration::ZERO));
     refused(&|plan| plan.burst.calls = 0);
     refused(&|plan| plan.burst.calls = 513);
     refused(&|plan| plan.timeout = Duration::ZERO);

@@ -18,7 +18,7 @@ use lab::{LabError, Series};
 use screen::Style;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::output;
+use super::{misused, output};
 use crate::cli::BenchArgs;
 use crate::hint::Hint;
 
@@ -33,7 +33,7 @@ const BAR: &str = "{msg} {bar:30} {pos}/{len}, {eta} left";
 /// # Errors
 /// When a command cannot be run, or fails and that is not ignored.
 pub fn run(args: &BenchArgs) -> Result<()> {
-    let subjects = subjects::of(args)?;
+    let subjects = subjects::of(args).map_err(misused)?;
     let exports = exports(args)?;
     let cancel = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

@@ -14,7 +14,7 @@ use lab::{IntervalLog, LabError, Report, ReportOptions};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use super::output;
+use super::{misused, output};
 use crate::cli::LoadArgs;
 use crate::hint::Hint;
 
@@ -26,7 +26,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// # Errors
 /// When the load could not begin, or no call succeeded.
 pub fn run(args: &LoadArgs) -> Result<()> {
-    let (plan, calls) = plan::of(args, interruption()?)?;
+    let (plan, calls) = plan::of(args, interruption()?).map_err(misused)?;
     let mut files = Files::create(args)?;
     let mut live = live::Live::new(&plan);
     let mut log_error = None;

@@ -4,6 +4,7 @@ mod live;
 mod plan;
 mod plugin;
 
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -15,7 +16,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::cli::ProbeArgs;
 use crate::exit::Exit;
 use crate::hint::{self, Hint};
-use crate::lab::output;
+use crate::lab::{misused, output};
 use live::Live;
 use plugin::State;
 
@@ -47,7 +48,7 @@ pub fn run(args: &ProbeArgs) -> Result<()> {
 
 /// Makes the calls until they are made, or somebody wants it to end.
 fn measure(args: &ProbeArgs) -> Result<Probed> {
-    let plan = plan::of(args)?;
+    let plan = plan::of(args).map_err(misused)?;
     // Before the measurement, which would be lost otherwise.
     let file = args.save.as_deref().map(output::create).transpose()?;
     let stop = Arc::new(AtomicBool::new(false));
@@ -59,6 +60,7 @@ fn measure(args: &ProbeArgs) -> Result<Probed> {
     let probed = lab::probe::run(&plan, &stop, &mut |progress| live.show(progress));
     let probed = probed.map_err(|error| match error {
         LabError::Echo { .. } => anyhow::Error::new(error).context(NO_ECHO),
+        LabError::Plan(_) => misused(error.into()),
         _ => error.into(),
     })?;
     if let Some(file) = file {
@@ -66,6 +68,18 @@ fn measure(args: &ProbeArgs) -> Result<Probed> {
         lab::saved::write(&series, probed.is_paired, file).context("save the calls")?;
     }
     Ok(probed)
+}
+
+/// Says what is wrong with the command line, as a monitor reads it.
+pub fn unknown(error: &clap::Error) -> ExitCode {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    // The argument that is missing stands on the next line.
+    let next = text.lines().nth(1).map(str::trim).filter(|_| first.ends_with(':'));
+    let gap = if next.is_some() { " " } else { "" };
+    let state = State::Unknown;
+    println!("LAB {state} - {}{gap}{}", first.replace('|', "/"), next.unwrap_or_default());
+    ExitCode::from(state as u8)
 }
 
 fn end_as(state: State, line: &str) -> Result<()> {

@@ -12,13 +12,13 @@ use lab::saved::Saved;
 use lab::{Report, ReportOptions, Series};
 use stdx::Span;
 
-use super::output;
+use super::{misused, output};
 use crate::cli::ReportArgs;
 use crate::events::micros;
 
 /// `tidegate lab report`
 pub fn run(args: &ReportArgs) -> Result<()> {
-    let reading = reading(args)?;
+    let reading = reading(args).map_err(misused)?;
     let found = together(args, &reading)?;
     let (series, other, is_paired) = match (&args.vs, found) {
         (None, Saved { mut series, is_paired }) => {
@@ -96,7 +96,7 @@ fn reading(args: &ReportArgs) -> Result<ReadOptions> {
     Ok(ReadOptions {
         is_strict: args.strict,
         filter: args.filter.as_deref().map(Filter::parse).transpose().context("--where")?,
-        since_unix_ms: args.since.as_ref().map(moment).transpose()?,
-        until_unix_ms: args.until.as_ref().map(moment).transpose()?,
+        since_unix_ms: args.since.as_ref().map(moment).transpose().context("--since")?,
+        until_unix_ms: args.until.as_ref().map(moment).transpose().context("--until")?,
     })
 }

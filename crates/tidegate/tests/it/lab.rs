@@ -90,10 +90,57 @@ fn calls_that_all_fail_are_said_and_exit_1() {
     let (code, out, _) = probe(&format!("http://127.0.0.1:{port}/ -n 4 --rate 100"), folder.path());
     assert_eq!(code, 1);
     assert!(out.contains("4 × connection refused"), "{out}");
-    let (code, _, err) = probe("http:/127.0.0.1/", folder.path());
-    assert_eq!(code, 1);
-    assert!(err.starts_with("error: probe `http:/127.0.0.1/`: "), "{err}");
-    assert_eq!(probe("tcp:a:1 --closed --rate 3", folder.path()).0, 2);
+}
+
+#[test]
+fn what_is_written_wrong_is_wrong_usage_and_named() {
+    let folder = TempDir::new().unwrap();
+    for (line, text) in [
+        ("http:/127.0.0.1/", "two slashes"),
+        ("localhost:80/a", "is http://localhost:80/a meant?"),
+        ("tcp:a:1 --vs b", "dns:NAME"),
+        ("tcp:a:1 --closed --rate 3", "cannot be used with"),
+        ("tcp:a:1 --rate 0", "the rate is a number"),
+        ("http://a/ -H x", "`x` is no header"),
+        ("http://a/ --expect-status ok", "`ok` is no status"),
+        ("http://a/ --resolve a:80", "HOST:PORT:ADDRESS"),
+        ("http://a/ --resolve a:443:::1", "`--resolve a:443:::1`: no target"),
+    ] {
+        let (code, out, err) = probe(line, folder.path());
+        assert_eq!((code, out.as_str()), (2, ""), "{line}: {err}");
+        assert!(err.contains(text), "{line}: {err}");
+    }
+}
+
+#[test]
+fn a_host_is_called_where_resolve_says_under_its_own_name() {
+    let (first, second) =
+        (Origin::start(|_| OriginReply::ok("a")), Origin::start(|_| OriginReply::status(302)));
+    let folder = TempDir::new().unwrap();
+    let [one, two] = [&first, &second].map(|origin| origin.address().port());
+    let line = format!(
+        "http://shop.test:{one}/ --resolve shop.test:{one}:127.0.0.1 --vs http://shop.test:{two}/ \
+         --vs-resolve *:{two}:127.0.0.1 -n 3 --closed"
+    );
+    let (code, out, err) = probe(&line, folder.path());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains(&format!("http://shop.test:{one}/ at 127.0.0.1\n")), "{out}");
+    assert!(!out.contains("resolve"), "{out}");
+    for (origin, port) in [(&first, one), (&second, two)] {
+        let requests = origin.requests();
+        assert_eq!(requests.len(), 3);
+        assert_eq!(requests[0].header("host"), Some(format!("shop.test:{port}").as_str()));
+    }
+}
+
+#[test]
+fn a_place_for_the_number_is_seen_in_the_help() {
+    let (code, out, _) = probe("--help", TempDir::new().unwrap().path());
+    assert_eq!(code, 0);
+    assert!(
+        out.contains("`{n}` in a path") && out.contains("'http://127.0.0.1/x?{n}' -n"),
+        "{out}"
+    );
 }
 
 #[test]
@@ -111,7 +158,17 @@ fn a_plugin_says_one_line_and_its_state() {
     assert_eq!(out, "LAB CRITICAL - 5 of 5 calls failed: 5 × connection refused\n");
     let (code, out, err) = plugin("http://127.0.0.1:0/");
     assert_eq!((code, err.as_str()), (3, ""));
-    assert!(out.starts_with("LAB UNKNOWN - probe `http://127.0.0.1:0/`: "), "{out}");
+    assert!(out.starts_with("LAB UNKNOWN - invalid value 'http://127.0.0.1:0/'"), "{out}");
+    for (line, text) in [
+        ("tcp:a:1 --warn 1", "invalid value '1' for '--warn <TIME>'"),
+        ("tcp:a:1 --rate 3", "cannot be used with '--closed'"),
+        ("tcp:a:1 --burst 513", "plan of the probe: a burst is 512"),
+        ("", "the following required arguments were not provided: <TARGET>"),
+    ] {
+        let (code, out, err) = plugin(line);
+        assert_eq!((code, err.as_str(), out.lines().count()), (3, "", 1), "{line}: {out}");
+        assert!(out.starts_with("LAB UNKNOWN - ") && out.contains(text), "{line}: {out}");
+    }
 }
 
 #[test]

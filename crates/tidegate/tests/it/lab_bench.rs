@@ -61,13 +61,14 @@ fn failures_are_named_with_run_and_hint() {
         (&["-r", "3", "--prepare", "false", "true"], "`false`: exit code 1 as preparation"),
         (&["-r", "3", "--", "no-such-program"], "run `no-such-program`: No such file"),
         (&["-r", "3", "-S", "no-such-shell", "true"], "No such file"),
-        (&["-P", "n", "3", "1", "true {n}"], "the range is empty"),
         (&["-r", "3", "--export-json", "no/such/folder", "true"], "write `no/such/folder`"),
     ] {
         let (code, _, err) = bench(arguments, &folder);
         assert_eq!(code, 1, "{arguments:?}: {err}");
         assert!(err.contains(text), "{arguments:?}: {err}");
     }
+    let (code, _, err) = bench(&["-P", "n", "3", "1", "true {n}"], &folder);
+    assert!(code == 2 && err.contains("the range is empty"), "{err}");
     assert_eq!(bench(&["-r", "2", "-i", "exit 7"], &folder).0, 0);
     assert_eq!(bench(&["-r", "2", "--ignore-failure=7", "exit 7"], &folder).0, 0);
     assert_eq!(bench(&[], &folder).0, 2);

@@ -129,10 +129,12 @@ fn what_cannot_be_loaded_is_refused_with_a_hint() {
     let nobody = url(&gone, "/");
     drop(gone);
     for (arguments, code, text) in [
-        (&["https://127.0.0.1/"][..], 1, "tidegate lab probe"),
+        (&["https://127.0.0.1/"][..], 2, "tidegate lab probe"),
         (&["http://127.0.0.1:1/", "--rate", "0"], 2, "write 2000 or 100..5000"),
         (&["http://127.0.0.1:1/", "--arrivals", "trace"], 1, "read `trace`, line 2: `soon`"),
-        (&["http://127.0.0.1:1/", "--rate", "1..2", "-n", "3"], 1, "a ramp takes `--for`"),
+        (&["http://127.0.0.1:1/", "--rate", "1..2", "-n", "3"], 2, "a ramp takes `--for`"),
+        (&["http://127.0.0.1:1/", "--for", "0s"], 2, "no time for a call"),
+        (&["http://127.0.0.1:1/", "-H", "x"], 2, "`x` is no header"),
         (&[nobody.as_str(), "-n", "1"], 1, "hint: does the server run"),
         (&[], 2, "required"),
     ] {

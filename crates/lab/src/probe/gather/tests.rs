@@ -105,6 +105,15 @@ fn a_target_that_dies_is_said_to_and_what_it_gave_is_kept() {
 }
 
 #[test]
+fn redirects_are_said_with_where_they_lead() {
+    let moved = Made { elsewhere: Some("https://b/".to_owned()), ..Made::default() };
+    let calls = vec![call(0, 0, 1, Ok(moved)), call(1, 0, 1, fine()), call(2, 0, 1, refused())];
+    let note =
+        "1 of 2 answers are redirects, which are not followed; the first leads to https://b/";
+    assert!(gathered(&["tcp:a:1"], calls).series[0].notes.contains(&note.to_owned()));
+}
+
+#[test]
 fn nothing_but_failures_is_a_series_without_rows() {
     let series = &gathered(&["tcp:a:1"], vec![call(0, 0, 1, refused())]).series[0];
     assert!(series.is_empty() && series.phases.is_empty());

@@ -9,6 +9,8 @@ use crate::probe::{HttpOptions, Url};
 /// Fields that always become attributes.
 const TELLING: [&str; 3] = ["server", "cache-status", "x-cache"];
 const FIELDS_MAX: usize = 128;
+/// Statuses that send a client elsewhere (RFC 9110 §15.4).
+const REDIRECTS: [u16; 5] = [301, 302, 303, 307, 308];
 
 /// Returns the head of a request but its length and its end; `{n}` is still in it.
 pub(super) fn head(url: &Url, options: &HttpOptions) -> String {
@@ -48,6 +50,9 @@ pub(super) fn attributes(head: &[u8], wanted: &[String]) -> Made {
         let name = field.name.to_ascii_lowercase();
         let value = String::from_utf8_lossy(field.value);
         let value = value.trim();
+        if name == "location" && answer.code.is_some_and(|code| REDIRECTS.contains(&code)) {
+            made.elsewhere = Some(value.to_owned());
+        }
         if name == "server-timing" {
             timing::read(value, &mut made);
         } else if TELLING.contains(&name.as_str()) || wanted.contains(&name) {

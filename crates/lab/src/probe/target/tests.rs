@@ -18,7 +18,7 @@ fn refused(text: &str, why: &str) {
 #[test]
 fn addresses_of_http_are_taken_apart() {
     let target = check("http://127.0.0.1:8080/a?key={n}#x", "http://127.0.0.1:8080/a?key={n}");
-    let place = Place { host: "127.0.0.1".to_owned(), port: 8080 };
+    let place = Place { host: "127.0.0.1".to_owned(), port: 8080, ..Place::default() };
     let authority = "127.0.0.1:8080".to_owned();
     let url = Url { is_tls: false, place, authority, path: "/a?key={n}".to_owned() };
     assert_eq!(target, Target::Http(url));
@@ -49,6 +49,7 @@ fn a_command_is_split_as_a_shell_does() {
 #[test]
 fn what_cannot_be_called_is_refused_with_what_to_write() {
     refused("example.org", "write http://");
+    refused("example.org:80/a", "is http://example.org:80/a meant?");
     refused("ftp://example.org", "write http://");
     refused("http:/example.org", "two slashes");
     refused("http://", "host");

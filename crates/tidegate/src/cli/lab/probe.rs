@@ -3,34 +3,52 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use lab::LabError;
+use lab::probe::{Pin, Target};
 use stdx::Span;
 
-pub const EXAMPLE: &str = "\
+/// `{n}` as it is to be read: clap takes these three letters for the end of a line. The sequence
+/// between them changes nothing on a terminal, and clap leaves it out elsewhere.
+macro_rules! number {
+    () => {
+        "{\u{1b}[mn}"
+    };
+}
+
+pub const EXAMPLE: &str = concat!(
+    "\
 Examples: tidegate lab probe https://example.org/api
           tidegate lab probe http://10.0.0.1/x --vs http://10.0.0.2/x -H 'Host: shop' --for 5m
           tidegate lab probe http://127.0.0.1/x -n 500 --save x.json; tidegate lab report --from x.json
-          tidegate lab probe 'http://127.0.0.1/x?{n}' -n 100 --burst 8 --stagger 4ms
+          tidegate lab probe 'http://127.0.0.1/x?",
+    number!(),
+    "' -n 100 --burst 8 --stagger 4ms
+          tidegate lab probe https://shop/ --resolve shop:443:10.0.0.1 \\
+            --vs https://shop/ --vs-resolve shop:443:10.0.0.2
           tidegate lab probe tcp://db:5432;  icmp:host;  dns:name@9.9.9.9
           tidegate lab probe -- /usr/lib/nagios/plugins/check_http -H example.org
           tidegate lab probe http://127.0.0.1/ -n 20 --plugin --warn 200ms --crit 1s
 Calls arrive at random, as those of independent clients do. Without --rate the first five come one
 after the other, and the rest on average four times their median apart.
-Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage; with --plugin those of Nagios.";
+Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage; with --plugin those of Nagios."
+);
 
 /// What is called, when and how.
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// http://… or https://…, tcp://HOST:PORT, dns:NAME[@SERVER[:PORT]][?type=TYPE], icmp:HOST, or
-    /// exec:COMMAND; `{n}` in a path, a header, a body, a name or a command is a fresh number for
-    /// each burst.
     #[arg(required_unless_present = "command", conflicts_with = "command")]
-    pub target: Option<String>,
+    #[arg(value_parser = target, help = concat!(
+        "http://… or https://…, tcp://HOST:PORT, dns:NAME[@SERVER[:PORT]][?type=TYPE], icmp:HOST, \
+         or exec:COMMAND; `", number!(), "` in a path, a header, a body, a name or a command is a \
+         fresh number for each burst"
+    ))]
+    pub target: Option<Target>,
     /// A program and its arguments; a Nagios plug-in's states and performance data are read.
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     /// A second target, called in turns with the first: how much slower is it?
-    #[arg(long, value_name = "TARGET")]
-    pub vs: Option<String>,
+    #[arg(long, value_name = "TARGET", value_parser = target)]
+    pub vs: Option<Target>,
 
     /// Calls, or bursts, to each target.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
@@ -58,13 +76,21 @@ pub struct ProbeArgs {
     /// Seed of the arrivals, so that they can be repeated.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The first number that `{n}` stands for; by the clock without it, so that no run repeats
-    /// the keys of another.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help = concat!(
+        "The first number that `", number!(), "` stands for; by the clock without it, so that no \
+         run repeats the keys of another"
+    ))]
     pub first: Option<u64>,
     /// A call that takes longer has failed.
     #[arg(long, value_name = "TIME", default_value = "30s")]
     pub timeout: Span,
+    /// Connect to this address where HOST (* is any) and PORT are called, as with curl; the name
+    /// stays that of the request and of the certificate.
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = pin)]
+    pub resolve: Vec<Pin>,
+    /// The same for the second target alone, to call one name at two addresses.
+    #[arg(long, value_name = "HOST:PORT:ADDRESS", value_parser = pin, requires = "vs")]
+    pub vs_resolve: Vec<Pin>,
     /// Call IPv4 addresses only.
     #[arg(short = '4', long, conflicts_with = "ipv6")]
     pub ipv4: bool,
@@ -109,6 +135,22 @@ pub struct PluginArgs {
     #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile)]
     #[arg(requires = "plugin")]
     pub percentile: f64,
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    text.parse().map_err(why)
+}
+
+fn pin(text: &str) -> Result<Pin, String> {
+    text.parse().map_err(why)
+}
+
+/// What is wrong, without what was written, which clap names.
+fn why(error: LabError) -> String {
+    match error {
+        LabError::Target { why, .. } => why,
+        other => other.to_string(),
+    }
 }
 
 fn percentile(text: &str) -> Result<f64, String> {

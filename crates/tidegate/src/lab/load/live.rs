@@ -29,7 +29,8 @@ impl Live {
             }
             _ => String::new(),
         };
-        let template = format!("{{elapsed}}{until}  {{msg}}");
+        // Cut at the terminal's edge: a line that is broken could not be drawn anew.
+        let template = format!("{{elapsed}}{until}  {{wide_msg}}");
         let style = ProgressStyle::with_template(&template).expect("the template is well-formed");
         bar.set_style(style);
         bar.set_message(if plan.warm_up.is_zero() { "connecting" } else { "warming up" });

@@ -25,6 +25,8 @@ pub fn of(args: &LoadArgs, cancel: Arc<AtomicBool>) -> Result<(Loading, Calls)> 
     let mut calls = calls(args)?;
     let pace = pace(args, &mut calls)?;
     ensure!(!calls.all().is_empty(), "there is nothing to call; name a URL");
+    let is_empty = args.time.is_some_and(|time| time.0.is_zero());
+    ensure!(!is_empty, "`--for 0s` leaves no time for a call");
     let stop = match (args.calls, args.time, &pace) {
         (Some(count), ..) => Stop::Count(count),
         (None, Some(time), _) => Stop::After(time.0),

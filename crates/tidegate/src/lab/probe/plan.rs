@@ -14,12 +14,11 @@ use crate::cli::{HttpArgs, ProbeArgs};
 /// When one of them is wrong, or the file of the body cannot be read.
 pub fn of(args: &ProbeArgs) -> Result<Plan> {
     let target = match &args.target {
-        Some(text) => text.parse::<Target>()?,
+        Some(target) => target.clone(),
         None => Target::command(&args.command)?,
     };
-    let second = args.vs.as_deref().map(str::parse::<Target>).transpose()?;
     Ok(Plan {
-        targets: [target].into_iter().chain(second).collect(),
+        targets: held([target].into_iter().chain(args.vs.clone()).collect(), args)?,
         end: args.time.map_or(End::Count(args.calls), |time| End::After(time.0)),
         arrivals: match (args.closed, args.uniform) {
             (true, _) => Arrivals::Closed,
@@ -37,6 +36,19 @@ pub fn of(args: &ProbeArgs) -> Result<Plan> {
         },
         http: http(&args.http)?,
     })
+}
+
+/// The targets, where `--resolve` wants them to be called. One that holds none is a slip: the
+/// server that the resolver finds would be measured in place of another.
+fn held(mut targets: Vec<Target>, args: &ProbeArgs) -> Result<Vec<Target>> {
+    let all = args.resolve.iter().map(|pin| (pin, 0));
+    for (pin, from) in all.chain(args.vs_resolve.iter().map(|pin| (pin, 1))) {
+        let holds = targets[from..].iter_mut().map(|target| usize::from(pin.hold(target)));
+        let holds: usize = holds.sum();
+        let option = ["--resolve", "--vs-resolve"][from];
+        ensure!(holds > 0, "`{option} {pin}`: no target connects to that host and port");
+    }
+    Ok(targets)
 }
 
 fn http(args: &HttpArgs) -> Result<HttpOptions> {
