@@ -29,6 +29,9 @@ use rows::Rows;
 /// Bytes of a file that its format is told from.
 const HEAD_BYTES: usize = 64 << 10;
 
+const BINARY: &str = "it is binary; what can be read is CSV, access logs, the journal, spans in \
+                      OTLP's JSON, and results of load generators";
+
 /// What to take of a file, and how strictly.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
@@ -60,7 +63,13 @@ enum Format {
 pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Saved, LabError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let why = |why: String| LabError::File { file: name.to_owned(), why };
+    if bytes.trim_ascii().is_empty() {
+        return Err(why("it is empty".to_owned()));
+    }
     let format = format_of(bytes);
+    if format == Format::Csv && bytes[..bytes.len().min(HEAD_BYTES)].contains(&0) {
+        return Err(why(BINARY.to_owned()));
+    }
     if options.filter.is_some() && !matches!(format, Format::Exchanges | Format::Nginx) {
         return Err(why("a filter needs exchanges: our journal, or an access log".to_owned()));
     }

@@ -25,7 +25,7 @@ use crate::series::Series;
 use crate::shape::judge;
 use crate::split::Split;
 use crate::steps::{UNTRACKED, steps};
-use crate::verdict::{AttributeVerdict, Quantised, StepShare, Verdict};
+use crate::verdict::{AttributeVerdict, Judged, Quantised, StepShare, Verdict};
 
 pub use words::{Words, in_words};
 
@@ -40,6 +40,8 @@ const QUANTILES: [(&str, f64); 8] = [
     ("p99.99", 0.9999),
     ("p99.999", 0.99999),
 ];
+/// The quantile whose distance to the slowest call decides whether axes are logarithmic.
+const FAST: f64 = 0.1;
 /// Bins of the histogram, as source document 002 had.
 const BINS: usize = 40;
 /// Attribute values that are shown.
@@ -65,7 +67,8 @@ impl Default for ReportOptions {
 pub struct Report<'a> {
     /// What was called.
     pub name: &'a str,
-    /// What can be said.
+    /// What can be said; in JSON with how each was judged.
+    #[serde(serialize_with = "judged")]
     pub verdicts: Vec<Verdict>,
     /// Calls that succeeded.
     pub calls: u64,
@@ -283,8 +286,12 @@ struct Clock {
 }
 
 impl Clock {
+    /// How a place on the axis reads; between two calls is nothing to be read.
     fn label(&self, value: f64) -> String {
-        let Some(unit) = self.unit else { return number::count(value.round().max(0.0) as u64) };
+        let Some(unit) = self.unit else {
+            let is_whole = (value - value.round()).abs() < 1e-6;
+            return if is_whole { number::count(value.round() as u64) } else { String::new() };
+        };
         let text = format!("{value:.3}");
         format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
     }
@@ -350,11 +357,24 @@ fn counted(series: &Series, sorted: &Sorted, verdicts: &[Verdict]) -> Option<Cou
         Verdict::Quantised(comb) => comb.spacing != "geometric",
         _ => false,
     };
-    let log = screen::is_wide(min, high) && !verdicts.iter().any(is_comb);
+    // By the fast calls that there are many of: one alone needs no room of its own.
+    let log = screen::is_wide(sorted.at(FAST), high) && !verdicts.iter().any(is_comb);
     // From zero unless that would leave a third of the picture empty.
     let low = if log || min > high / 3.0 { min } else { 0.0 };
     let bins = screen::Bins::new(&series.total_ms, BINS, (low, high), log);
     Some(Counted { low_ms: low, high_ms: high, log, counts: bins.counts })
+}
+
+fn judged<S: Serializer>(verdicts: &[Verdict], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Whole<'v> {
+        #[serde(flatten)]
+        verdict: &'v Verdict,
+        #[serde(flatten)]
+        judged: Judged,
+    }
+    let whole = verdicts.iter().map(|verdict| Whole { verdict, judged: verdict.judged() });
+    serializer.collect_seq(whole)
 }
 
 fn by_name<S: Serializer>(

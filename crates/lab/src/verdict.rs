@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::shape::FALSE_ALARM_RATE;
+
 /// One statement about a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -26,6 +28,33 @@ pub enum Verdict {
     Attribute(AttributeVerdict),
     /// Nothing can be said, and why.
     Unclear(Unclear),
+}
+
+/// How a verdict was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Judged {
+    /// How often it is said of calls that give no cause for it: nominally, and at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub false_alarm_rate: Option<f64>,
+    /// How often chance was drawn for its p-value at most; absent where that is calculated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draws_max: Option<u32>,
+}
+
+impl Verdict {
+    /// Returns at which rate of false alarms, and by how many draws, this was judged. Of "one hump"
+    /// it is the rate of saying several. "Outside" has none: it is said where no step stands out.
+    pub fn judged(&self) -> Judged {
+        let (false_alarm_rate, draws_max) = match self {
+            Self::Quantised(_) => (Some(FALSE_ALARM_RATE), Some(1999)),
+            // Either of two tests, at half a percent each.
+            Self::Multimodal(_) | Self::Unimodal(_) => (Some(0.01), Some(499)),
+            Self::Locked(_) => (Some(0.001), None),
+            Self::Step(_) | Self::Attribute(_) => (Some(0.01), None),
+            Self::Outside(_) | Self::Unclear(_) => (None, None),
+        };
+        Judged { false_alarm_rate, draws_max }
+    }
 }
 
 /// A comb of latencies.

@@ -71,6 +71,9 @@ pub struct Histogram<'a> {
     pub x: Label<'a>,
 }
 
+/// From here on, half a value more or less is not seen on the axis.
+const HALF_MIN: f64 = 10.0;
+
 impl Histogram<'_> {
     /// Returns the columns that `bins` bins need at least; with fewer, neighbours are drawn as one.
     pub const fn bins_max(style: &Style) -> usize {
@@ -111,9 +114,10 @@ impl Histogram<'_> {
     }
 
     fn label(&self, row: usize, rows: usize, scale: &Scale) -> String {
-        let is_labelled = row == 0 || rows >= 6 && row == rows / 2;
         let value = scale.value((rows - row) as f64 / rows as f64);
-        if is_labelled { short(value.round() as u64) } else { String::new() }
+        // The middle of an odd count of few would read as a count that stands elsewhere.
+        let is_half = rows >= 6 && row == rows / 2 && (value.fract() == 0.0 || value > HALF_MIN);
+        if row == 0 || is_half { short(value.round() as u64) } else { String::new() }
     }
 
     /// The counts of the bins that are higher than their neighbours, the highest first, as far as

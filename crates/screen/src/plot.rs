@@ -18,7 +18,7 @@ pub struct Plot<'a> {
     pub rows: usize,
     /// Whether y is logarithmic, where it is positive.
     pub is_log: bool,
-    /// How x reads.
+    /// How x reads; a tick that reads as nothing is left out.
     pub x: Label<'a>,
     /// How y reads.
     pub y: Label<'a>,
@@ -119,6 +119,9 @@ pub(crate) fn x_axis(across: &Scale, label: Label<'_>, axis: Axis, style: &Style
     for tick in across.ticks((cells / 9).max(2)) {
         let at = (across.position(tick) * (cells - 1) as f64).round() as usize;
         let text: Vec<char> = cut(&label(tick), below.len(), style).chars().collect();
+        if text.is_empty() {
+            continue;
+        }
         let start = (margin + 1 + at).saturating_sub(text.len() / 2).min(below.len() - text.len());
         if start >= free_from {
             edge[at] = style.either('┬', '+');

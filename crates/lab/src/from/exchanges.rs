@@ -80,6 +80,7 @@ fn push(
         Err(error) => return rows.bad(number, "", "no exchange", &format!("the line ({error})")),
     };
     if rows.options().filter.as_ref().is_some_and(|filter| !filter.matches(&exchange)) {
+        rows.held_back();
         return Ok(());
     }
     let texts: Vec<(&str, Cow<'_, str>)> = fields

@@ -12,6 +12,7 @@ mod hyperfine;
 mod k6;
 mod oha;
 mod spread;
+mod summary;
 mod vegeta;
 
 use crate::error::LabError;
@@ -34,6 +35,8 @@ pub(super) enum Generator {
     Hyperfine,
     Percentiles,
     IntervalLog,
+    /// Figures without calls, and what the generator writes them with.
+    Summary(&'static str),
 }
 
 /// Tells from the first bytes who wrote a file, if it is one of these.
@@ -52,7 +55,7 @@ pub(super) fn generator_of(head: &[u8]) -> Option<Generator> {
             () if has("\"results\"") && has("\"command\"") && has("\"mean\"") => {
                 Some(Generator::Hyperfine)
             }
-            () => None,
+            () => summary::of(head).map(Generator::Summary),
         };
     }
     match () {
@@ -63,7 +66,7 @@ pub(super) fn generator_of(head: &[u8]) -> Option<Generator> {
         () if has("HISTFAAA") => Some(Generator::IntervalLog),
         () if hdr::is_percentiles(head) => Some(Generator::Percentiles),
         () if vegeta::is_csv(first) => Some(Generator::VegetaCsv),
-        () => None,
+        () => summary::of(head).map(Generator::Summary),
     }
 }
 
@@ -89,9 +92,11 @@ pub(super) fn read(
         Generator::Percentiles => hdr::read_percentiles(bytes, &mut rows)?,
         Generator::IntervalLog => hdr::read_log(bytes, &mut rows)?,
         Generator::VegetaGob => {
-            let why = "vegeta's binary results; `vegeta encode --to json` turns them into readable";
+            let why =
+                "these are vegeta's binary results, which `vegeta encode --to csv` makes readable";
             return Err(rows.no_file(why.to_owned()));
         }
+        Generator::Summary(why) => return Err(rows.no_file(why.to_owned())),
         Generator::Hyperfine => unreachable!("returned above"),
     }
     Ok(vec![rows.into_series()?])

@@ -91,6 +91,7 @@ fn push(line: &Line<'_>, number: u64, rows: &mut Rows<'_>) -> Result<(), LabErro
     if let (Some(filter), Some(exchange)) = (&rows.options().filter, &line.exchange)
         && !filter.matches(exchange)
     {
+        rows.held_back();
         return Ok(());
     }
     let Some(text) = line.get(&REQUEST) else {

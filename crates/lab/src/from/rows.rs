@@ -15,6 +15,9 @@ use super::ReadOptions;
 const NAMES_MAX: usize = 1 << 16;
 /// Bad rows that are named in notes.
 const PLACES_MAX: usize = 5;
+/// Columns that a message has for where something is, and for what was found there.
+const PLACE_MAX: usize = 200;
+const FOUND_MAX: usize = 60;
 /// What stands for texts beyond [`NAMES_MAX`].
 const OTHER: &str = "(other)";
 
@@ -46,6 +49,7 @@ pub struct Rows<'a> {
     notes: Vec<String>,
     bad: u64,
     outside: u64,
+    filtered: u64,
 }
 
 impl<'a> Rows<'a> {
@@ -64,6 +68,7 @@ impl<'a> Rows<'a> {
             notes: Vec::new(),
             bad: 0,
             outside: 0,
+            filtered: 0,
         }
     }
 
@@ -74,6 +79,11 @@ impl<'a> Rows<'a> {
     /// Adds a note to the series.
     pub fn note(&mut self, note: String) {
         self.notes.push(note);
+    }
+
+    /// Counts a call that the filter holds back.
+    pub fn held_back(&mut self) {
+        self.filtered += 1;
     }
 
     /// Takes a row, unless it lies outside the time asked for.
@@ -124,7 +134,11 @@ impl<'a> Rows<'a> {
             "" => format!("{}:{line}", self.name),
             column => format!("{}:{line}: {column}", self.name),
         };
-        let why = if found.is_empty() { cause.to_owned() } else { format!("{found} is {cause}") };
+        let place = cut(&place, PLACE_MAX);
+        let why = match found {
+            "" => cause.to_owned(),
+            found => format!("{} is {cause}", cut(found, FOUND_MAX)),
+        };
         if self.options.is_strict {
             return Err(LabError::Row { place, why });
         }
@@ -149,7 +163,7 @@ impl<'a> Rows<'a> {
     /// Returns the columns as a series.
     ///
     /// # Errors
-    /// `File` when there were rows and all are bad.
+    /// `File` when there were no rows, or all are bad.
     pub fn into_series(mut self) -> Result<Series, LabError> {
         let calls = self.total_ms.len();
         if calls == 0 && self.bad > 0 {
@@ -157,11 +171,18 @@ impl<'a> Rows<'a> {
             let why = format!("no row is good; the first: {first}");
             return Err(LabError::File { file: self.name.to_owned(), why });
         }
+        let others = self.outside + self.filtered + self.left_out.failed.len() as u64;
+        if calls == 0 && others == 0 {
+            return Err(self.no_file("there is no call in it".to_owned()));
+        }
         if self.bad > PLACES_MAX as u64 {
             self.notes.push(format!("left out: {} more rows", self.bad - PLACES_MAX as u64));
         }
         if self.outside > 0 {
             self.notes.push(format!("{} calls lie outside the time asked for", self.outside));
+        }
+        if self.filtered > 0 {
+            self.notes.push(format!("the filter holds {} calls back", self.filtered));
         }
         if self.is_untimed && !self.began_ms.is_empty() {
             self.notes.push("some rows have no time, so none is used".to_owned());
@@ -220,6 +241,14 @@ impl<'a> Rows<'a> {
 pub fn is_within(unix_ms: f64, options: &ReadOptions) -> bool {
     options.since_unix_ms.is_none_or(|since| unix_ms >= since)
         && options.until_unix_ms.is_none_or(|until| unix_ms < until)
+}
+
+/// Text of a file as a message takes it: without what moves a cursor, and not too long. What is
+/// quoted stays so.
+fn cut(text: &str, width: usize) -> String {
+    let short = screen::cut(text, width, &screen::Style::default());
+    let is_open = short.len() < text.len() && text.ends_with('`') && !short.ends_with('`');
+    if is_open { short + "`" } else { short }
 }
 
 /// Returns why a number is no duration, in words.

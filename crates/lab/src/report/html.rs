@@ -235,7 +235,7 @@ impl Report<'_> {
         if self.notes.is_empty() {
             return String::new();
         }
-        let items = self.notes.iter().map(|note| format!("<li>{}</li>\n", escaped(note)));
+        let items = self.notes.iter().map(|note| format!("<li>{}</li>\n", with_code(note)));
         format!("<section>\n<h2>Notes</h2>\n<ul>\n{}</ul>\n</section>\n", items.collect::<String>())
     }
 

@@ -1,11 +1,14 @@
 //! How figures read: three digits that matter, and a unit.
 
+/// Less than this many milliseconds is what arithmetic leaves of nothing.
+const NOTHING_MS: f64 = 1e-9;
+
 /// Returns a time as `850 µs`, `12.3 ms`, `1.50 s`, `2.5 min`.
 pub fn time(ms: f64) -> String {
     let size = ms.abs();
     match size {
         _ if !ms.is_finite() => "unknown".to_owned(),
-        0.0 => "0 ms".to_owned(),
+        _ if size < NOTHING_MS => "0 ms".to_owned(),
         _ if size < 0.001 => format!("{} ns", digits(ms * 1e6, 3)),
         _ if size < 0.9995 => format!("{} µs", digits(ms * 1e3, 3)),
         _ if size < 999.5 => format!("{} ms", digits(ms, 3)),

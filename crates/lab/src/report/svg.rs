@@ -94,10 +94,12 @@ impl Drawing {
     /// Lines across at round values, with their labels.
     fn grid(&mut self, up: &Axis, label: &dyn Fn(f64) -> String) {
         for value in up.ticks(5) {
-            let y = up.place(value);
-            let right = WIDTH - RIGHT;
+            let (y, label, right) = (up.place(value), label(value), WIDTH - RIGHT);
+            if label.is_empty() {
+                continue;
+            }
             self.push(&format!("<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right}\"/>"));
-            self.text((LEFT - 8.0, y + 4.0), "tick end", &label(value));
+            self.text((LEFT - 8.0, y + 4.0), "tick end", &label);
         }
     }
 
@@ -105,9 +107,12 @@ impl Drawing {
         let y = self.height - BOTTOM;
         self.push(&format!("<path class=\"axis\" d=\"M{LEFT} {y}H{}\"/>", WIDTH - RIGHT));
         for value in across.ticks(7) {
-            let x = across.place(value);
+            let (x, label) = (across.place(value), label(value));
+            if label.is_empty() {
+                continue;
+            }
             self.push(&format!("<path class=\"axis\" d=\"M{x:.1} {y}v4\"/>"));
-            self.text((x, y + 18.0), "tick middle", &label(value));
+            self.text((x, y + 18.0), "tick middle", &label);
         }
     }
 
@@ -211,7 +216,11 @@ pub fn histogram(title: Title<'_>, counted: &super::Counted, marks: &[f64]) -> S
     let highest = counted.counts.iter().copied().max().unwrap_or(0).max(1);
     let up = up(highest as f64, HEIGHT);
     let across = across(counted.low_ms, counted.high_ms, counted.log);
-    drawing.grid(&up, &|value| count(value.round() as u64));
+    // Half a call is none.
+    drawing.grid(&up, &|value| match value.fract() == 0.0 {
+        true => count(value as u64),
+        false => String::new(),
+    });
     let width = (across.to - across.from) / counted.counts.len() as f64;
     let floor = HEIGHT - BOTTOM;
     for (at, calls) in counted.counts.iter().enumerate().filter(|(_, calls)| **calls > 0) {

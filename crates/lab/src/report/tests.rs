@@ -50,7 +50,10 @@ fn json_has_verdicts_calls_quantiles_and_phases() {
     assert_eq!(json["phases"][1]["name"], "wait");
     assert_eq!(json["histogram"]["counts"].as_array().unwrap().len(), 40);
     let step = json["verdicts"].as_array().unwrap().iter().find(|found| found["kind"] == "step");
-    assert_eq!(step.expect("a step")["step"], "wait");
+    let step = step.expect("a step");
+    assert_eq!((&step["step"], &step["false_alarm_rate"]), (&"wait".into(), &0.01.into()));
+    let shape = &json["verdicts"][0];
+    assert_eq!((&shape["kind"], &shape["draws_max"]), (&"multimodal".into(), &499.into()));
 }
 
 #[test]
@@ -155,4 +158,33 @@ fn latencies_over_several_decades_have_logarithmic_bins() {
     let wide: Vec<f64> = (0..1000).map(|at| 10_f64.powf(f64::from(at) / 250.0)).collect();
     let series = Series { total_ms: wide, ..Series::default() };
     assert!(report(&series).histogram.unwrap().log);
+}
+
+#[test]
+fn one_fast_call_makes_no_axis_logarithmic() {
+    let mut series = calls(300, 1);
+    assert!(!report(&series).histogram.unwrap().log);
+    series.total_ms[0] = 0.002;
+    assert!(!report(&series).histogram.unwrap().log);
+}
+
+#[test]
+fn an_axis_of_calls_has_whole_numbers_only() {
+    let series = Series { total_ms: vec![1.0, 2.0, 3.0], ..Series::default() };
+    let report = report(&series);
+    let text = report.to_text(&Style { width: 100, ..Style::default() });
+    let axis = text.lines().find(|line| line.starts_with("      1 ")).expect("an axis");
+    assert_eq!(axis.split_whitespace().collect::<Vec<_>>(), ["1", "2", "3"], "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("  1 ┤")).count(), 1, "{text}");
+    let html = report.to_html();
+    let ticks = |text: &str| html.matches(&format!("class=\"tick middle\">{text}<")).count();
+    assert_eq!((ticks("1"), ticks("2"), ticks("3"), ticks("")), (1, 1, 1, 0));
+}
+
+#[test]
+fn a_faster_second_target_is_so_by_a_positive_time() {
+    let (mut one, two) = (calls(400, 6), calls(400, 7));
+    one.total_ms.iter_mut().for_each(|ms| *ms += 3.0);
+    let text = Report::versus(&one, &two, false, &ReportOptions::default()).comparison().unwrap();
+    assert!(text.contains(" ms faster as two samples (95 % 2.9") && !text.contains(" -"), "{text}");
 }

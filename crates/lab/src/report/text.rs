@@ -230,10 +230,13 @@ impl Report<'_> {
         let Some(found) = &versus.difference else {
             return Some("second target: nothing to compare.".to_owned());
         };
+        // By how much it is faster is told as a positive time, and so are the ends of that.
+        let is_faster = found.shift_ms < 0.0;
         let shift = found.shift_ci_ms.map_or_else(String::new, |[low, high]| {
+            let [low, high] = if is_faster { [-high, -low] } else { [low, high] };
             format!(" (95 % {} to {})", time(low), time(high))
         });
-        let slower = if found.shift_ms < 0.0 { "faster" } else { "slower" };
+        let slower = if is_faster { "faster" } else { "slower" };
         let how = if versus.paired { "call by call" } else { "as two samples" };
         let (by, test) = (time(found.shift_ms.abs()), &found.test);
         Some(format!("second target: {by} {slower} {how}{shift}, {} ({test}).", p(found.p)))

@@ -9,6 +9,9 @@ use crate::verdict::{AttributeVerdict, Lock, Modality, Outside, Quantised, StepV
 use super::number::{count, digits, exact, interval, p, percent, time};
 use super::tooth_ms;
 
+/// p-value from which on down either test speaks against one hump.
+const SEVERAL_MAX: f64 = 0.005;
+
 /// A verdict as a reader gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
@@ -24,6 +27,22 @@ pub struct Words {
 
 /// Returns a verdict in words.
 pub fn in_words(verdict: &Verdict) -> Words {
+    let mut words = said(verdict);
+    let judged = verdict.judged();
+    let rate = judged.false_alarm_rate.map(|rate| {
+        let draws = judged.draws_max.map_or_else(String::new, |draws| {
+            format!(", by {} draws at most", count(u64::from(draws)))
+        });
+        format!("judged at {} of false alarms{draws}", percent(rate))
+    });
+    // Before the hint, which nothing was judged by.
+    let hint = words.figures.iter().position(|figure| figure.contains("(a hint)"));
+    let place = hint.unwrap_or(words.figures.len());
+    words.figures.splice(place..place, rate);
+    words
+}
+
+fn said(verdict: &Verdict) -> Words {
     match verdict {
         Verdict::Quantised(comb) => quantised(comb),
         Verdict::Multimodal(humps) => multimodal(humps),
@@ -91,7 +110,11 @@ fn unimodal(hump: &Modality) -> Words {
         Some(mode) => format!("One hump, at {}.", time(mode.at_ms)),
         None => "One hump.".to_owned(),
     };
-    words("unimodal", sentence, humped(hump), Ink::Fine)
+    let mut figures = humped(hump);
+    if hump.p.min(hump.p_dip) <= SEVERAL_MAX {
+        figures.push("what stands apart is too few calls for a hump of their own".to_owned());
+    }
+    words("unimodal", sentence, figures, Ink::Fine)
 }
 
 fn humped(humps: &Modality) -> Vec<String> {
@@ -161,7 +184,7 @@ fn outside(found: &Outside) -> Words {
     let sentence = "Slow-downs strike the steps in proportion to the time spent there, as what \
         comes from outside the request does: host, kernel, virtual machine, a paused process.";
     let figures = vec![format!(
-        "{} a second of usual time (95 % {} to {}); all steps share this rate: {}",
+        "{} a second of usual time (95 % {} to {}); all steps share this rate: {}, said above 0.05",
         digits(found.rate_per_second, 2),
         digits(found.ci[0], 2),
         digits(found.ci[1], 2),
@@ -186,11 +209,13 @@ fn attribute(found: &AttributeVerdict) -> Words {
     words("attribute", sentence, figures, Ink::Alarm)
 }
 
-/// An attribute with its value: `server = b`, `bytes > 4096`.
+/// An attribute with its value: `server = b`, `bytes > 4096`; a threshold in three digits.
 pub fn named(found: &AttributeVerdict) -> String {
-    let is_threshold = found.value.starts_with("> ") || found.value.starts_with("<= ");
-    let equals = if is_threshold { "" } else { "= " };
-    format!("{} {equals}{}", found.attribute, found.value)
+    let threshold = ["> ", "<= "].iter().find_map(|sign| {
+        let value = found.value.strip_prefix(sign)?.parse().ok()?;
+        Some(format!("{} {sign}{}", found.attribute, digits(value, 3)))
+    });
+    threshold.unwrap_or_else(|| format!("{} = {}", found.attribute, found.value))
 }
 
 fn listed(parts: &[String]) -> String {

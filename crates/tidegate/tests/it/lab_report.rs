@@ -107,22 +107,29 @@ fn files_that_are_not_there_and_filters_that_are_none_are_refused() {
     let folder = folder(&[("a.csv", b"latency_ms\n5\n")]);
     let error = refused(folder.path(), &["--from", "nothing.csv"]);
     assert!(error.contains("read `nothing.csv`") && error.contains("\nhint: "), "{error}");
-    let error = refused(folder.path(), &["--from", "a.csv", "--where", "status >"]);
-    assert!(error.contains("--where") && error.contains("column"), "{error}");
+    for (option, value, text) in [("--where", "status >", "column"), ("--since", "soon", "no time")]
+    {
+        let args = ["lab", "report", "--from", "a.csv", option, value];
+        let (code, _, error) = run(&args, folder.path());
+        assert_eq!(code, 2);
+        assert!(error.contains(option) && error.contains(text), "{error}");
+    }
     let error = refused(folder.path(), &["--from", "a.csv", "--where", "status == 200"]);
     assert!(error.contains("a filter needs exchanges"), "{error}");
     assert_eq!(run(&["lab", "report"], folder.path()).0, 2);
 }
 
 #[test]
-fn degenerate_files_are_reported() {
+fn files_without_calls_are_refused_and_those_with_few_reported() {
     let folder =
         folder(&[("none.csv", b"latency_ms\n"), ("three.csv", b"1\n2\n3\n"), ("empty", b"")]);
-    for (file, calls) in [("none.csv", 0), ("three.csv", 3), ("empty", 0)] {
-        let report = json(folder.path(), &["--from", file]);
-        assert_eq!(report["calls"], calls, "{report}");
-        assert!(!report["verdicts"].as_array().unwrap().is_empty() || calls == 3, "{report}");
+    for (file, why) in [("none.csv", "there is no call in it"), ("empty", "it is empty")] {
+        let error = refused(folder.path(), &["--from", file]);
+        assert_eq!(error, format!("error: read `{file}`: {why}\n"));
     }
+    let report = json(folder.path(), &["--from", "three.csv"]);
+    assert_eq!(report["calls"], 3, "{report}");
+    assert_eq!(report["verdicts"][0]["why"], "3 calls; at least 15 are needed");
 }
 
 #[test]

@@ -46,7 +46,31 @@ fn vegeta_writes_json_and_csv() {
     assert!(strict(&broken).starts_with("x:1: invalid type"), "{}", strict(&broken));
     let gob = b"\x1f\xff\x81\x03\x01\x01\x06Result\x01\xff\x82\x00\x01\x09Timestamp\x01";
     let error = read_any("x", gob, &ReadOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("vegeta encode --to json"), "{error}");
+    assert!(error.contains("vegeta encode --to csv"), "{error}");
+    let old = read("1795325652500000001,200,1500000,0,30,,aGk=,,0\n");
+    assert_eq!((old.total_ms, old.attributes.len()), (vec![1.5], 2));
+}
+
+#[test]
+fn summaries_are_refused_with_what_writes_the_calls() {
+    for (text, way) in [
+        (
+            "\nSummary:\n  Success rate:\t100.00%\n  Fastest:\t9 ms\n  Requests/sec:\t57\n",
+            "oha --out",
+        ),
+        ("\nSummary:\n  Total:\t1 secs\n  Fastest:\t0.1 secs\n  Requests/sec:\t5\n", "hey -o csv"),
+        ("\n    HTTP\n    http_req_duration....: avg=4ms\n    http_reqs....: 2\n", "k6 run --out"),
+        ("{\n  \"metrics\": {\"http_req_duration\": {\"avg\": 4, \"med\": 4}}}", "k6 run --out"),
+        ("Running 1s test @ http://a/\n  1 threads\n  Thread Stats   Avg\n", "wrk2 --latency"),
+        (
+            "Requests      [total, rate, throughput]\nLatencies  [min]\nSuccess [ratio]\n",
+            "vegeta enc",
+        ),
+    ] {
+        let error =
+            read_any("x", text.as_bytes(), &ReadOptions::default()).unwrap_err().to_string();
+        assert!(error.contains(way), "{text}: {error}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! vegeta's results, encoded as JSON (an object a line) or CSV (twelve fields without a header).
+//! vegeta's results, encoded as JSON (an object a line) or CSV (twelve fields without a header;
+//! older versions write nine, without method, URL and headers).
 //!
 //! Latencies are nanoseconds from sending to the end of the reply; a code from 200 to 399 without
 //! an error is a success, as in vegeta's own report (`lib/results.go`, `lib/metrics.go`).
@@ -9,8 +10,8 @@ use super::super::rows::{Row, Rows};
 use super::super::value::{Moment, moment};
 use crate::error::LabError;
 
-/// Fields of a record.
-const FIELDS: usize = 12;
+/// Fields that every record has.
+const FIELDS: usize = 9;
 
 #[derive(Debug, Deserialize)]
 struct Record {

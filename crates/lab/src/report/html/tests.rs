@@ -11,7 +11,9 @@ fn page(series: &Series) -> String {
 
 #[test]
 fn the_page_loads_nothing_and_closes_what_it_opens() {
-    let html = page(&calls(500, 1));
+    let mut series = calls(500, 1);
+    series.notes = vec!["left out: `foo`".into()];
+    let html = page(&series);
     for part in ["http://www", "https://", "<script", "<link", "<img", "src="] {
         assert!(!html.contains(part), "`{part}`");
     }
@@ -21,6 +23,7 @@ fn the_page_loads_nothing_and_closes_what_it_opens() {
         assert_eq!(opened, html.matches(&format!("</{tag}>")).count(), "{tag}");
     }
     assert!(html.contains("Step <code>wait</code> is slow by itself"));
+    assert!(html.contains("<li>left out: <code>foo</code></li>"));
     assert!(!html.contains("NaN"));
 }
 

@@ -6,6 +6,7 @@ use super::*;
 fn times_have_three_digits_and_a_unit() {
     for (ms, text) in [
         (0.0, "0 ms"),
+        (-4e-16, "0 ms"),
         (0.000_25, "250 ns"),
         (0.0123, "12.3 µs"),
         (1.0, "1.00 ms"),

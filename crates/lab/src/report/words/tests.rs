@@ -34,9 +34,37 @@ fn a_comb_is_said_with_quantum_teeth_and_hint() {
         "p = 3e-9",
         "the timer starts with the call",
         "(a hint): nginx cache lock",
+        "judged at 0.50 % of false alarms, by 1,999 draws at most nearest known",
     ] {
         assert!(whole.contains(text), "no `{text}` in {whole}");
     }
+}
+
+#[test]
+fn a_threshold_is_as_short_as_its_digits_matter() {
+    let of = |value: &str| {
+        named(&AttributeVerdict {
+            attribute: "late_ms".into(),
+            value: value.into(),
+            ..AttributeVerdict::default()
+        })
+    };
+    assert_eq!(of("<= 6.521942"), "late_ms <= 6.52");
+    assert_eq!(
+        (of("> 40960"), of("> 0.000382")),
+        ("late_ms > 40960".into(), "late_ms > 0.000382".into())
+    );
+    assert_eq!(of("6.521942"), "late_ms = 6.521942");
+}
+
+#[test]
+fn one_hump_against_a_test_says_why() {
+    let figures = |p: f64| {
+        let hump = Modality { p, p_dip: 0.5, ..Modality::default() };
+        in_words(&Verdict::Unimodal(hump)).figures.join("; ")
+    };
+    assert!(figures(4e-4).contains("too few calls for a hump of their own"), "{}", figures(4e-4));
+    assert!(!figures(0.02).contains("too few"));
 }
 
 #[test]
