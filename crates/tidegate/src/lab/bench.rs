@@ -34,7 +34,8 @@ const BAR: &str = "{msg} {bar:30} {pos}/{len}, {eta} left";
 /// When a command cannot be run, or fails and that is not ignored.
 pub fn run(args: &BenchArgs) -> Result<()> {
     let subjects = subjects::of(args).map_err(misused)?;
-    let exports = exports(args)?;
+    let all = exports(args).map_err(misused)?.into_iter();
+    let (printed, exports): (Vec<_>, Vec<_>) = all.partition(|(_, path)| is_stdout(path));
     let cancel = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let installed =
@@ -62,6 +63,9 @@ pub fn run(args: &BenchArgs) -> Result<()> {
         eprintln!("interrupted; this is what was measured until then");
     }
     outcome?;
+    for (kind, _) in printed {
+        output::print(&exported(kind, args, &results, screen.unit)?)?;
+    }
     if let Some(path) = &args.save {
         let series: Vec<Series> = results.iter().map(Benched::series).collect();
         let all: Vec<&Series> = series.iter().collect();
@@ -167,7 +171,7 @@ fn exports(args: &BenchArgs) -> Result<Vec<(Export, &Path)>> {
     ];
     let all = all.into_iter().filter_map(|(kind, path)| Some((kind, path.as_deref()?)));
     let all: Vec<(Export, &Path)> = all.collect();
-    for (_, path) in &all {
+    for (_, path) in all.iter().filter(|(_, path)| !is_stdout(path)) {
         output::create(path)?;
     }
     ensure!(
@@ -177,29 +181,43 @@ fn exports(args: &BenchArgs) -> Result<Vec<(Export, &Path)>> {
     Ok(all)
 }
 
+/// Where hyperfine writes a file, and at the end to stdout for `-`, so do we.
+fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 fn write(
     exports: &[(Export, &Path)],
     args: &BenchArgs,
     results: &[Benched],
     unit: Option<TimeUnit>,
 ) -> Result<()> {
-    let Some(first) = results.first() else { return Ok(()) };
-    let mut all: Vec<&Benched> = results.iter().collect();
     for (kind, path) in exports {
-        let text = match kind {
-            Export::Json => command::to_json(&all)?,
-            Export::Csv => command::to_csv(&all),
-            Export::Markup(markup) => {
-                if args.sort == "mean-time" {
-                    all.sort_by(|one, other| one.mean.total_cmp(&other.mean));
-                }
-                let reference = if args.vs.is_some() { first } else { reference(args, results) };
-                command::to_markup(&all, reference, *markup, unit)
-            }
-        };
+        let text = exported(*kind, args, results, unit)?;
         std::fs::write(path, text).with_context(|| format!("write `{}`", path.display()))?;
     }
     Ok(())
+}
+
+fn exported(
+    kind: Export,
+    args: &BenchArgs,
+    results: &[Benched],
+    unit: Option<TimeUnit>,
+) -> Result<String> {
+    let Some(first) = results.first() else { return Ok(String::new()) };
+    let mut all: Vec<&Benched> = results.iter().collect();
+    Ok(match kind {
+        Export::Json => command::to_json(&all)?,
+        Export::Csv => command::to_csv(&all),
+        Export::Markup(markup) => {
+            if args.sort == "mean-time" {
+                all.sort_by(|one, other| one.mean.total_cmp(&other.mean));
+            }
+            let reference = if args.vs.is_some() { first } else { reference(args, results) };
+            command::to_markup(&all, reference, markup, unit)
+        }
+    })
 }
 
 /// With a hint where the user can act.

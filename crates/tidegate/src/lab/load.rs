@@ -71,7 +71,11 @@ fn report(args: &LoadArgs, loaded: &Loaded) -> Result<()> {
         let style = output::style();
         let text = loading::text(loaded, &style);
         let rest = match verdicts.filter(|_| loaded.succeeded > 0) {
-            Some(verdicts) => format!("\n{}", verdicts.to_text(&style)),
+            Some(mut verdicts) => {
+                // It stands above already.
+                verdicts.name = "";
+                format!("\n{}", verdicts.to_text(&style))
+            }
             None => loading::notes(loaded, &style),
         };
         output::print(&(text + &rest))?;

@@ -3,6 +3,7 @@
 mod source;
 
 use std::io::Write;
+use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
@@ -45,6 +46,7 @@ pub fn run(args: &ReportArgs) -> Result<()> {
 }
 
 fn write(args: &ReportArgs, report: &Report<'_>) -> Result<()> {
+    let file = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let text = match args.format.as_str() {
         "json" => report.to_json() + "\n",
         "html" => report.to_html(),
@@ -52,11 +54,11 @@ fn write(args: &ReportArgs, report: &Report<'_>) -> Result<()> {
             let mut style = output::style();
             style.width = args.width.unwrap_or(style.width);
             style.ascii |= args.ascii;
-            style.colour &= args.output.is_none();
+            style.colour &= file.is_none();
             report.to_text(&style)
         }
     };
-    match &args.output {
+    match file {
         Some(path) => {
             let mut file = output::create(path)?;
             file.write_all(text.as_bytes()).with_context(|| format!("write `{}`", path.display()))

@@ -76,6 +76,19 @@ fn failures_are_named_with_run_and_hint() {
 }
 
 #[test]
+fn an_export_to_a_dash_is_printed_once_at_the_end() {
+    let folder = TempDir::new().unwrap();
+    let export = ["-r", "2", "--export-csv", "-", "--export-json", "a.json", "true", "true 2"];
+    let (code, out, err) = bench(&export, &folder);
+    assert_eq!(code, 0, "{err}");
+    let (shown, csv) = out.split_once("command,mean,stddev,").expect("a table");
+    assert!(shown.contains("Summary") && csv.lines().count() == 3, "{out}");
+    let names: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
+    assert_eq!(names, ["a.json"]);
+}
+
+#[test]
 fn three_runs_are_no_ground_for_a_verdict_and_the_shell_is_taken_off() {
     let folder = TempDir::new().unwrap();
     let (code, out, err) = bench(&["-r", "3", "true"], &folder);

@@ -116,6 +116,7 @@ fn without_one_success_the_report_is_printed_and_the_code_is_1() {
     let folder = TempDir::new().unwrap();
     let server = Origin::start(|_| OriginReply::status(500));
     let (code, out, err) = run(&["lab", "load", &url(&server, "/"), "-n", "5"], folder.path());
+    assert_eq!(out.matches(&url(&server, "/")).count(), 1, "{out}");
     assert_eq!(code, 1);
     assert!(out.contains("failed: 5 status 500"), "{out}");
     assert!(err.contains("no call succeeded: 5 status 500"), "{err}");

@@ -65,6 +65,10 @@ fn a_csv_of_steps_names_the_slow_step_in_every_format() {
     assert_eq!(code, 0);
     assert!(text.contains("Step `wait` is slow by itself") && !text.contains('\u{1b}'), "{text}");
 
+    let dash =
+        run(&["lab", "report", "--from", "a.csv", "--width", "80", "-o", "-"], folder.path());
+    assert_eq!(dash, (0, text, String::new()));
+
     let html = &["lab", "report", "--from", "a.csv", "--format", "html", "-o", "a.html"];
     assert_eq!(run(html, folder.path()), (0, String::new(), String::new()));
     let html = fs::read_to_string(folder.path().join("a.html")).unwrap();

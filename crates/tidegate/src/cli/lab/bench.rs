@@ -11,8 +11,8 @@ Examples: tidegate lab bench -- convert in.jpg -rotate 90 out.jpg
           tidegate lab bench -P threads 1 4 'make -j {threads}' --prepare 'make clean'
           tidegate lab bench -N --export-json out.json 'jq . big.json'
 Options, environment and JSON are those of hyperfine; what stands after `--` is one program with its
-arguments, run without a shell. --vs runs two commands in turns and compares run by run. Ctrl-C ends
-with what was measured.
+arguments, run without a shell. Exports to - are printed at the end. --vs runs two commands in turns
+and compares run by run. Ctrl-C ends with what was measured.
 Exit codes: 0 measured, 1 a command failed, 2 wrong usage.";
 
 /// What is run, how often, and where the results go.
