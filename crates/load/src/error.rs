@@ -12,6 +12,14 @@ pub enum LoadError {
     /// The text names no address: correct it.
     #[error("`{0}` is not a target; write host:port or unix:/path")]
     Target(String),
+    /// The name has no address: correct it, or its entry.
+    #[error("look `{address}` up")]
+    Lookup {
+        /// The name with its port.
+        address: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
     /// The plan contradicts itself: correct it.
     #[error("plan of the load: {0}")]
     Plan(&'static str),

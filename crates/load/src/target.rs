@@ -11,6 +11,9 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::LoadError;
 
+/// An address of several that does not accept within this is passed over.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// The address of the server under load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
@@ -21,6 +24,19 @@ pub enum Target {
 }
 
 impl Target {
+    /// Reads a target as its `FromStr` does; of a name with several addresses, such as `localhost`,
+    /// it is the first that accepts a connection now, or the first of all when none does.
+    ///
+    /// # Errors
+    /// When it names no address.
+    pub fn reachable(text: &str) -> Result<Self, LoadError> {
+        if text.starts_with("unix:") {
+            return text.parse();
+        }
+        let found = first_that_accepts(&addresses(text)?);
+        found.map(Self::Tcp).ok_or_else(|| LoadError::Target(text.to_owned()))
+    }
+
     /// Returns a connected, blocking socket.
     ///
     /// # Errors
@@ -66,11 +82,28 @@ impl FromStr for Target {
         if let Some(path) = text.strip_prefix("unix:") {
             return Ok(Self::Unix(PathBuf::from(path)));
         }
-        let address = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
-        let mut found =
-            address.to_socket_addrs().map_err(|_| LoadError::Target(text.to_owned()))?;
-        found.next().map(Self::Tcp).ok_or_else(|| LoadError::Target(text.to_owned()))
+        let found = addresses(text)?;
+        found.first().copied().map(Self::Tcp).ok_or_else(|| LoadError::Target(text.to_owned()))
     }
+}
+
+/// All addresses of `host:port`, in the order in which the resolver gives them.
+fn addresses(text: &str) -> Result<Vec<SocketAddr>, LoadError> {
+    let address = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+    match address.to_socket_addrs() {
+        Ok(found) => Ok(found.collect()),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            Err(LoadError::Target(text.to_owned()))
+        }
+        Err(source) => Err(LoadError::Lookup { address: address.to_owned(), source }),
+    }
+}
+
+/// A connection is tried only where there is a choice.
+fn first_that_accepts(addresses: &[SocketAddr]) -> Option<SocketAddr> {
+    let accepts = |address: &&SocketAddr| Target::Tcp(**address).connect(PATIENCE).is_ok();
+    let chosen = if addresses.len() > 1 { addresses.iter().find(accepts) } else { None };
+    chosen.or(addresses.first()).copied()
 }
 
 impl fmt::Display for Target {
@@ -85,3 +118,6 @@ impl fmt::Display for Target {
 fn in_progress(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
 }
+
+#[cfg(test)]
+mod tests;

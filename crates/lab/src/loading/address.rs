@@ -69,7 +69,7 @@ impl Targets {
         if let Some(known) = self.0.get(&address.host) {
             return Ok(known.clone());
         }
-        let target: Target = address.authority().parse()?;
+        let target = Target::reachable(&address.authority())?;
         self.0.insert(address.host.clone(), target.clone());
         Ok(target)
     }

@@ -159,7 +159,7 @@ impl Loaded {
             latency_ms: Times::of(&latency, whole.max_ns[0]),
             service_ms: Times::of(&service, whole.max_ns[1]),
             late_ms: is_open.then(|| [late(0.5), late(0.99)]),
-            is_doubtful: is_open && whole.is_late(&latency),
+            is_doubtful: is_open && whole.offered > 0 && whole.is_late(&latency),
             backlog_max: whole.report.backlog_max,
             connections: whole.report.connections,
             cpu_us_per_call: cpu.as_secs_f64() * 1e6 / whole.made.max(1) as f64,
@@ -209,7 +209,9 @@ impl Loaded {
                  latencies are doubtful; fewer calls per second, more --threads or another machine"
             ));
         }
-        if let Some(intended) = self.intended_rate.filter(|rate| self.rate < 0.95 * rate) {
+        if let Some(intended) =
+            self.intended_rate.filter(|rate| is_short(self.succeeded, rate * self.seconds))
+        {
             let share = 100.0 * self.rate / intended;
             notes.push(format!(
                 "{:.0} of {intended:.0} intended calls per second succeeded ({share:.0} %)",
@@ -335,6 +337,12 @@ impl Loading {
     }
 }
 
+/// Whether calls are missing: a twentieth, and more than random arrivals are ever fewer.
+fn is_short(succeeded: u64, intended: f64) -> bool {
+    let missing = intended - succeeded as f64;
+    missing > 0.05 * intended && missing > 4.0 * intended.sqrt()
+}
+
 /// The first URLs, and how many more there are.
 fn name_of(calls: &[Call]) -> String {
     let first: Vec<&str> = calls.iter().take(3).map(|call| call.name.as_str()).collect();
@@ -358,3 +366,6 @@ fn names(values: impl Iterator<Item = String>) -> Values {
         .collect();
     Values::Names { names, of }
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,7 +36,6 @@ pub fn run(args: &LoadArgs) -> Result<()> {
             log_error.get_or_insert(error);
         }
     });
-    live.end();
     let loaded = outcome.map_err(|error| match error {
         LabError::Load(load::LoadError::Connect { .. }) => {
             anyhow::Error::new(error).context(NOBODY_THERE)
@@ -47,7 +46,11 @@ pub fn run(args: &LoadArgs) -> Result<()> {
         return Err(error);
     }
     files.finish(&loaded)?;
-    report(args, &loaded)
+    live.judge();
+    let options = ReportOptions { seed: args.seed, ..ReportOptions::default() };
+    let verdicts = (!args.no_verdict).then(|| Report::new(&loaded.series, &options));
+    drop(live);
+    report(args, &loaded, verdicts.as_ref())
 }
 
 /// Becomes true with the first Ctrl-C; the second ends the process.
@@ -61,11 +64,9 @@ fn interruption() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-fn report(args: &LoadArgs, loaded: &Loaded) -> Result<()> {
-    let options = ReportOptions { seed: args.seed, ..ReportOptions::default() };
-    let verdicts = (!args.no_verdict).then(|| Report::new(&loaded.series, &options));
+fn report(args: &LoadArgs, loaded: &Loaded, verdicts: Option<&Report<'_>>) -> Result<()> {
     if args.format == "json" {
-        let whole = Whole { load: loaded, report: verdicts.as_ref() };
+        let whole = Whole { load: loaded, report: verdicts };
         output::print(&(serde_json::to_string_pretty(&whole)? + "\n"))?;
     } else {
         let style = output::style();

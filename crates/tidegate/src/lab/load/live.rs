@@ -11,11 +11,13 @@ const REDRAW: Duration = Duration::from_millis(200);
 const SPARKS_MAX: usize = 30;
 const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// One line that is drawn anew each second.
+/// One line that is drawn anew each second, and gone when this is.
 pub struct Live {
     bar: ProgressBar,
     failed: u64,
     is_open: bool,
+    /// After so many seconds nothing more is due.
+    due_s: Option<u64>,
     p99_ms: Vec<f64>,
 }
 
@@ -23,12 +25,12 @@ impl Live {
     /// Begins to show a run.
     pub fn new(plan: &Loading) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        let until = match plan.stop {
-            Stop::After(span) if span < Duration::from_secs(86_400) => {
-                format!(" of {}s", (span + plan.warm_up).as_secs())
-            }
-            _ => String::new(),
+        let time = match plan.stop {
+            Stop::After(span) if span < Duration::from_secs(86_400) => Some(span),
+            _ => None,
         };
+        let until = time
+            .map_or_else(String::new, |span| format!(" of {}s", (span + plan.warm_up).as_secs()));
         // Cut at the terminal's edge: a line that is broken could not be drawn anew.
         let template = format!("{{elapsed}}{until}  {{wide_msg}}");
         let style = ProgressStyle::with_template(&template).expect("the template is well-formed");
@@ -36,7 +38,8 @@ impl Live {
         bar.set_message(if plan.warm_up.is_zero() { "connecting" } else { "warming up" });
         bar.enable_steady_tick(REDRAW);
         let is_open = !matches!(plan.pace, Pace::Closed { .. });
-        Self { bar, failed: 0, is_open, p99_ms: Vec::new() }
+        let due_s = time.filter(|_| is_open).map(|span| span.as_secs());
+        Self { bar, failed: 0, is_open, due_s, p99_ms: Vec::new() }
     }
 
     /// Shows the second that is over.
@@ -53,8 +56,10 @@ impl Live {
             0 => String::new(),
             failed => format!(", {failed} failed"),
         };
+        let is_over = self.due_s.is_some_and(|due| second.index >= due);
+        let over = if is_over { "time is over, calls wait: " } else { "" };
         self.bar.set_message(format!(
-            "{}/s, p50 {:.2} p99 {:.2} ms{failed}{backlog}, {} connections  {}",
+            "{over}{}/s, p50 {:.2} p99 {:.2} ms{failed}{backlog}, {} connections  {}",
             second.succeeded,
             at(0.5),
             at(0.99),
@@ -63,8 +68,15 @@ impl Live {
         ));
     }
 
+    /// Shows that the calls are looked at.
+    pub fn judge(&self) {
+        self.bar.set_message("the run is over; its calls are looked at");
+    }
+}
+
+impl Drop for Live {
     /// Clears the line.
-    pub fn end(&self) {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }
