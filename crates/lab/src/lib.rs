@@ -15,6 +15,7 @@ mod error;
 pub mod from;
 mod hdr;
 pub mod loading;
+mod pages;
 mod paired;
 pub mod probe;
 mod quantiles;

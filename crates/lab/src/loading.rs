@@ -30,6 +30,7 @@ pub use seconds::Second;
 pub use text::{notes, text};
 pub use trace::Trace;
 
+use crate::pages::SmallPages;
 use crate::{LabError, hdr};
 use outcome::Part as Ended;
 use recorder::{Recorder, Task, Turn};
@@ -95,6 +96,7 @@ impl Loading {
     /// at all. What goes wrong later is part of the outcome.
     pub fn run(&self, calls: &[Call], each: &mut dyn FnMut(&Second)) -> Result<Loaded, LabError> {
         let parts = self.parts(calls)?;
+        let pages = SmallPages::hold();
         let (cpu_before, begun) = (outcome::cpu(), Instant::now());
         let mut histogram = hdr::nanoseconds();
         let (sender, beats) = mpsc::channel();
@@ -129,6 +131,7 @@ impl Loading {
             running.into_iter().map(join).collect()
         });
         let cpu = outcome::cpu().saturating_sub(cpu_before);
+        drop(pages);
         let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(Loaded::new(self, calls, ended, (begun, cpu), histogram))
     }

@@ -37,6 +37,7 @@ use std::time::Duration;
 pub use pin::Pin;
 pub use target::{Place, Question, Target, Url};
 
+use crate::pages::SmallPages;
 use crate::{LabError, Series};
 use desk::Desk;
 
@@ -166,6 +167,8 @@ pub fn run(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Probed, LabError> {
     plan.check()?;
+    let runs_programs = plan.targets.iter().any(|target| matches!(target, Target::Command(_)));
+    let _pages = (!runs_programs).then(SmallPages::hold);
     let mut desk = Desk::new(plan)?;
     let is_interrupted = desk.serve(stop, watch)?;
     Ok(gather::gather(plan, desk.end(), is_interrupted))
@@ -201,6 +204,17 @@ impl Plan {
         let End::Count(arrivals) = self.end else { return None };
         let calls = u64::from(self.burst.calls) * self.targets.len() as u64;
         Some(arrivals.saturating_mul(calls))
+    }
+
+    /// How long before its moment a call looks at the clock: a quarter of the mean distance between
+    /// calls, so that the processor is not busy with waiting, within bounds.
+    fn spin(&self) -> Duration {
+        let rate = match self.arrivals {
+            Arrivals::Poisson(Some(rate)) | Arrivals::Uniform(Some(rate)) => rate,
+            _ => 0.0,
+        };
+        let calls = rate * f64::from(self.burst.calls);
+        clock::SPIN_MAX.min(Duration::from_secs_f64(0.25 / calls.max(1.0))).max(clock::SPIN_MIN)
     }
 
     /// Callers for one thread, one for each target.

@@ -4,8 +4,10 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long before a moment a thread stops sleeping and looks at the clock instead: longer than
-/// a sleep lasts too long on an idle machine (docs/LAB.md has what was measured).
-const SPIN: Duration = Duration::from_micros(150);
+/// nearly all sleeps last too long (docs/LAB.md has what was measured).
+pub(crate) const SPIN_MAX: Duration = Duration::from_micros(500);
+/// The same where calls are close together: longer than a sleep on an idle machine lasts too long.
+pub(crate) const SPIN_MIN: Duration = Duration::from_micros(150);
 /// Slewing moves the clock by half a millisecond a second at most; anything faster is a step.
 const SLEW: f64 = 0.000_5;
 const STEP_MS_MIN: f64 = 5.0;
@@ -43,11 +45,11 @@ impl Origin {
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Sleeps until shortly before `ns`, then looks at the clock until it is there.
-    pub(crate) fn wait_until(&self, ns: u64) {
+    /// Sleeps until `spin` before `ns`, then looks at the clock until it is there.
+    pub(crate) fn wait_until(&self, ns: u64, spin: Duration) {
         let until = self.instant + Duration::from_nanos(ns);
         while let Some(left) = until.checked_duration_since(Instant::now()) {
-            match left.checked_sub(SPIN) {
+            match left.checked_sub(spin) {
                 Some(early) if !early.is_zero() => std::thread::sleep(early),
                 _ => std::hint::spin_loop(),
             }

@@ -43,10 +43,17 @@ pub(crate) struct Call {
     pub(crate) made: Result<Made, Failure>,
 }
 
-/// The threads.
-pub(crate) struct Crew {
+/// What each thread goes by.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
     origin: Origin,
     timeout: Duration,
+    spin: Duration,
+}
+
+/// The threads.
+pub(crate) struct Crew {
+    pace: Pace,
     /// What each thread is told.
     threads: Vec<Sender<Due>>,
     idle: Vec<usize>,
@@ -64,7 +71,8 @@ impl Crew {
     ) -> Result<Self, LabError> {
         let (tell, ended) = channel();
         let (threads, idle) = (Vec::new(), Vec::new());
-        let mut crew = Self { origin, timeout: plan.timeout, threads, idle, ended, tell };
+        let pace = Pace { origin, timeout: plan.timeout, spin: plan.spin() };
+        let mut crew = Self { pace, threads, idle, ended, tell };
         crew.grow(plan.callers(http)?)?;
         Ok(crew)
     }
@@ -109,10 +117,9 @@ impl Crew {
     fn grow(&mut self, callers: Vec<Box<dyn Caller>>) -> Result<(), LabError> {
         let (sender, receiver) = channel();
         let number = self.threads.len();
-        let (tell, origin, timeout) = (self.tell.clone(), self.origin, self.timeout);
+        let (tell, pace) = (self.tell.clone(), self.pace);
         let named = thread::Builder::new().name("probe".to_owned()).stack_size(STACK_BYTES);
-        let work =
-            move || make(callers, (origin, timeout), &receiver, |c| tell.send((number, c)).is_ok());
+        let work = move || make(callers, pace, &receiver, |c| tell.send((number, c)).is_ok());
         let started = named.spawn(work);
         let refused = |source| LabError::System { what: "start a thread".to_owned(), source };
         started.map_err(refused)?;
@@ -125,7 +132,7 @@ impl Crew {
 /// Makes calls until nobody hands any out or hears of them.
 fn make(
     mut callers: Vec<Box<dyn Caller>>,
-    (origin, timeout): (Origin, Duration),
+    Pace { origin, timeout, spin }: Pace,
     dues: &Receiver<Due>,
     tell: impl Fn(Call) -> bool,
 ) {
@@ -135,7 +142,7 @@ fn make(
         let caller = &mut callers[due.arm];
         caller.prepare(due.number);
         if due.is_timed {
-            origin.wait_until(due.at_ns);
+            origin.wait_until(due.at_ns, spin);
         }
         let mut watch = Stopwatch::start(timeout);
         let sent_ns = origin.ns_of(watch.moment());

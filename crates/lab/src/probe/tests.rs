@@ -149,6 +149,19 @@ fn nothing_listens_and_every_call_says_so() {
 }
 
 #[test]
+fn calls_that_are_close_together_look_at_the_clock_for_a_shorter_time() {
+    let spin_us = |rate: f64, calls: u32| {
+        let burst = Burst { calls, stagger: Duration::ZERO };
+        let arrivals = Arrivals::Uniform(Some(rate));
+        Plan { arrivals, burst, ..plan(&["tcp://127.0.0.1:1".to_owned()]) }.spin().as_micros()
+    };
+    assert_eq!(
+        [(20.0, 1), (1000.0, 1), (100.0, 10), (1e6, 1)].map(|(r, c)| spin_us(r, c)),
+        [500, 250, 250, 150]
+    );
+}
+
+#[test]
 fn plans_that_contradict_themselves_are_refused() {
     let refused = |change: &dyn Fn(&mut Plan)| {
         let mut plan = plan(&["tcp://127.0.0.1:1".to_owned()]);

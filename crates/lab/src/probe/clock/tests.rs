@@ -17,7 +17,7 @@ fn a_step_is_noted_once_with_its_size_and_slewing_is_not() {
 fn a_wait_never_ends_early_and_one_for_the_past_ends_at_once() {
     let origin = Origin::now();
     for until in [0, 200_000, 3_000_000, 1] {
-        origin.wait_until(until);
+        origin.wait_until(until, super::SPIN_MIN);
         assert!(origin.ns() >= until);
     }
 }
