@@ -50,7 +50,7 @@ pub fn run(args: &LoadArgs) -> Result<()> {
     let options = ReportOptions { seed: args.seed, ..ReportOptions::default() };
     let verdicts = (!args.no_verdict).then(|| Report::new(&loaded.series, &options));
     drop(live);
-    report(args, &loaded, verdicts.as_ref())
+    report(args, &loaded, verdicts)
 }
 
 /// Becomes true with the first Ctrl-C; the second ends the process.
@@ -64,9 +64,9 @@ fn interruption() -> Result<Arc<AtomicBool>> {
     Ok(flag)
 }
 
-fn report(args: &LoadArgs, loaded: &Loaded, verdicts: Option<&Report<'_>>) -> Result<()> {
+fn report(args: &LoadArgs, loaded: &Loaded, verdicts: Option<Report<'_>>) -> Result<()> {
     if args.format == "json" {
-        let whole = Whole { load: loaded, report: verdicts };
+        let whole = Whole { load: loaded, report: verdicts.as_ref() };
         output::print(&(serde_json::to_string_pretty(&whole)? + "\n"))?;
     } else {
         let style = output::style();
