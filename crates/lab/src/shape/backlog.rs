@@ -2,56 +2,68 @@
 //!
 //! When a target pauses, calls that are sent every 10 ms wait 10 ms less each; what corrects a
 //! histogram for coordinated omission writes the same ramp. In the order of the calls such a comb
-//! goes down from tooth to tooth, and in any order its calls are a whole number of intervals apart,
-//! to the last digit. Timers do neither.
+//! goes down from tooth to tooth and jumps up, where calls without a memory go up and down alike;
+//! and in any order its calls are a whole number of intervals apart, to the last digit. Timers do
+//! neither.
 
 use super::fit::Line;
 use crate::quantiles::Sorted;
 
 /// Steps down, of steps down and up by one tooth, in a ramp.
 const DOWN_MIN: f64 = 0.75;
+/// Steps down beyond those up, in deviations of calls that go either way alike.
+const BY_CHANCE: f64 = 2.5;
 /// Steps down, of the calls above the lowest tooth.
 const STEPS_MIN: f64 = 0.3;
 /// Calls that have an exact partner a tooth below.
 const EXACT_MIN: f64 = 0.4;
 
+/// A comb may have found the interval, or up to so many times or such a part of it.
+const MULTIPLES: u32 = 8;
 /// Calls nearer to each other than so many times the exactness asked for have partners by chance.
 const CROWDED: f64 = 20.0;
 
 /// Returns whether the comb that `line` goes through, of `values` in the order of the calls, is
 /// the draining of a backlog; `step` is that of the clock.
 pub fn is_backlog(values: &[f64], line: &Line, step: f64) -> bool {
+    let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut multiples = (1..=MULTIPLES).map(f64::from).flat_map(|times| [times, 1.0 / times]);
     let reach = (3.0 * line.jitter).min(line.quantum / 3.0);
-    descends(values, line, reach) || repeats(values, line, step)
+    multiples.any(|times| {
+        let interval = times * line.quantum;
+        let least = lowest + interval.min(line.quantum) / 2.0;
+        descends(values, least, interval, reach.min(interval / 3.0))
+    }) || repeats(values, lowest, line, step)
 }
 
-fn descends(values: &[f64], line: &Line, reach: f64) -> bool {
-    let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+/// Whether calls of more than `least` are followed by ones that took `interval` less, and those by
+/// ones that took as much more much more rarely.
+fn descends(values: &[f64], least: f64, interval: f64, reach: f64) -> bool {
     let (mut above, mut down, mut up) = (0.0, 0.0, 0.0);
     for pair in values.windows(2) {
-        if pair[0] > lowest + line.quantum / 2.0 {
+        if pair[0] > least {
             above += 1.0;
         }
         let by = pair[1] - pair[0];
-        if (by + line.quantum).abs() <= reach {
+        if (by + interval).abs() <= reach {
             down += 1.0;
-        } else if (by - line.quantum).abs() <= reach {
+        } else if (by - interval).abs() <= reach {
             up += 1.0;
         }
     }
-    down >= STEPS_MIN * above && down >= DOWN_MIN * (down + up) && down > 0.0
+    let steps = down + up;
+    down >= STEPS_MIN * above && down >= DOWN_MIN * steps && down - up >= BY_CHANCE * steps.sqrt()
 }
 
 /// Whether one exact distance, near the quantum, separates many calls: impossible by chance where
 /// the clock is much finer than a tooth is wide.
-fn repeats(values: &[f64], line: &Line, step: f64) -> bool {
+fn repeats(values: &[f64], lowest: f64, line: &Line, step: f64) -> bool {
     // Teeth without any width repeat their distances whatever made them.
     if line.jitter < (10.0 * step).max(1e-3 * line.quantum) {
         return false;
     }
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
-    let lowest = sorted.first().copied().unwrap_or(0.0);
     let same = (line.quantum * 1e-6).max(step * 1e-3);
     let low = sorted.partition_point(|value| *value <= lowest + line.quantum / 2.0);
     let above = sorted.len() - low;
@@ -79,3 +91,6 @@ fn repeats(values: &[f64], line: &Line, step: f64) -> bool {
     }
     longest as f64 > EXACT_MIN * above as f64 && longest > 5
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use super::fit::{self, Line};
 use super::null::{self, Smooth};
 use super::spectrum::{Bounds, Frame};
 use super::teeth::{self, Comb, Points, TEETH, TOOTH_CALLS};
+use crate::quantiles::Sorted;
 use crate::random::Draw;
 
 /// Spacings looked at, in the width of the sample: below, the sample is too small for more.
@@ -15,12 +16,19 @@ const CYCLES: [f64; 2] = [12.0, 256.0];
 /// A quantum is at least so many steps of the clock.
 const STEPS_MIN: f64 = 8.0;
 /// p-value that the other half of the calls must reach.
-pub const CONFIRMED_MAX: f64 = 0.01;
+pub const CONFIRMED_MAX: f64 = 0.05;
 /// Within this much of the best score, the larger spacing is preferred.
 const AS_GOOD: f64 = 3.0;
 
 /// Least squares through the teeth, repeated.
 const REFINED: usize = 2;
+/// The window in which the other half's calls are counted, in deviations of the seen half's calls
+/// from its teeth, and as a part of the quantum: where few calls say what the teeth are, a tooth is
+/// wider than they stand.
+const WIDER: f64 = 5.0;
+const WIDEST: f64 = 0.4;
+/// Splits of a small sample.
+const SPLITS: usize = 5;
 /// Calls on a tooth of a half sample.
 const HALF_TOOTH_CALLS: f64 = 2.0;
 
@@ -112,19 +120,31 @@ impl Sample<'_> {
     }
 
     /// Searches in each random half and tests what it finds on the other: the better of the two
-    /// p-values, doubled.
+    /// p-values, doubled. Small samples are split several times, and twice the median counts
+    /// (Meinshausen, Meier and Bühlmann, "p-values for high-dimensional regression", 2009).
     fn confirm(&self, frame: &Frame) -> f64 {
         let mut draw = Draw::new(self.seed, 2);
-        let (one, other): (Vec<f64>, Vec<f64>) =
-            within(frame, self.values).into_iter().partition(|_| draw.bits() & 1 == 0);
-        let tested = |seen: &[f64], unseen: &[f64]| {
-            let Some(comb) = best(frame, seen, HALF_TOOTH_CALLS) else { return 1.0 };
-            let unseen = Points { at: unseen, calls: &[], tooth: TOOTH_CALLS };
-            let cells = unseen.cut(comb.quantum, comb.origin, comb.window).cells;
-            (-teeth::evidence(&cells, comb.window, 1)).exp()
-        };
-        (2.0 * tested(&one, &other).min(tested(&other, &one))).min(1.0)
+        let values = within(frame, self.values);
+        if values.len() > frame.bins() {
+            return split(frame, &values, &mut draw);
+        }
+        let split = Sorted::of((0..SPLITS).map(|_| split(frame, &values, &mut draw)));
+        (2.0 * split.median()).min(1.0)
     }
+}
+
+/// The p-value of one split.
+fn split(frame: &Frame, values: &[f64], draw: &mut Draw) -> f64 {
+    let (one, other): (Vec<f64>, Vec<f64>) = values.iter().partition(|_| draw.bits() & 1 == 0);
+    let tested = |seen: &[f64], unseen: &[f64]| {
+        let Some(comb) = best(frame, seen, HALF_TOOTH_CALLS) else { return 1.0 };
+        let Some(line) = fit::line(seen, &comb) else { return 1.0 };
+        let unseen = Points { at: unseen, calls: &[], width: 0.0, tooth: TOOTH_CALLS };
+        let window = (WIDER * line.jitter / line.quantum).clamp(comb.window, WIDEST);
+        let cells = unseen.cut(line.quantum, line.origin, window).cells;
+        (-teeth::evidence(&cells, 1)).exp()
+    };
+    (2.0 * tested(&one, &other).min(tested(&other, &one))).min(1.0)
 }
 
 impl Found {
@@ -136,7 +156,7 @@ impl Found {
         let first = (self.comb.first as f64 - 0.5).mul_add(line.quantum, line.origin);
         let seen: Vec<f64> =
             values.iter().copied().filter(|value| (first..reach).contains(value)).collect();
-        let points = Points { at: &seen, calls: &[], tooth: TOOTH_CALLS };
+        let points = Points { at: &seen, calls: &[], width: 0.0, tooth: TOOTH_CALLS };
         let window = (6.0 * line.jitter / line.quantum).clamp(self.comb.window / 4.0, 0.5);
         points.cut(line.quantum, line.origin, window)
     }
@@ -149,14 +169,17 @@ fn best(frame: &Frame, values: &[f64], tooth: f64) -> Option<Comb> {
         return best_of_bins(frame, &histogram, tooth);
     }
     let values = within(frame, values);
-    choose(&frame.candidates(&histogram), &Points { at: &values, calls: &[], tooth })
+    choose(&frame.candidates(&histogram), &Points { at: &values, calls: &[], width: 0.0, tooth })
 }
 
 fn best_of_bins(frame: &Frame, histogram: &[f64], tooth: f64) -> Option<Comb> {
     let filled: Vec<usize> = (0..histogram.len()).filter(|bin| histogram[*bin] > 0.0).collect();
     let at: Vec<f64> = filled.iter().map(|bin| frame.middle(*bin)).collect();
     let calls: Vec<f64> = filled.iter().map(|bin| histogram[*bin]).collect();
-    choose(&frame.candidates(histogram), &Points { at: &at, calls: &calls, tooth })
+    choose(
+        &frame.candidates(histogram),
+        &Points { at: &at, calls: &calls, width: frame.bin_width(), tooth },
+    )
 }
 
 fn choose(candidates: &[f64], points: &Points) -> Option<Comb> {

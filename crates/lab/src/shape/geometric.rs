@@ -78,7 +78,7 @@ fn octaves(values: &[f64], added_ms: f64) -> Vec<f64> {
 }
 
 fn best(logs: &[f64], tooth: f64, teeth: usize) -> Option<Comb> {
-    let points = Points { at: logs, calls: &[], tooth };
+    let points = Points { at: logs, calls: &[], width: 0.0, tooth };
     points.combs(&[1.0]).pop().filter(|comb| comb.occupied().count() >= teeth)
 }
 
@@ -86,8 +86,12 @@ fn confirm(logs: &[f64], draw: &mut Draw) -> f64 {
     let (one, other): (Vec<f64>, Vec<f64>) = logs.iter().partition(|_| draw.bits() & 1 == 0);
     let tested = |seen: &[f64], unseen: &[f64]| {
         let Some(comb) = best(seen, HALF_TOOTH_CALLS, teeth::TEETH) else { return 1.0 };
-        let cut = Points { at: unseen, calls: &[], tooth: 1.0 }.cut(1.0, comb.origin, comb.window);
-        (-teeth::evidence(&cut.cells, comb.window, 1)).exp()
+        let cut = Points { at: unseen, calls: &[], width: 0.0, tooth: 1.0 }.cut(
+            1.0,
+            comb.origin,
+            comb.window,
+        );
+        (-teeth::evidence(&cut.cells, 1)).exp()
     };
     (2.0 * tested(&one, &other).min(tested(&other, &one))).min(1.0)
 }

@@ -58,7 +58,7 @@ pub fn search(series: &Series) -> Option<Lock> {
         .filter(|(p, _)| p * 5.0 * cycles <= LOCKED_MAX)
         .max_by(|one, other| one.1.total_cmp(&other.1))?;
     let (p, period) = (best.0 * 5.0 * cycles, best.1);
-    let points = Points { at: ends.values(), calls: &[], tooth: 0.0 };
+    let points = Points { at: ends.values(), calls: &[], width: 0.0, tooth: 0.0 };
     let comb = points.folded(period)?;
     let line = fit::line(ends.values(), &comb)?;
     if rayleigh(&series.began_ms, line.quantum)? < FREE_MIN {

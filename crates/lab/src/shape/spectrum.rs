@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use realfft::num_complex::Complex64;
 use realfft::{RealFftPlanner, RealToComplex};
 
 /// Harmonics added up at most.
@@ -15,8 +16,11 @@ const HARMONICS: usize = 8;
 /// Fundamentals up to these many cycles are ranked on their own: there the envelope of the sample,
 /// which is no comb, is strong.
 const COARSE_CYCLES: f64 = 6.0;
-/// Candidates kept of the coarse and of the fine ones.
-const KEPT: [usize; 2] = [5, 8];
+/// Candidates kept of the coarse ones, of the fine ones, and of the fine ones in the tapered
+/// sample, where the edges of a large sample do not drown a faint comb.
+const KEPT: [usize; 3] = [5, 4, 6];
+/// The mean square of Hann's window.
+const TAPERED: f64 = 0.375;
 /// The least number of spacings in the frame: three teeth, their jitter allowed for.
 const CYCLES_MIN: f64 = 1.7;
 
@@ -69,6 +73,11 @@ impl Frame {
         self.bins
     }
 
+    /// Returns the width of a bin.
+    pub fn bin_width(&self) -> f64 {
+        self.width / self.bins as f64
+    }
+
     /// Returns the value in the middle of `bin`.
     pub fn middle(&self, bin: usize) -> f64 {
         self.low + (bin as f64 + 0.5) * self.width / self.bins as f64
@@ -94,35 +103,46 @@ impl Frame {
 
     /// Returns the spacings at which the histogram is most periodic.
     pub fn candidates(&self, histogram: &[f64]) -> Vec<f64> {
-        let power = self.power(histogram);
+        let spectrum = self.spectrum(histogram);
+        let calls = histogram.iter().sum::<f64>().max(1.0);
+        let power = |value: Complex64| 2.0 * value.norm_sqr() / calls;
+        let plain: Vec<f64> = spectrum.iter().copied().map(power).collect();
+        let tapered: Vec<f64> = tapered(&spectrum).map(|value| power(value) / TAPERED).collect();
         let step = 0.25 / HARMONICS as f64;
-        let first = (CYCLES_MIN / step) as usize;
-        let last = (self.cycles / step) as usize;
-        let scores: Vec<f64> =
-            (first..=last).map(|place| harmonics(&power, place as f64 * step)).collect();
-        let coarse = ((COARSE_CYCLES / step) as usize - first).min(scores.len());
-        let mut best = Vec::new();
-        for (range, kept) in [(0..coarse, KEPT[0]), (coarse..scores.len(), KEPT[1])] {
-            let from = range.start;
-            let tops = tops(&scores[range], kept);
-            best.extend(tops.into_iter().map(|place| {
-                let cycles = (first + from + place) as f64 * step;
-                self.width / cycles
-            }));
-        }
-        best
+        let [first, coarse, last] =
+            [CYCLES_MIN, COARSE_CYCLES, self.cycles].map(|cycles| (cycles / step) as usize);
+        let coarse = coarse.min(last);
+        let searches =
+            [(&plain, first..coarse), (&plain, coarse..last + 1), (&tapered, coarse..last + 1)];
+        let best = searches.into_iter().zip(KEPT).flat_map(|((power, places), kept)| {
+            let from = places.start;
+            let scores: Vec<f64> =
+                places.map(|place| harmonics(power, place as f64 * step)).collect();
+            tops(&scores, kept).into_iter().map(move |place| (from + place) as f64 * step)
+        });
+        best.map(|cycles| self.width / cycles).collect()
     }
 
-    /// S at multiples of half a cycle per frame.
-    fn power(&self, histogram: &[f64]) -> Vec<f64> {
+    /// The Fourier transform of the histogram at multiples of half a cycle per frame.
+    fn spectrum(&self, histogram: &[f64]) -> Vec<Complex64> {
         let mut padded = histogram.to_vec();
-        let calls: f64 = padded.iter().sum();
         padded.resize(2 * self.bins, 0.0);
         let mut spectrum = self.forward.make_output_vec();
         self.forward.process(&mut padded, &mut spectrum).expect("lengths are the plan's");
         spectrum.truncate(self.bins / 2);
-        spectrum.iter().map(|value| 2.0 * value.norm_sqr() / calls.max(1.0)).collect()
+        spectrum
     }
+}
+
+/// The transform of the sample under Hann's window, from that of the sample: the window is one
+/// cycle of a cosine, so each frequency takes from those a cycle away.
+fn tapered(spectrum: &[Complex64]) -> impl Iterator<Item = Complex64> + '_ {
+    const CYCLE: usize = 2;
+    let at = |place: usize| spectrum.get(place).copied().unwrap_or_default();
+    (0..spectrum.len()).map(move |place| {
+        let below = if place >= CYCLE { at(place - CYCLE) } else { at(CYCLE - place).conj() };
+        at(place) * 0.5 - (below + at(place + CYCLE)) * 0.25
+    })
 }
 
 /// The H statistic of a fundamental of `cycles` per frame.
@@ -155,3 +175,6 @@ fn tops(scores: &[f64], kept: usize) -> Vec<usize> {
     }
     tops
 }
+
+#[cfg(test)]
+mod tests;

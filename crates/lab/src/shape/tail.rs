@@ -43,3 +43,6 @@ fn valley(values: &[f64]) -> Option<f64> {
         (deep && beyond >= CALLS_MIN).then_some(cut)
     })
 }
+
+#[cfg(test)]
+mod tests;

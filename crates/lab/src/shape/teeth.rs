@@ -23,8 +23,8 @@ const STANDS_OUT: f64 = 1.2816;
 const FEW: usize = 5;
 /// Calls that fill such a place.
 const FILLED: f64 = 2.0;
-/// Spacings of which the cells are counted, after all were folded.
-const CUT: usize = 6;
+/// Below so many values, the fullest window may be narrower than a tooth.
+const WIDENED: usize = 200;
 /// Without the two largest cells, the evidence may be this much less (in nats) than without one:
 /// two humps alone leave nothing to chance but this.
 const SECOND: f64 = 4.5;
@@ -36,6 +36,8 @@ pub struct Points<'a> {
     pub at: &'a [f64],
     /// Calls at each; each one when empty.
     pub calls: &'a [f64],
+    /// The calls at a value are spread evenly over so much around it: a bin's width, or 0.
+    pub width: f64,
     /// Calls on an occupied tooth, at least.
     pub tooth: f64,
 }
@@ -66,17 +68,20 @@ pub struct Cell {
     pub calls: f64,
     /// Those in the window around its tooth.
     pub within: f64,
+    /// The window, as a part of what the sample covers of the cell: the first and the last cell
+    /// may begin or end in the middle.
+    pub chance: f64,
 }
 
 impl Cell {
-    fn excess(&self, window: f64) -> f64 {
-        self.within - window * self.calls
+    fn excess(&self) -> f64 {
+        self.within - self.chance * self.calls
     }
 
     /// Returns whether the calls in the window are a tooth.
-    fn occupied(&self, window: f64, tooth: f64) -> bool {
-        let chance = (window * (1.0 - window) * self.calls).sqrt();
-        self.within >= tooth && self.excess(window) > STANDS_OUT * chance
+    fn occupied(&self, tooth: f64) -> bool {
+        let deviation = (self.chance * (1.0 - self.chance) * self.calls).sqrt();
+        self.within >= tooth && self.excess() > STANDS_OUT * deviation
     }
 }
 
@@ -85,7 +90,7 @@ impl Comb {
     pub fn occupied(&self) -> impl Iterator<Item = (i64, Cell)> + '_ {
         let numbered = self.cells.iter().enumerate();
         let numbered = numbered.map(|(place, cell)| (self.first + place as i64, *cell));
-        numbered.filter(|(_, cell)| cell.occupied(self.window, self.tooth))
+        numbered.filter(|(_, cell)| cell.occupied(self.tooth))
     }
 
     /// Returns whether there are places without a tooth between occupied ones.
@@ -103,7 +108,7 @@ impl Comb {
         let teeth: Vec<i64> = self.occupied().map(|(k, _)| k).collect();
         let (Some(first), Some(last)) = (teeth.first(), teeth.last()) else { return false };
         let between = &self.cells[(first - self.first) as usize..=(last - self.first) as usize];
-        let filled = between.iter().filter(|cell| cell.occupied(self.window, FILLED)).count();
+        let filled = between.iter().filter(|cell| cell.occupied(FILLED)).count();
         let empty = between.len() - filled;
         teeth.len() >= TEETH && (teeth.len() > FEW || empty + TEETH <= filled)
     }
@@ -117,16 +122,24 @@ impl Points<'_> {
             .map(|(place, at)| (*at, self.calls.get(place).copied().unwrap_or(1.0)))
     }
 
-    /// Judges spacings, each at its best offset: the combs of those that look best when folded.
+    /// Judges spacings, each at its best offset: the combs of those that hold.
     pub fn combs(&self, quanta: &[f64]) -> Vec<Comb> {
         let low = self.low();
         let mut places = Vec::with_capacity(self.at.len());
         let folds = quanta.iter().filter_map(|quantum| self.fold(low, *quantum, &mut places));
-        let mut folds: Vec<Fold> = folds.collect();
-        folds.sort_unstable_by(|one, other| other.score.total_cmp(&one.score));
-        folds.truncate(CUT);
-        let combs = folds.iter().map(|fold| self.cut(fold.quantum, fold.origin, fold.window));
-        combs.filter(Comb::holds).collect()
+        folds.filter_map(|fold| self.held(&fold)).collect()
+    }
+
+    /// The comb of a fold, if it holds; of few calls, in the narrowest window from that of the fold
+    /// on in which it does.
+    fn held(&self, fold: &Fold) -> Option<Comb> {
+        let windows = WINDOWS.into_iter().map(|width| width as f64 / PHASES as f64);
+        let tried = if self.at.len() < WIDENED { WINDOWS.len() } else { 1 };
+        let mut combs = windows
+            .filter(|window| *window >= fold.window)
+            .take(tried)
+            .map(|window| self.cut(fold.quantum, fold.origin, window));
+        combs.find(Comb::holds)
     }
 
     /// Counts the cells of one spacing at its best offset, whatever they hold.
@@ -158,43 +171,74 @@ impl Points<'_> {
         if refined.score > comb.score && refined.holds() { refined } else { comb }
     }
 
-    /// The fullest window of a spacing. Each cell weighs as the root of its calls, so that a great
-    /// hump does not choose alone. `places` is room to work in.
+    /// The fullest window of a spacing, against what it holds where calls are spread evenly in each
+    /// cell, as far as the sample covers it. Each cell weighs as the root of its calls, so that a
+    /// great hump does not choose alone. `places` is room to work in.
     fn fold(&self, low: f64, quantum: f64, places: &mut Vec<(u32, u32)>) -> Option<Fold> {
-        let scale = PHASES as f64 / quantum;
-        let mut cells: Vec<f64> = Vec::new();
-        places.clear();
-        for (at, calls) in self.each() {
-            let place = ((at - low) * scale) as u32;
-            let number = place / PHASES as u32;
-            if cells.len() <= number as usize {
-                cells.resize(number as usize + 1, 0.0);
-            }
-            cells[number as usize] += calls;
-            places.push((number, place % PHASES as u32));
-        }
+        // A bin of several phases is as many points.
+        let points = (self.width * PHASES as f64 / quantum).ceil().max(1.0);
+        let low = low - self.width * (1.0 - points.recip()) / 2.0;
+        let cells = self.scatter(low, quantum, points, places);
         let occupied = cells.iter().filter(|calls| **calls > 0.0).count() as f64;
         if occupied < TEETH as f64 {
             return None;
         }
-        let total: f64 = cells.iter().map(|calls| calls.sqrt()).sum();
+        let highest = places.iter().map(|(number, phase)| number * PHASES as u32 + phase).max();
+        let end = highest.unwrap_or(0) as usize % PHASES + 1;
+        let (last, whole) = cells.split_last()?;
+        let even = whole.iter().map(|calls| calls.sqrt()).sum::<f64>() / PHASES as f64;
+        let mut folded = [-even; PHASES];
+        folded[..end].iter_mut().for_each(|phase| *phase -= last.sqrt() / end as f64);
         let weights: Vec<f64> = cells.iter().map(|calls| 1.0 / calls.sqrt().max(1.0)).collect();
-        let mut folded = [0.0; PHASES];
-        for ((_, calls), (number, phase)) in self.each().zip(places.iter()) {
-            folded[*phase as usize] += calls * weights[*number as usize];
+        for ((_, calls), places) in self.each().zip(places.chunks(points as usize)) {
+            for (number, phase) in places {
+                folded[*phase as usize] += calls / points * weights[*number as usize];
+            }
         }
         let folds = WINDOWS.into_iter().map(|width| {
             let (start, sum) = fullest(&folded, width);
             let window = width as f64 / PHASES as f64;
-            let score = (sum - window * total) / (window * (1.0 - window) * occupied).sqrt();
+            let score = sum / (window * (1.0 - window) * occupied).sqrt();
             let phase = (start as f64 + width as f64 / 2.0) / PHASES as f64;
             Fold { quantum, origin: low + phase * quantum, window, score }
         });
         folds.max_by(|one, other| one.score.total_cmp(&other.score))
     }
 
+    /// Writes down the cell and the phase of each value, of bins that of so many `points` spread
+    /// over it; returns the calls in each cell from `low` on.
+    fn scatter(
+        &self,
+        low: f64,
+        quantum: f64,
+        points: f64,
+        places: &mut Vec<(u32, u32)>,
+    ) -> Vec<f64> {
+        let scale = PHASES as f64 / quantum;
+        let apart = self.width / points;
+        let reach = (self.width - apart) / 2.0;
+        let mut cells: Vec<f64> = Vec::new();
+        places.clear();
+        for (at, calls) in self.each() {
+            for point in 0..points as usize {
+                let place = ((at - reach + point as f64 * apart - low) * scale) as u32;
+                let number = place / PHASES as u32;
+                if cells.len() <= number as usize {
+                    cells.resize(number as usize + 1, 0.0);
+                }
+                cells[number as usize] += calls / points;
+                places.push((number, place % PHASES as u32));
+            }
+        }
+        cells
+    }
+
     fn low(&self) -> f64 {
         self.at.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    fn high(&self) -> f64 {
+        self.at.iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }
 
     /// Counts the cells around `origin` + k `quantum`, and scores them.
@@ -203,18 +247,31 @@ impl Points<'_> {
         // Half a cell below the first tooth: places are positive, and truncating is rounding down.
         let edge = origin + (first - 0.5) * quantum;
         let (scale, reach) = (1.0 / quantum, window / 2.0);
+        // The part of a bin that is in the window, at most; of a value, all or nothing.
+        let spread = (self.width * scale).max(1e-9);
+        let most = (window / spread).min(1.0);
+        let edge_in = if self.width > 0.0 { 0.5 } else { 1.5 };
+        let even = Cell { chance: window, ..Cell::default() };
         let mut cells: Vec<Cell> = Vec::new();
         for (at, calls) in self.each() {
             let place = ((at - edge) * scale).max(0.0);
             let number = place as usize;
             if cells.len() <= number {
-                cells.resize(number + 1, Cell::default());
+                cells.resize(number + 1, even);
             }
-            let inside = (place - number as f64 - 0.5).abs() <= reach;
+            let off = (place - number as f64 - 0.5).abs();
+            let inside = ((reach - off) / spread + edge_in).clamp(0.0, most);
             cells[number].calls += calls;
-            cells[number].within += if inside { calls } else { 0.0 };
+            cells[number].within += inside * calls;
         }
-        let score = score(&cells, window);
+        let ends = [self.low(), self.high()].map(|at| (at - edge) * scale);
+        for (number, cell) in cells.iter_mut().enumerate() {
+            // Within the cell, from its beginning as 0 to its end as 1.
+            let [from, to] = ends.map(|end| (end - number as f64).clamp(0.0, 1.0));
+            let inside = (to.min(0.5 + reach) - from.max(0.5 - reach)).max(0.0);
+            cell.chance = if to > from { (inside / (to - from)).max(window) } else { 1.0 };
+        }
+        let score = score(&cells);
         Comb { quantum, origin, window, score, cells, first: first as i64, tooth: self.tooth }
     }
 }
@@ -229,17 +286,17 @@ struct Fold {
 
 /// The evidence of `cells`: that without the largest one, unless what is left without the two
 /// largest is too little.
-fn score(cells: &[Cell], window: f64) -> f64 {
-    evidence(cells, window, 1).min(evidence(cells, window, 2) + SECOND)
+fn score(cells: &[Cell]) -> f64 {
+    evidence(cells, 1).min(evidence(cells, 2) + SECOND)
 }
 
 /// −ln of the chance of so many calls in the windows of all cells but the `left_out` (at most two)
 /// with most excess.
-pub fn evidence(cells: &[Cell], window: f64, left_out: usize) -> f64 {
+pub fn evidence(cells: &[Cell], left_out: usize) -> f64 {
     let mut largest = [usize::MAX; 2];
     for place in 0..cells.len() {
         let over = |other: usize| {
-            cells.get(other).is_none_or(|other| cells[place].excess(window) > other.excess(window))
+            cells.get(other).is_none_or(|other| cells[place].excess() > other.excess())
         };
         if over(largest[0]) {
             largest = [place, largest[0]];
@@ -249,9 +306,13 @@ pub fn evidence(cells: &[Cell], window: f64, left_out: usize) -> f64 {
     }
     let rest = cells.iter().enumerate();
     let rest = rest.filter(|(place, _)| !largest[..left_out].contains(place));
-    let (calls, within) = rest
-        .fold((0.0, 0.0), |(calls, within), (_, cell)| (calls + cell.calls, within + cell.within));
-    -ln_tail(calls, window, within)
+    let (mut calls, mut within, mut expected) = (0.0, 0.0, 0.0);
+    for (_, cell) in rest {
+        calls += cell.calls;
+        within += cell.within;
+        expected += cell.chance * cell.calls;
+    }
+    -ln_tail(calls, expected / calls, within)
 }
 
 /// ln P(X ≥ `hits`) for a binomial X of `n` trials: Chernoff's exponent with the factor of Bahadur
@@ -284,3 +345,6 @@ fn fullest(folded: &[f64; PHASES], width: usize) -> (usize, f64) {
     }
     best
 }
+
+#[cfg(test)]
+mod tests;

@@ -200,7 +200,7 @@ fn fast_calls_beside_a_comb_do_not_bend_its_quantum() {
 fn three_humps_with_holes_between_are_no_comb_and_teeth_of_a_timer_are() {
     let holds = |humps: &[f64]| {
         let at = humps.repeat(20);
-        let points = super::teeth::Points { at: &at, calls: &[], tooth: 5.0 };
+        let points = super::teeth::Points { at: &at, calls: &[], width: 0.0, tooth: 5.0 };
         !points.combs(&[50.0]).is_empty()
     };
     assert!(!holds(&[46.0, 246.0, 296.0]) && !holds(&[46.0, 96.0, 196.0]));
