@@ -40,6 +40,6 @@ pub use shape::{FALSE_ALARM_RATE, judge};
 pub use split::Split;
 pub use steps::{Steps, UNTRACKED, steps};
 pub use verdict::{
-    AttributeVerdict, Judged, Lock, Modality, Mode, Outside, Quantised, StepShare, StepVerdict,
-    Tooth, Unclear, Verdict,
+    AttributeVerdict, ExcessVerdict, Judged, Lock, Modality, Mode, Outside, Quantised, StepShare,
+    StepVerdict, TickCost, Tooth, Unclear, Verdict,
 };

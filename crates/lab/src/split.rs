@@ -22,6 +22,8 @@ const TYPICAL_SHARE_MAX: f64 = 0.5;
 pub struct Split {
     /// Calls that take longer than this are slow.
     pub slow_over_ms: f64,
+    /// Whether the user said so.
+    pub is_given: bool,
     /// Rows of slow calls.
     pub slow: Vec<u32>,
     /// Rows of typical calls.
@@ -37,6 +39,7 @@ impl Split {
             return Self::default();
         }
         let share = SLOW_SHARE.max(SLOW_MIN / calls).min(SLOW_SHARE_MAX);
+        let is_given = slow_over_ms.is_some();
         let slow_over_ms = slow_over_ms.unwrap_or_else(|| sorted.at(1.0 - share));
         let half = TYPICAL_SHARE.max(TYPICAL_MIN / calls).min(TYPICAL_SHARE_MAX) / 2.0;
         let (low, high) = (sorted.at(0.5 - half), sorted.at(0.5 + half).min(slow_over_ms));
@@ -45,6 +48,7 @@ impl Split {
         };
         Self {
             slow_over_ms,
+            is_given,
             slow: rows(&|ms| ms > slow_over_ms),
             typical: rows(&|ms| ms >= low && ms <= high),
         }

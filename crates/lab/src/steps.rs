@@ -7,11 +7,13 @@
 //! Pearson's X² tests that; a step with more than its part is convicted by its exact binomial
 //! probability, after Benjamini and Hochberg over all steps, one at a time, and the rest is judged
 //! again without it.
+//! Where neither can be blamed, what remains to be said is whose the time is: the excess.
 //! Invariants: excesses add up to the excess of the whole call exactly; "outside" is only said
 //! where slow-downs were seen in several steps, and where steps could have been told apart.
 //!
 //! Refuses: steps that overlap in time. Their readers hand over what each adds to the whole.
 
+mod door;
 mod excess;
 mod law;
 mod slowdowns;
@@ -19,8 +21,9 @@ mod slowdowns;
 use crate::quantiles::Sorted;
 use crate::series::Series;
 use crate::split::Split;
-use crate::verdict::{Outside, StepShare, StepVerdict, Unclear, Verdict};
+use crate::verdict::{ExcessVerdict, Outside, StepShare, StepVerdict, Unclear, Verdict};
 
+use excess::{Excess, Order};
 pub use law::benjamini_hochberg;
 use slowdowns::Slowdowns;
 
@@ -39,7 +42,7 @@ const STEPS_MIN: f64 = 2.0;
 /// What was found out about the steps of a series.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Steps {
-    /// `step`s, `outside`, or why nothing can be said; nothing without steps or slow-downs.
+    /// `step`s or `outside`, else `excess`; nothing without steps.
     pub verdicts: Vec<Verdict>,
     /// Every step's part of what slow calls take longer, the largest first.
     pub shares: Vec<StepShare>,
@@ -51,7 +54,7 @@ struct Step<'a> {
     ms: std::borrow::Cow<'a, [f64]>,
 }
 
-/// Looks into the steps of a series; `seed` is for the bootstrap and the simulation.
+/// Looks into the steps of a series; `seed` is for the simulation.
 pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
     let columns = columns(series);
     if columns.is_empty() || series.is_empty() {
@@ -59,98 +62,153 @@ pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
     }
     let sorted: Vec<Sorted> = columns.iter().map(|step| Sorted::new(&step.ms)).collect();
     let found = Slowdowns::new(&columns, &sorted, &series.total_ms);
-    let excesses = excess::excesses(&columns, split, seed);
+    let order = Order::new(&series.total_ms, split);
+    let whole = order.excess(&series.total_ms);
     let mut shares: Vec<StepShare> = Vec::new();
+    let mut most: Option<(&Step<'_>, Excess)> = None;
     for (at, step) in columns.iter().enumerate() {
+        let excess = order.excess(&step.ms);
         shares.push(StepShare {
             step: step.name.to_owned(),
-            excess_ms: excesses[at].ms,
-            ci_ms: excesses[at].ci_ms,
+            excess_ms: excess.ms,
+            ci_ms: excess.ci_ms,
             median_ms: sorted[at].median(),
             slowed: found.counts[at] as f64 / series.len() as f64,
         });
+        if most.as_ref().is_none_or(|(_, most)| excess.ms > most.ms) {
+            most = Some((step, excess));
+        }
     }
     shares.sort_by(|left, right| right.excess_ms.total_cmp(&left.excess_ms));
-    Steps { verdicts: judged(&columns, &found, &shares, seed), shares }
+    let look = Look { series, columns: &columns, found: &found, shares: &shares, seed };
+    let (mut verdicts, why) = look.judged();
+    if let (Some(why), Some((step, excess))) = (why, most)
+        && whole.ms > 0.0
+    {
+        let (part, ci) = excess.part(&whole);
+        let (step, shares, whole_ms) = (step.name.to_owned(), shares.clone(), whole.ms);
+        verdicts.push(Verdict::Excess(ExcessVerdict { step, part, ci, whole_ms, why, shares }));
+    }
+    Steps { verdicts, shares }
 }
 
-fn judged(
-    columns: &[Step<'_>],
-    found: &Slowdowns,
-    shares: &[StepShare],
+/// What is judged together.
+struct Look<'a> {
+    series: &'a Series,
+    columns: &'a [Step<'a>],
+    found: &'a Slowdowns,
+    shares: &'a [StepShare],
     seed: u64,
-) -> Vec<Verdict> {
-    let mut left: Vec<usize> = (0..columns.len()).collect();
-    let mut verdicts = Vec::new();
-    if columns.len() < 2 {
-        return verdicts;
-    }
-    while let Some((worst, verdict)) = convicted(&left, columns, found, seed) {
-        left.retain(|at| *at != worst);
-        verdicts.push(Verdict::Step(StepVerdict { shares: shares.to_vec(), ..verdict }));
-    }
-    let counts: Vec<u64> = left.iter().map(|at| found.counts[*at]).collect();
-    let total: u64 = counts.iter().sum();
-    if total < SLOWDOWNS_MIN {
-        return verdicts;
-    }
-    let exposures: Vec<f64> = left.iter().map(|at| found.exposures_ms[*at]).collect();
-    let p = law::heterogeneity(&counts, &exposures, seed);
-    let whole: f64 = exposures.iter().sum();
-    if let Some(why) = undecided(&left, columns, &counts, &exposures) {
-        verdicts.push(Verdict::Unclear(Unclear { why }));
-    } else if p > HOMOGENEOUS {
-        let ci = law::poisson_interval(total).map(|bound| bound / (whole / 1000.0));
-        let rate_per_second = total as f64 / (whole / 1000.0);
-        let shares = shares.to_vec();
-        verdicts.push(Verdict::Outside(Outside { rate_per_second, ci, p, shares }));
-    } else {
-        let why = format!(
-            "{total} slow-downs over the steps neither follow the time spent there (p = {p:.2}) \
-             nor single out a step"
-        );
-        verdicts.push(Verdict::Unclear(Unclear { why }));
-    }
-    verdicts
 }
 
-/// The step with the most slow-downs for its time, if that is beyond chance.
-fn convicted(
-    left: &[usize],
-    columns: &[Step<'_>],
-    found: &Slowdowns,
-    seed: u64,
-) -> Option<(usize, StepVerdict)> {
-    let counts: Vec<u64> = left.iter().map(|at| found.counts[*at]).collect();
-    let exposures: Vec<f64> = left.iter().map(|at| found.exposures_ms[*at]).collect();
-    let (total, whole): (u64, f64) = (counts.iter().sum(), exposures.iter().sum());
-    if left.len() < 2 || total == 0 || law::heterogeneity(&counts, &exposures, seed) > ALPHA {
-        return None;
+impl Look<'_> {
+    /// Whom slow-downs blame; if nobody, why.
+    fn judged(&self) -> (Vec<Verdict>, Option<String>) {
+        let (columns, found) = (self.columns, self.found);
+        let mut left: Vec<usize> = (0..columns.len()).collect();
+        let mut convicted = Vec::new();
+        if columns.len() < 2 {
+            return (Vec::new(), None);
+        }
+        while let Some((worst, verdict)) = self.convicted(&left) {
+            left.retain(|at| *at != worst);
+            convicted.push((worst, verdict));
+        }
+        let rest = self.rest(&left);
+        let mut verdicts = Vec::new();
+        let mut outside = rest.as_ref().ok().cloned();
+        for (at, verdict) in convicted {
+            let held_up =
+                door::is_door(columns, at) && door::explains(found, &left, at, self.series);
+            match &mut outside {
+                Some(outside) if outside.door.is_none() && held_up => {
+                    outside.door = Some(verdict.step);
+                }
+                _ => verdicts.push(Verdict::Step(verdict)),
+            }
+        }
+        verdicts.extend(outside.map(Verdict::Outside));
+        match rest {
+            Err(why) if verdicts.is_empty() => (verdicts, Some(why)),
+            Err(why) if left.iter().map(|at| found.counts[*at]).sum::<u64>() >= SLOWDOWNS_MIN => {
+                verdicts.push(Verdict::Unclear(Unclear { why }));
+                (verdicts, None)
+            }
+            _ => (verdicts, None),
+        }
     }
-    let tails: Vec<f64> = counts
-        .iter()
-        .zip(&exposures)
-        .map(|(count, exposure)| law::binomial_tail(*count, total, exposure / whole))
-        .collect();
-    let adjusted = law::benjamini_hochberg(&tails);
-    let (worst, p) = adjusted.iter().enumerate().min_by(|left, right| left.1.total_cmp(right.1))?;
-    let expected = total as f64 * exposures[worst] / whole;
-    let ci = law::poisson_interval(counts[worst]).map(|bound| bound / expected);
-    let is_worse = *p <= ALPHA && ci[0] > 1.0;
-    is_worse.then(|| {
-        let step = columns[left[worst]].name.to_owned();
-        let ratio = counts[worst] as f64 / expected;
-        (left[worst], StepVerdict { step, ratio, ci, p: *p, shares: Vec::new() })
-    })
+
+    /// What the slow-downs of the steps `left` say together, none of which is convicted: that they
+    /// come from outside, or why that cannot be said.
+    fn rest(&self, left: &[usize]) -> Result<Outside, String> {
+        let counts: Vec<u64> = left.iter().map(|at| self.found.counts[*at]).collect();
+        let total: u64 = counts.iter().sum();
+        let exposures: Vec<f64> = left.iter().map(|at| self.found.exposures_ms[*at]).collect();
+        if let Some(why) = undecided(left, self.columns, &counts, &exposures) {
+            return Err(why);
+        }
+        let p = law::heterogeneity(&counts, &exposures, self.seed);
+        if p <= HOMOGENEOUS {
+            return Err(format!(
+                "{total} slow-downs over the steps neither follow the time spent there \
+                 (p = {p:.2}) nor single out a step"
+            ));
+        }
+        let seconds = exposures.iter().sum::<f64>() / 1000.0;
+        let ci = law::poisson_interval(total).map(|bound| bound / seconds);
+        let (rate_per_second, shares) = (total as f64 / seconds, self.shares.to_vec());
+        Ok(Outside { rate_per_second, ci, p, door: None, shares })
+    }
+
+    /// The step with the most slow-downs for its time, if that is beyond chance.
+    fn convicted(&self, left: &[usize]) -> Option<(usize, StepVerdict)> {
+        let counts: Vec<u64> = left.iter().map(|at| self.found.counts[*at]).collect();
+        let exposures: Vec<f64> = left.iter().map(|at| self.found.exposures_ms[*at]).collect();
+        let (total, whole): (u64, f64) = (counts.iter().sum(), exposures.iter().sum());
+        if left.len() < 2
+            || total == 0
+            || law::heterogeneity(&counts, &exposures, self.seed) > ALPHA
+        {
+            return None;
+        }
+        let tails: Vec<f64> = counts
+            .iter()
+            .zip(&exposures)
+            .map(|(count, exposure)| law::binomial_tail(*count, total, exposure / whole))
+            .collect();
+        let adjusted = law::benjamini_hochberg(&tails);
+        let (worst, p) =
+            adjusted.iter().enumerate().min_by(|left, right| left.1.total_cmp(right.1))?;
+        let share = exposures[worst] / whole;
+        let seen = counts[worst] as f64 / total as f64;
+        let error = self.found.share_error(left[worst], left);
+        let ci = law::share_interval(counts[worst], total);
+        let ci = law::ratio_interval(seen, ci, share, error);
+        let is_worse = *p <= ALPHA && ci[0] > 1.0;
+        is_worse.then(|| {
+            let step = self.columns[left[worst]].name.to_owned();
+            let ratio = seen / share;
+            let shares = self.shares.to_vec();
+            (left[worst], StepVerdict { step, ratio, ci, p: *p, shares })
+        })
+    }
 }
 
-/// Why slow-downs in proportion to time would say nothing, if so.
+/// Why slow-downs would say nothing even in proportion to time, if so.
 fn undecided(
     left: &[usize],
     columns: &[Step<'_>],
     counts: &[u64],
     exposures: &[f64],
 ) -> Option<String> {
+    let total: u64 = counts.iter().sum();
+    if total == 0 {
+        return Some("no step took far longer than it usually does".to_owned());
+    }
+    if total < SLOWDOWNS_MIN {
+        let are = if total == 1 { "slow-down is" } else { "slow-downs are" };
+        return Some(format!("{total} {are} too few to blame a step"));
+    }
     let whole: f64 = exposures.iter().sum();
     let squares: f64 = exposures.iter().map(|exposure| (exposure / whole).powi(2)).sum();
     if 1.0 / squares < STEPS_MIN {

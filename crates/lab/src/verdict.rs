@@ -24,6 +24,8 @@ pub enum Verdict {
     /// Slowdowns strike steps in proportion to the time spent there: the cause is outside the
     /// request.
     Outside(Outside),
+    /// Where the time of slow calls goes, when neither a step nor what is outside is blamed.
+    Excess(ExcessVerdict),
     /// Slow calls share a property.
     Attribute(AttributeVerdict),
     /// Nothing can be said, and why.
@@ -51,7 +53,7 @@ impl Verdict {
             Self::Multimodal(_) | Self::Unimodal(_) => (Some(0.01), Some(499)),
             Self::Locked(_) => (Some(0.001), None),
             Self::Step(_) | Self::Attribute(_) => (Some(0.01), None),
-            Self::Outside(_) | Self::Unclear(_) => (None, None),
+            Self::Outside(_) | Self::Excess(_) | Self::Unclear(_) => (None, None),
         };
         Judged { false_alarm_rate, draws_max }
     }
@@ -134,11 +136,29 @@ pub struct Lock {
     pub ci_ms: [f64; 2],
     /// Share of the calls that end with the tick.
     pub share: f64,
+    /// What the tick may cost; absent when nearly all calls end with it, so that none are left to
+    /// hold them against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<TickCost>,
     /// Global p-value.
     pub p: f64,
     /// The known timer of nearest period; a hint, never evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<String>,
+}
+
+/// How much longer calls take that end with a tick.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TickCost {
+    /// Milliseconds by which they take longer than the others.
+    pub longer_ms: f64,
+    /// 95 % interval of that.
+    pub ci_ms: [f64; 2],
+    /// Part of the time of all calls that this is.
+    pub part: f64,
+    /// Too little to matter: one wait of half a period, by those that end with the tick, is less
+    /// than 2 % of all time, and they are not seen to take longer by more than that.
+    pub is_slight: bool,
 }
 
 /// A step that is slow by itself.
@@ -148,7 +168,7 @@ pub struct StepVerdict {
     pub step: String,
     /// Slowdowns in it, over those that its share of the time would get.
     pub ratio: f64,
-    /// Exact 95 % interval of the ratio.
+    /// 95 % interval of the ratio.
     pub ci: [f64; 2],
     /// p-value, after Benjamini and Hochberg over the steps.
     pub p: f64,
@@ -165,6 +185,26 @@ pub struct Outside {
     pub ci: [f64; 2],
     /// p-value of the test that all steps share this rate: large.
     pub p: f64,
+    /// The step with more slow-downs than that, of calls that arrived while others were held up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub door: Option<String>,
+    /// Every step's part of what slow calls take longer.
+    pub shares: Vec<StepShare>,
+}
+
+/// What slow calls take longer, and which step has most of it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExcessVerdict {
+    /// The step with the largest part.
+    pub step: String,
+    /// Its part of the whole excess; over 1 where other steps are shorter in slow calls.
+    pub part: f64,
+    /// 95 % interval of the part.
+    pub ci: [f64; 2],
+    /// Milliseconds by which slow calls take longer than typical ones.
+    pub whole_ms: f64,
+    /// Why neither the step nor what is outside is blamed.
+    pub why: String,
     /// Every step's part of what slow calls take longer.
     pub shares: Vec<StepShare>,
 }

@@ -4,13 +4,18 @@
 
 use screen::Ink;
 
-use crate::verdict::{AttributeVerdict, Lock, Modality, Outside, Quantised, StepVerdict, Verdict};
+use crate::verdict::{
+    AttributeVerdict, ExcessVerdict, Lock, Modality, Outside, Quantised, StepShare, StepVerdict,
+    Verdict,
+};
 
 use super::number::{count, digits, exact, interval, p, percent, time};
 use super::tooth_ms;
 
 /// p-value from which on down either test speaks against one hump.
 const SEVERAL_MAX: f64 = 0.005;
+/// Steps whose parts of the excess are told one by one.
+const PARTS_MAX: usize = 3;
 
 /// A verdict as a reader gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +55,7 @@ fn said(verdict: &Verdict) -> Words {
         Verdict::Locked(lock) => locked(lock),
         Verdict::Step(step) => convicted(step),
         Verdict::Outside(found) => outside(found),
+        Verdict::Excess(found) => excess(found),
         Verdict::Attribute(found) => attribute(found),
         Verdict::Unclear(unclear) => {
             words("unclear", format!("{}.", unclear.why), Vec::new(), Ink::Plain)
@@ -142,9 +148,27 @@ fn locked(lock: &Lock) -> Words {
     );
     let mut figures =
         vec![format!("period {} (95 %); by chance: {}", interval(lock.ci_ms), p(lock.p))];
+    figures.extend(lock.cost.iter().filter(|cost| cost.longer_ms > 0.0).map(|cost| {
+        format!(
+            "they take {} longer than others (95 % {}), {} of all time",
+            time(cost.longer_ms),
+            interval(cost.ci_ms),
+            percent(cost.part)
+        )
+    }));
+    let is_slight = lock.cost.as_ref().is_some_and(|cost| cost.is_slight);
+    if is_slight {
+        figures.push(format!(
+            "half a tick for each of them is too little to matter: {} on average",
+            time(lock.share * lock.period_ms / 2.0)
+        ));
+    }
     figures
         .extend(lock.nearest.iter().map(|timer| format!("nearest known timer (a hint): {timer}")));
-    words("locked to a clock", sentence, figures, Ink::Alarm)
+    match is_slight {
+        true => words("slightly locked to a clock", sentence, figures, Ink::Plain),
+        false => words("locked to a clock", sentence, figures, Ink::Alarm),
+    }
 }
 
 fn convicted(step: &StepVerdict) -> Words {
@@ -183,14 +207,51 @@ fn convicted(step: &StepVerdict) -> Words {
 fn outside(found: &Outside) -> Words {
     let sentence = "Slow-downs strike the steps in proportion to the time spent there, as what \
         comes from outside the request does: host, kernel, virtual machine, a paused process.";
-    let figures = vec![format!(
+    let mut figures = vec![format!(
         "{} a second of usual time (95 % {} to {}); all steps share this rate: {}, said above 0.05",
         digits(found.rate_per_second, 2),
         digits(found.ci[0], 2),
         digits(found.ci[1], 2),
         p(found.p)
     )];
+    figures.extend(found.door.iter().map(|step| {
+        format!("`{step}` has more, as many as calls that arrive meanwhile and wait there explain")
+    }));
+    figures.extend(parts(&found.shares));
     words("outside the request", sentence.to_owned(), figures, Ink::Alarm)
+}
+
+fn excess(found: &ExcessVerdict) -> Words {
+    let sentence = format!(
+        "`{}` has {} of the {} that slow calls take longer than typical ones.",
+        found.step,
+        percent(found.part),
+        time(found.whole_ms)
+    );
+    let [low, high] = found.ci;
+    let mut figures = vec![format!("{} to {} of it (95 %)", percent(low), percent(high))];
+    figures.extend(parts(&found.shares));
+    figures.push(format!("no step is blamed, nor what is outside: {}", found.why));
+    words("excess", sentence, figures, Ink::Plain)
+}
+
+/// Whose the excess is: the largest parts by name, and the sum of the others.
+fn parts(shares: &[StepShare]) -> Option<String> {
+    let whole: f64 = shares.iter().map(|share| share.excess_ms).sum();
+    if shares.len() < 2 || whole <= 0.0 {
+        return None;
+    }
+    let named =
+        if shares.len() == PARTS_MAX + 1 { shares.len() } else { PARTS_MAX.min(shares.len()) };
+    let (most, others) = shares.split_at(named);
+    let one = |name: &str, ms: f64| format!("{name} {} ({})", time(ms), percent(ms / whole));
+    let mut parts: Vec<String> =
+        most.iter().map(|share| one(&format!("`{}`", share.step), share.excess_ms)).collect();
+    if !others.is_empty() {
+        let rest = others.iter().map(|share| share.excess_ms).sum();
+        parts.push(one(&format!("the other {}", others.len()), rest));
+    }
+    Some(format!("slow calls take {} longer: {}", time(whole), parts.join(", ")))
 }
 
 fn attribute(found: &AttributeVerdict) -> Words {

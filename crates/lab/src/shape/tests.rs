@@ -1,8 +1,9 @@
 //! Whole verdicts on samples whose cause is known.
 
 use super::judge;
+use crate::bursts::{BURST, apart};
 use crate::random::Draw;
-use crate::series::Series;
+use crate::series::{Attribute, Series, Values};
 use crate::verdict::{Quantised, Verdict};
 
 fn series(total_ms: Vec<f64>) -> Series {
@@ -25,11 +26,16 @@ fn why(total_ms: Vec<f64>) -> String {
 
 /// Calls behind nginx's cache lock: bursts of eight on a cold key, of which one leads.
 fn cache_lock(bursts: usize, origin: impl Fn(&mut Draw) -> f64) -> Series {
+    cache_lock_every(5_000.0, bursts, origin)
+}
+
+/// The same, so many milliseconds from burst to burst on average.
+fn cache_lock_every(gap: f64, bursts: usize, origin: impl Fn(&mut Draw) -> f64) -> Series {
     let mut draw = Draw::new(12, 0);
     let mut series = Series::default();
     let mut now = 0.0;
     for _ in 0..bursts {
-        now += 5_000.0 * draw.exponential();
+        now += gap * draw.exponential();
         let answered = origin(&mut draw);
         for call in 0..8 {
             let lag = 4.0 * f64::from(call);
@@ -51,6 +57,19 @@ fn waiters_of_a_cache_lock_are_quantised_and_their_timer_starts_with_the_call() 
         assert!(found.teeth.len() >= 3 && found.share > 0.6 && found.p <= 0.005, "{found:?}");
         assert_eq!(found.nearest.as_deref(), Some("nginx cache lock"));
         assert_ne!(found.phase_locked, Some(true));
+    }
+}
+
+#[test]
+fn the_timer_of_overlapping_bursts_starts_with_the_call() {
+    for gap in [80.0, 160.0, 700.0] {
+        let mut lock = cache_lock_every(gap, 120, |draw| 50.0 + 2_150.0 * draw.fraction());
+        let burst = (0..lock.len()).map(|call| (call / 8) as f64).collect();
+        let values = Values::Numbers(burst);
+        lock.attributes.push(Attribute { name: BURST.to_owned(), values });
+        let found = comb(&apart(&lock));
+        assert!((found.quantum_ms / 500.0 - 1.0).abs() < 0.01, "{gap}: {found:?}");
+        assert_eq!(found.phase_locked, Some(false), "{gap}");
     }
 }
 

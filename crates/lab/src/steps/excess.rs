@@ -1,68 +1,111 @@
 //! What each step adds to slow calls: its mean in slow calls less its mean in typical ones.
 //!
+//! The interval is that of a sum of influences (Hampel, "The influence curve and its role in robust
+//! estimation", 1974): which calls are slow or typical is decided by quantiles of the same calls,
+//! so one more stall changes what the others are held against. A bootstrap within the slow calls
+//! forgets that, and held the truth 66 to 90 times in a hundred where it was to be 95.
+//!
 //! Invariant: means are linear, so the steps' excesses add up to the whole's.
 
-use stdx::Random;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::split::Split;
 
-use super::Step;
-
-/// Resamples of the bootstrap.
-const RESAMPLES: usize = 999;
-/// With more calls in both sets the interval is that of the normal distribution, which the
-/// bootstrap tends to.
-const BOOTSTRAP_MAX: usize = 500;
-
 /// Milliseconds by which a step is longer in slow calls than in typical ones.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Excess {
     pub ms: f64,
     pub ci_ms: [f64; 2],
+    /// What each call has to do with it: the estimate moves by the mean of these.
+    influence: Vec<f64>,
+    /// Student's quantile for as many calls as are slow.
+    student: f64,
 }
 
-/// The excess of each step, with 95 % intervals; zero when there is no slow or no typical call.
-pub(super) fn excesses(steps: &[Step<'_>], split: &Split, seed: u64) -> Vec<Excess> {
-    if split.slow.is_empty() || split.typical.is_empty() {
-        return vec![Excess { ms: 0.0, ci_ms: [0.0; 2] }; steps.len()];
+/// Which calls are slow and which typical, in the order of their times.
+pub struct Order<'a> {
+    split: &'a Split,
+    /// All rows, the fastest first.
+    rows: Vec<u32>,
+    /// The first typical row, the first slower than those, and the first slow one, in that order.
+    edges: [usize; 3],
+}
+
+impl<'a> Order<'a> {
+    /// Returns the order of a split of calls that take `total_ms`.
+    pub fn new(total_ms: &[f64], split: &'a Split) -> Self {
+        let mut rows: Vec<u32> = (0..total_ms.len() as u32).collect();
+        let total = |row: &u32| total_ms[*row as usize];
+        rows.sort_by(|one, other| total(one).total_cmp(&total(other)));
+        let least = split.typical.iter().map(total).fold(f64::INFINITY, f64::min);
+        let first = rows.partition_point(|row| total(row) < least);
+        let edges = [first, first + split.typical.len(), rows.len() - split.slow.len()];
+        Self { split, rows, edges }
     }
-    let excess = |step: &Step<'_>| {
-        let of = |rows: &[u32]| rows.iter().map(|row| step.ms[*row as usize]).collect::<Vec<_>>();
-        let (slow, typical) = (of(&split.slow), of(&split.typical));
-        let ms = mean(&slow) - mean(&typical);
-        let is_small = slow.len() <= BOOTSTRAP_MAX && typical.len() <= BOOTSTRAP_MAX;
-        let ci_ms = if is_small {
-            resampled(&slow, &typical, &mut Random::new(seed))
-        } else {
-            let error = (variance(&slow) / slow.len() as f64
-                + variance(&typical) / typical.len() as f64)
-                .sqrt();
-            [ms - 1.96 * error, ms + 1.96 * error]
+
+    /// Returns the excess of a step of which each call took `ms`; zero when there is no slow or no
+    /// typical call.
+    pub fn excess(&self, ms: &[f64]) -> Excess {
+        let (slow, typical) = (&self.split.slow, &self.split.typical);
+        if slow.is_empty() || typical.is_empty() {
+            return Excess::default();
+        }
+        let [first, after, from] = self.edges;
+        let excess = self.mean(ms, from, self.rows.len()) - self.mean(ms, first, after);
+        // Where the user said what is slow, no other call moves that edge.
+        let at_slow = match self.split.is_given {
+            true => self.mean(ms, from, self.rows.len()),
+            false => self.near(ms, from),
         };
-        Excess { ms, ci_ms }
-    };
-    steps.iter().map(excess).collect()
+        let (at_first, at_after) = (self.near(ms, first), self.near(ms, after));
+        let calls = self.rows.len() as f64;
+        let (slow, typical) = (slow.len() as f64 / calls, typical.len() as f64 / calls);
+        let mut influence = vec![0.0; ms.len()];
+        for (place, row) in self.rows.iter().enumerate() {
+            let ms = ms[*row as usize];
+            let over = if place >= from { (ms - at_slow) / slow } else { 0.0 };
+            let under = match place {
+                _ if place < first => at_first - at_after,
+                _ if place < after => ms - at_after,
+                _ => 0.0,
+            };
+            influence[*row as usize] = over - under / typical;
+        }
+        let student = StudentsT::new(0.0, 1.0, (slow * calls - 1.0).max(1.0))
+            .map_or(f64::INFINITY, |law| law.inverse_cdf(0.975));
+        let margin = student * error(&influence);
+        Excess { ms: excess, ci_ms: [excess - margin, excess + margin], influence, student }
+    }
+
+    fn mean(&self, ms: &[f64], from: usize, until: usize) -> f64 {
+        let rows = &self.rows[from..until.max(from)];
+        rows.iter().map(|row| ms[*row as usize]).sum::<f64>() / rows.len().max(1) as f64
+    }
+
+    /// The mean of the calls that take about as long as the one at a place.
+    fn near(&self, ms: &[f64], place: usize) -> f64 {
+        let calls = self.rows.len();
+        let width = (calls as f64).sqrt().max(5.0).min(calls as f64) as usize;
+        let from = place.saturating_sub(width / 2).min(calls - width);
+        self.mean(ms, from, from + width)
+    }
 }
 
-/// The percentile bootstrap (Efron 1979). Every step draws the same calls, from the same seed.
-fn resampled(slow: &[f64], typical: &[f64], random: &mut Random) -> [f64; 2] {
-    let mut draw = |values: &[f64]| {
-        let last = values.len() as u64 - 1;
-        let sum: f64 = values.iter().map(|_| values[random.up_to(last) as usize]).sum();
-        sum / values.len() as f64
-    };
-    let mut means: Vec<f64> = (0..RESAMPLES).map(|_| draw(slow) - draw(typical)).collect();
-    means.sort_unstable_by(f64::total_cmp);
-    // Of 999 the 25th and the 975th leave 2.5 % on either side.
-    [means[24], means[974]]
+impl Excess {
+    /// Returns the part of `whole` that this is, with its 95 % interval.
+    pub fn part(&self, whole: &Self) -> (f64, [f64; 2]) {
+        let part = self.ms / whole.ms;
+        let both = self.influence.iter().zip(&whole.influence);
+        let influence: Vec<f64> = both.map(|(own, whole)| own - part * whole).collect();
+        let margin = self.student * error(&influence) / whole.ms.abs();
+        (part, [part - margin, part + margin])
+    }
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-fn variance(values: &[f64]) -> f64 {
-    let mean = mean(values);
+/// The standard error of the mean.
+fn error(values: &[f64]) -> f64 {
+    let calls = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / calls;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    squares / (values.len() as f64 - 1.0).max(1.0)
+    (squares / (calls * (calls - 1.0).max(1.0))).sqrt()
 }

@@ -3,7 +3,7 @@
 //! Invariant: p-values are in 0..=1 and valid for small counts: exact, or simulated from the null
 //! where the usual approximation is none.
 
-use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
+use statrs::distribution::{Beta, Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 use stdx::Random;
 
 /// Simulated tables where an expected count is below [`EXPECTED_MIN`].
@@ -22,6 +22,28 @@ pub fn poisson_interval(count: u64) -> [f64; 2] {
     };
     let low = if count == 0 { 0.0 } else { quantile(2.0 * count as f64, 0.025) };
     [low, quantile(2.0 * count as f64 + 2.0, 0.975)]
+}
+
+/// Returns the 95 % interval of a share of which `count` of `total` was seen: Jeffreys', whose
+/// coverage is closest to 95 % on average (Brown, Cai and DasGupta, "Interval estimation for a
+/// binomial proportion", 2001).
+pub fn share_interval(count: u64, total: u64) -> [f64; 2] {
+    let (count, missing) = (count as f64, (total - count.min(total)) as f64);
+    let law = Beta::new(count + 0.5, missing + 0.5);
+    let quantile = |p: f64| law.as_ref().map_or(f64::NAN, |law| law.inverse_cdf(p));
+    let low = if count == 0.0 { 0.0 } else { quantile(0.025) };
+    [low, if missing == 0.0 { 1.0 } else { quantile(0.975) }]
+}
+
+/// Returns the 95 % interval of a share over another quantity that is known up to a relative
+/// `error`: both distances added in squares, on the scale of logarithms (Zou and Donner,
+/// "Construction of confidence limits about effect measures", 2008).
+pub fn ratio_interval(share: f64, ci: [f64; 2], over: f64, error: f64) -> [f64; 2] {
+    let bound = |bound: f64| {
+        let distance = (bound / share).ln().hypot(1.96 * error);
+        share / over * if bound < share { -distance } else { distance }.exp()
+    };
+    ci.map(bound)
 }
 
 /// Returns the probability of at least `count` of `total` when each comes with `share`.

@@ -23,32 +23,64 @@ const PART_OF_LOSS: f64 = 0.2;
 const EXPOSURE_MIN: f64 = 1e-4;
 
 /// Slow-downs and exposure of each step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Slowdowns {
     /// Slow-downs of each step.
     pub counts: Vec<u64>,
     /// Milliseconds spent in each step but for its slow-downs, over all calls.
     pub exposures_ms: Vec<f64>,
+    /// Variance of each of these.
+    pub exposure_variances: Vec<f64>,
+    /// Milliseconds beyond the median from which on each step is slowed down.
+    pub beyond_ms: Vec<f64>,
+    /// Sum of the milliseconds beyond the median in the slow-downs of each step.
+    pub lost_ms: Vec<f64>,
+    /// Sum of their squares.
+    pub lost_squares: Vec<f64>,
 }
 
 impl Slowdowns {
     pub(super) fn new(steps: &[Step<'_>], sorted: &[Sorted], total_ms: &[f64]) -> Self {
         let looks = (total_ms.len() * steps.len()) as f64;
         let loss_ms = usual_loss(total_ms, looks);
-        let (mut counts, mut exposures_ms) = (Vec::new(), Vec::new());
+        let mut found = Self::default();
         for (step, sorted) in steps.iter().zip(sorted) {
             let usual = sorted.median().max(0.0);
-            let threshold = match loss_ms {
-                Some(loss) => sorted.median() + beyond(sorted, looks).max(PART_OF_LOSS * loss),
+            let beyond_ms = match loss_ms {
+                Some(loss) => beyond(sorted, looks).max(PART_OF_LOSS * loss),
                 None => f64::INFINITY,
             };
-            counts.push(step.ms.iter().filter(|ms| **ms > threshold).count() as u64);
-            let spent = |ms: &f64| if *ms > threshold { usual } else { ms.max(0.0) };
-            exposures_ms.push(step.ms.iter().map(spent).sum::<f64>());
+            let is_slow = |ms: &f64| *ms > sorted.median() + beyond_ms;
+            let lost = step.ms.iter().filter(|ms| is_slow(ms)).map(|ms| ms - sorted.median());
+            let lost: Vec<f64> = lost.collect();
+            let spent = |ms: &f64| if is_slow(ms) { usual } else { ms.max(0.0) };
+            let exposure: f64 = step.ms.iter().map(spent).sum();
+            let mean = exposure / step.ms.len().max(1) as f64;
+            let squares = step.ms.iter().map(|ms| (spent(ms) - mean).powi(2)).sum();
+            found.exposures_ms.push(exposure);
+            found.exposure_variances.push(squares);
+            found.beyond_ms.push(beyond_ms);
+            found.counts.push(lost.len() as u64);
+            found.lost_ms.push(lost.iter().sum());
+            found.lost_squares.push(lost.iter().map(|ms| ms * ms).sum());
         }
-        let least = exposures_ms.iter().sum::<f64>().max(1e-3) * EXPOSURE_MIN;
-        exposures_ms.iter_mut().for_each(|exposure| *exposure = exposure.max(least));
-        Self { counts, exposures_ms }
+        let least = found.exposures_ms.iter().sum::<f64>().max(1e-3) * EXPOSURE_MIN;
+        found.exposures_ms.iter_mut().for_each(|exposure| *exposure = exposure.max(least));
+        found
+    }
+}
+
+impl Slowdowns {
+    /// Returns the relative error of the exposure of the step `of`, as a part of that of the steps
+    /// `among`.
+    pub fn share_error(&self, of: usize, among: &[usize]) -> f64 {
+        let whole: f64 = among.iter().map(|at| self.exposures_ms[*at]).sum();
+        let share = self.exposures_ms[of] / whole;
+        let variance = |at: &usize| {
+            let lever = if *at == of { 1.0 - share } else { share };
+            lever * lever * self.exposure_variances[*at]
+        };
+        among.iter().map(variance).sum::<f64>().sqrt() / self.exposures_ms[of]
     }
 }
 

@@ -71,6 +71,63 @@ fn named(found: &Steps) -> Vec<&str> {
     found.verdicts.iter().filter_map(name).map(|name| &*name.leak()).collect()
 }
 
+/// The one thing said where nobody is blamed.
+fn excess(found: &Steps) -> &ExcessVerdict {
+    let [Verdict::Excess(excess)] = &found.verdicts[..] else { panic!("{found:?}") };
+    excess
+}
+
+/// Calls of fifteen steps to a server that is stopped for 200 ms now and then: under way they stand
+/// still where they are, and those that arrive meanwhile wait before the first step.
+fn stopped(calls: usize, seed: u64) -> Series {
+    let mut series = handler(calls, Jitter::Uniform, NOTHING, seed);
+    let mut random = Random::new(seed);
+    let mut gap = |mean: f64| -mean * (1.0 - random.fraction()).ln();
+    let (mut now, mut stop) = (0.0, gap(2_000.0));
+    let mut waits = Vec::new();
+    for row in 0..calls {
+        now += gap(80.0);
+        series.began_ms.push(now);
+        while stop + 200.0 < now {
+            stop += 200.0 + gap(2_000.0);
+        }
+        let wait = if stop < now { stop + 200.0 - now } else { 0.0 };
+        let mut at = now + wait + 0.1;
+        for phase in &mut series.phases {
+            at += phase.ms[row];
+            if stop >= now && stop < at {
+                phase.ms[row] += 200.0;
+                (at, stop) = (at + 200.0, stop + 200.0 + gap(2_000.0));
+            }
+        }
+        waits.push(0.1 + wait);
+    }
+    series.phases.insert(0, Phase { name: "wait".into(), ms: waits });
+    let total = |row: usize| series.phases.iter().map(|phase| phase.ms[row]).sum();
+    series.total_ms = (0..calls).map(total).collect();
+    series
+}
+
+#[test]
+fn calls_that_arrive_during_a_stop_do_not_convict_the_step_they_wait_in() {
+    for seed in 21..25 {
+        let found = judged_steps(&stopped(3000, seed));
+        assert_eq!(named(&found), ["outside"], "{seed}");
+        let Verdict::Outside(outside) = &found.verdicts[0] else { unreachable!() };
+        assert_eq!(outside.door.as_deref(), Some("wait"));
+    }
+}
+
+#[test]
+fn a_wait_longer_than_stops_explain_is_convicted_beside_them() {
+    let mut series = stopped(3000, 26);
+    for row in (0..3000).step_by(5) {
+        series.phases[0].ms[row] += 150.0;
+        series.total_ms[row] += 150.0;
+    }
+    assert_eq!(named(&judged_steps(&series)), ["wait", "outside"]);
+}
+
 #[test]
 fn stalls_at_random_moments_are_outside_the_request() {
     for jitter in JITTERS {
@@ -102,21 +159,22 @@ fn stalls_with_one_exception_are_both_said() {
 }
 
 #[test]
-fn without_slowdowns_nothing_is_said() {
+fn without_slowdowns_nobody_is_blamed() {
     for jitter in JITTERS {
         let found = judged_steps(&handler(1000, jitter, NOTHING, 14));
-        assert_eq!(found.verdicts, []);
+        assert_eq!(excess(&found).why, "no step took far longer than it usually does");
     }
 }
 
 #[test]
-fn fifty_calls_with_three_stalls_say_nothing() {
+fn fifty_calls_with_three_stalls_blame_nobody() {
     let mut series = handler(50, Jitter::Uniform, NOTHING, 15);
     for (row, step) in [(3, 1), (17, 8), (40, 3)] {
         series.phases[step].ms[row] += 200.0;
         series.total_ms[row] += 200.0;
     }
-    assert_eq!(judged_steps(&series).verdicts, []);
+    let found = judged_steps(&series);
+    assert_eq!(excess(&found).why, "3 slow-downs are too few to blame a step");
 }
 
 #[test]
@@ -128,8 +186,11 @@ fn one_long_step_cannot_be_told_from_outside() {
     series.total_ms =
         (0..1000).map(|row| series.phases.iter().map(|phase| phase.ms[row]).sum()).collect();
     let found = judged_steps(&series);
-    let [Verdict::Unclear(why)] = &found.verdicts[..] else { panic!("{found:?}") };
-    assert!(why.why.contains("`step 1` takes 99 %"), "{}", why.why);
+    let said = excess(&found);
+    assert!(said.why.contains("`step 1` takes 99 %"), "{}", said.why);
+    assert!(said.step == "step 1" && said.ci[0] > 0.99, "{said:?}");
+    let sum: f64 = said.shares.iter().map(|share| share.excess_ms).sum();
+    assert!((sum - said.whole_ms).abs() < 1e-9 * sum, "{sum} {}", said.whole_ms);
 }
 
 #[test]

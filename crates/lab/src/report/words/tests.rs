@@ -88,6 +88,8 @@ fn every_verdict_is_a_sentence() {
     };
     let found =
         AttributeVerdict { attribute: "server".into(), value: "b".into(), ..Default::default() };
+    let excess =
+        ExcessVerdict { step: "wait".into(), part: 0.97, whole_ms: 9.0, ..Default::default() };
     for (verdict, part) in [
         (Verdict::Quantised(comb()), "wait for a timer"),
         (Verdict::Multimodal(humps.clone()), "2 humps, at 5.00 ms (80 %) and 45.0 ms (80 %)"),
@@ -95,6 +97,7 @@ fn every_verdict_is_a_sentence() {
         (Verdict::Locked(Lock { period_ms: 100.0, ..Lock::default() }), "tick of 100 ms"),
         (Verdict::Step(step), "`wait` is slow by itself: it has 100 % of the slow-downs and 100 %"),
         (Verdict::Outside(Outside::default()), "outside the request"),
+        (Verdict::Excess(excess), "`wait` has 97 % of the 9.00 ms that slow calls take longer"),
         (Verdict::Attribute(found), "have server = b"),
         (Verdict::Unclear(Unclear { why: "3 calls".into() }), "3 calls."),
     ] {

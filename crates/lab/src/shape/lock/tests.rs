@@ -49,6 +49,68 @@ fn nothing_is_said_of_a_sender_that_keeps_step_itself() {
 }
 
 #[test]
+fn a_queue_before_a_worker_of_even_pace_is_no_clock() {
+    for count in [100, 600, 4_000] {
+        let mut draw = Draw::new(10, 0);
+        let (mut series, mut now, mut free) = (Series::default(), 0.0, 0.0_f64);
+        for _ in 0..count {
+            now += 60.0 * draw.exponential();
+            free = free.max(now) + 50.0 + 0.2 * draw.normal();
+            series.began_ms.push(now);
+            series.total_ms.push(free - now);
+        }
+        assert_eq!(search(&series), None, "{count}");
+        assert_ne!(in_step(&series, 50.0), Some(true), "{count}");
+    }
+}
+
+#[test]
+fn a_tick_that_few_calls_end_with_costs_too_little_to_matter() {
+    let lengths = |now: f64, draw: &mut Draw| {
+        let end = now + 200.0 * (0.1 * draw.normal()).exp();
+        let on_tick = draw.fraction() < 0.4;
+        let end = if on_tick { (end / 4.0).ceil() * 4.0 + 0.05 * draw.fraction() } else { end };
+        end - now
+    };
+    let lock = search(&poisson(1_000, 30.0, lengths)).unwrap();
+    assert!((lock.period_ms - 4.0).abs() < 0.01 && (lock.share - 0.4).abs() < 0.1, "{lock:?}");
+    assert!(lock.cost.as_ref().is_some_and(|cost| cost.is_slight), "{lock:?}");
+}
+
+#[test]
+fn a_tick_that_makes_calls_half_as_long_again_matters() {
+    let lengths = |now: f64, draw: &mut Draw| match draw.below(2) {
+        0 => 100.0 + until_tick(now + 100.0, draw),
+        _ => 100.0 + 5.0 * draw.normal(),
+    };
+    let lock = search(&poisson(1_000, 130.0, lengths)).unwrap();
+    let cost = lock.cost.unwrap();
+    assert!(!cost.is_slight && cost.ci_ms[0] < 50.0 && 50.0 < cost.ci_ms[1], "{cost:?}");
+}
+
+#[test]
+fn a_quota_matters_although_calls_end_late_in_its_turn_too() {
+    // 50 ms of work, of which 20 ms are done in every 100 ms.
+    let quota = |now: f64, draw: &mut Draw| {
+        let (mut at, mut left) = (now, 50.0 + draw.fraction());
+        while left > 0.0 {
+            let in_turn = at.rem_euclid(100.0);
+            match in_turn < 20.0 {
+                true => {
+                    let done = left.min(20.0 - in_turn);
+                    (at, left) = (at + done, left - done);
+                }
+                false => at += 100.0 - in_turn,
+            }
+        }
+        at - now
+    };
+    let lock = search(&poisson(200, 666.0, quota)).unwrap();
+    assert!((lock.period_ms - 100.0).abs() < 0.2, "{lock:?}");
+    assert!(!lock.cost.is_some_and(|cost| cost.is_slight));
+}
+
+#[test]
 fn nothing_is_said_without_times_or_of_few_calls() {
     let mut series = poisson(400, 130.0, until_tick);
     series.began_ms.clear();
