@@ -1,20 +1,32 @@
 //! Makes the calibration table of docs/LAB.md again: `cargo run --release -p lab --example
-//! calibrate -- [SETS [POWER_SETS]]`, 1,000 and 200 sets a cell unless said otherwise.
+//! calibrate -- [SETS [POWER_SETS [clocks]]]`, 1,000 and 200 sets a cell unless said otherwise;
+//! `clocks` for the last two tables alone.
 //!
 //! Prints Markdown to stdout, cell by cell as it is counted, on two threads.
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::thread;
 
+use lab::calibration::clocks::{Lengths, Starts, hump_alarms, locked_alarms, ticks_found};
+use lab::calibration::handlers::{Handler, Held};
 use lab::calibration::{Combed, Counts, Family, SIZES, false_alarms, found};
 
 const THREADS: u64 = 2;
+
+/// Shares of calls that end with a tick.
+const TICKED: [f64; 2] = [0.5, 1.0];
+/// Sizes of the samples of handlers.
+const HANDLED: [usize; 3] = [250, 1_000, 5_000];
 
 fn main() -> io::Result<()> {
     let mut numbers = std::env::args().skip(1).map(|word| word.parse().ok());
     let sets = numbers.next().flatten().unwrap_or(1_000);
     let power_sets = numbers.next().flatten().unwrap_or(200);
     let mut out = io::stdout();
+    if std::env::args().nth(3).as_deref() == Some("clocks") {
+        return clocks(sets, power_sets, &mut out);
+    }
     writeln!(out, "| without a comb | N = 50 | N = 500 | N = 5,000 | of {sets} sets each |")?;
     writeln!(out, "|---|---:|---:|---:|---|")?;
     for family in Family::ALL {
@@ -46,6 +58,62 @@ fn main() -> io::Result<()> {
             percent(counts.covered, counts.found),
         )?;
         out.flush()?;
+    }
+    clocks(sets, power_sets, &mut out)
+}
+
+/// The table of clocks and humps.
+fn clocks(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
+    writeln!(out, "\n| locked / several humps | N = 50 | N = 500 | N = 5,000 | of |")?;
+    writeln!(out, "|---|---:|---:|---:|---:|")?;
+    let mut row = |name: String, sets: u64, count: &(dyn Fn(usize, Range<u64>) -> u64 + Sync)| {
+        write!(out, "| {name} ")?;
+        for calls in SIZES {
+            let counted: u64 = parts(sets, |part| count(calls, part)).into_iter().sum();
+            write!(out, "| {counted} ")?;
+            out.flush()?;
+        }
+        writeln!(out, "| {sets} |")
+    };
+    for starts in Starts::ALL {
+        let name = format!("no clock, {}: locked", starts.name());
+        row(name, sets, &|calls, part| locked_alarms(starts, calls, part))?;
+    }
+    for share in TICKED {
+        let name = format!("{:.0} % end with a tick: locked to it", 100.0 * share);
+        row(name, power_sets, &|calls, part| ticks_found(share, calls, part))?;
+    }
+    for lengths in Lengths::ONE_HUMP {
+        let name = format!("one hump, {}: several", lengths.name());
+        row(name, sets, &|calls, part| hump_alarms(lengths, calls, part))?;
+    }
+    handlers(sets, out)
+}
+
+/// The table of the intervals of steps.
+fn handlers(sets: u64, out: &mut io::Stdout) -> io::Result<()> {
+    writeln!(
+        out,
+        "\n| truth in the interval, of {sets} sets | N | most | others | part | ratio | rate |"
+    )?;
+    writeln!(out, "|---|---:|---:|---:|---:|---:|---:|")?;
+    for handler in Handler::ALL {
+        for calls in HANDLED {
+            let mut held = Held::default();
+            parts(sets, |part| handler.held(calls, part))
+                .into_iter()
+                .for_each(|part| held.add(part));
+            write!(out, "| {} | {calls} ", handler.name())?;
+            for [held, of] in [held.most, held.others, held.part, held.ratio, held.rate] {
+                // Of less than a tenth of the sets nothing can be said.
+                match of * 10 < sets {
+                    true => write!(out, "| ")?,
+                    false => write!(out, "| {:.1} % ", 100.0 * held as f64 / of as f64)?,
+                }
+            }
+            writeln!(out, "|")?;
+            out.flush()?;
+        }
     }
     Ok(())
 }

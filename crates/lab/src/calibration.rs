@@ -6,6 +6,9 @@
 //!
 //! Refuses: tuning on these seeds; a changed method is counted on them once.
 
+pub mod clocks;
+pub mod handlers;
+
 use crate::random::Draw;
 use crate::series::Series;
 use crate::shape;

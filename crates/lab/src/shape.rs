@@ -27,7 +27,7 @@ mod timers;
 use crate::quantiles::Sorted;
 use crate::random::Draw;
 use crate::series::Series;
-use crate::verdict::{Quantised, Tooth, Unclear, Verdict};
+use crate::verdict::{Lock, Quantised, Tooth, Unclear, Verdict};
 
 use comb::{Found, Sample};
 use geometric::Geometric;
@@ -79,6 +79,16 @@ pub fn comb_of(series: &Series, seed: u64) -> Option<Quantised> {
     let resolution = Resolution::of(sorted.values());
     let values = dithered(series, &resolution, seed);
     quantised(series, &values, resolution.at(sorted.at(1.0)), seed)
+}
+
+/// Returns the clock that calls end with, if there is one: what calibration counts.
+pub fn lock_of(series: &Series) -> Option<Lock> {
+    lock::search(series)
+}
+
+/// Returns whether times have several humps, without looking for a comb: what calibration counts.
+pub fn has_several_humps(values: &[f64], seed: u64) -> bool {
+    humps::humps(values, seed).1
 }
 
 fn dithered(series: &Series, resolution: &Resolution, seed: u64) -> Vec<f64> {
