@@ -2,7 +2,9 @@
 //! without it, probed by the real binary, which is told nothing.
 //!
 //! Invariant: the cause is really there (a real nginx, a real quota, a real signal), and so is its
-//! absence; an arm that this machine cannot make says why, on a line of its own.
+//! absence; an arm that this machine cannot make says why, on a line of its own. A machine that is
+//! busy with other things slows servers down from outside by itself: a sleeper beside the server
+//! ([`control`]) says whether that is so, and then "outside the request" is no wrong verdict.
 //!
 //! The rows are those of the list of known causes in docs/LAB.md.
 
@@ -13,6 +15,7 @@ use anyhow::{Result, bail};
 
 mod arm;
 mod cause;
+mod control;
 mod world;
 
 use arm::Arm;
@@ -28,6 +31,8 @@ pub struct Options {
     pub only: Option<String>,
     /// Of all chance.
     pub seed: u64,
+    /// Where to keep what was measured.
+    pub keep: Option<PathBuf>,
 }
 
 /// Probes every arm and compares what is said with what is true.

@@ -87,6 +87,9 @@ enum What {
         /// Of all chance.
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// Keep what was measured, a file for each arm, for `tidegate lab report`.
+        #[arg(long, value_name = "FOLDER")]
+        keep: Option<PathBuf>,
     },
     /// Pools of Python workers.
     Workers {
@@ -119,8 +122,8 @@ fn main() -> ExitCode {
             let options = events::Options { binary, kills, seed, engine, lanes, thorough };
             events::run(&options)
         }
-        What::Lab { binary, short, only, seed } => {
-            lab::run(&lab::Options { binary, short, only, seed })
+        What::Lab { binary, short, only, seed, keep } => {
+            lab::run(&lab::Options { binary, short, only, seed, keep })
         }
         What::Workers { binary, minutes, seed, clients } => {
             let (time, seed) = (span(minutes), seed.unwrap_or_else(clock));

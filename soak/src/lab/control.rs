@@ -1,0 +1,70 @@
+//! A thread that does nothing but sleep, beside a server: whether this machine slows things down
+//! by itself.
+//!
+//! Invariant: it asks for as little as a step of the server does, a sleep of a millisecond, so what
+//! keeps it waiting keeps the server waiting too.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const SLEEP: Duration = Duration::from_millis(1);
+/// What a step of the server would be slowed down by.
+const LATE: Duration = Duration::from_millis(3);
+/// Late sleeps in so many are a handful of slow-downs in the calls of an arm.
+const QUIET_ONE_IN: u64 = 10_000;
+
+/// Runs until it is asked.
+#[derive(Debug)]
+pub struct Control {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<Seen>,
+}
+
+/// What it saw.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Seen {
+    sleeps: u64,
+    late: u64,
+}
+
+impl Control {
+    /// Begins to sleep.
+    pub fn begin() -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&is_over);
+        let thread = std::thread::spawn(move || {
+            let mut seen = Seen::default();
+            while !told.load(Ordering::Relaxed) {
+                let begun = Instant::now();
+                std::thread::sleep(SLEEP);
+                seen.sleeps += 1;
+                seen.late += u64::from(begun.elapsed() > SLEEP + LATE);
+            }
+            seen
+        });
+        Self { is_over, thread }
+    }
+
+    /// Ends, and returns what it saw.
+    pub fn end(self) -> Seen {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or_default()
+    }
+}
+
+impl Seen {
+    /// Whether the machine let a sleeper run when it was due, nearly always.
+    pub fn is_quiet(self) -> bool {
+        self.late * QUIET_ONE_IN <= self.sleeps
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sleeps, late } = self;
+        write!(out, "of {sleeps} sleeps beside it, {late} ended over {} ms late", LATE.as_millis())
+    }
+}
