@@ -18,8 +18,9 @@ const STEPS_MIN: f64 = 0.3;
 /// Calls that have an exact partner a tooth below.
 const EXACT_MIN: f64 = 0.4;
 
-/// A comb may have found the interval, or up to so many times or such a part of it.
-const MULTIPLES: u32 = 8;
+/// A comb may have found the interval of sending times a fraction: its numerators and denominators.
+const NUMERATORS: std::ops::RangeInclusive<u32> = 1..=8;
+const DENOMINATORS: std::ops::RangeInclusive<u32> = 1..=8;
 /// Calls nearer to each other than so many times the exactness asked for have partners by chance.
 const CROWDED: f64 = 20.0;
 
@@ -27,21 +28,21 @@ const CROWDED: f64 = 20.0;
 /// the draining of a backlog; `step` is that of the clock.
 pub fn is_backlog(values: &[f64], line: &Line, step: f64) -> bool {
     let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let mut multiples = (1..=MULTIPLES).map(f64::from).flat_map(|times| [times, 1.0 / times]);
     let reach = (3.0 * line.jitter).min(line.quantum / 3.0);
-    multiples.any(|times| {
-        let interval = times * line.quantum;
-        let least = lowest + interval.min(line.quantum) / 2.0;
-        descends(values, least, interval, reach.min(interval / 3.0))
-    }) || repeats(values, lowest, line, step)
+    let intervals = NUMERATORS.flat_map(|above| {
+        DENOMINATORS.map(move |below| line.quantum * f64::from(above) / f64::from(below))
+    });
+    let mut descents =
+        intervals.map(|interval| descends(values, lowest, interval, reach.min(interval / 3.0)));
+    descents.any(|descends| descends) || repeats(values, lowest, line, step)
 }
 
-/// Whether calls of more than `least` are followed by ones that took `interval` less, and those by
-/// ones that took as much more much more rarely.
-fn descends(values: &[f64], least: f64, interval: f64, reach: f64) -> bool {
+/// Whether calls that can be followed by one that took `interval` less are, and those by ones that
+/// took as much more much more rarely.
+fn descends(values: &[f64], lowest: f64, interval: f64, reach: f64) -> bool {
     let (mut above, mut down, mut up) = (0.0, 0.0, 0.0);
     for pair in values.windows(2) {
-        if pair[0] > least {
+        if pair[0] > lowest + interval - reach {
             above += 1.0;
         }
         let by = pair[1] - pair[0];
@@ -52,7 +53,10 @@ fn descends(values: &[f64], least: f64, interval: f64, reach: f64) -> bool {
         }
     }
     let steps = down + up;
-    down >= STEPS_MIN * above && down >= DOWN_MIN * steps && down - up >= BY_CHANCE * steps.sqrt()
+    down > 0.0
+        && down >= STEPS_MIN * above
+        && down >= DOWN_MIN * steps
+        && down - up >= BY_CHANCE * steps.sqrt()
 }
 
 /// Whether one exact distance, near the quantum, separates many calls: impossible by chance where

@@ -27,8 +27,9 @@ const REFINED: usize = 2;
 /// wider than they stand.
 const WIDER: f64 = 5.0;
 const WIDEST: f64 = 0.4;
-/// Splits of a small sample.
+/// Splits of a sample, and the calls above which one is enough.
 const SPLITS: usize = 5;
+const ONCE_FROM: usize = 100_000;
 /// Calls on a tooth of a half sample.
 const HALF_TOOTH_CALLS: f64 = 2.0;
 
@@ -120,12 +121,12 @@ impl Sample<'_> {
     }
 
     /// Searches in each random half and tests what it finds on the other: the better of the two
-    /// p-values, doubled. Small samples are split several times, and twice the median counts
+    /// p-values, doubled. All but large samples are split several times, and twice the median counts
     /// (Meinshausen, Meier and Bühlmann, "p-values for high-dimensional regression", 2009).
     fn confirm(&self, frame: &Frame) -> f64 {
         let mut draw = Draw::new(self.seed, 2);
         let values = within(frame, self.values);
-        if values.len() > frame.bins() {
+        if values.len() > ONCE_FROM {
             return split(frame, &values, &mut draw);
         }
         let split = Sorted::of((0..SPLITS).map(|_| split(frame, &values, &mut draw)));

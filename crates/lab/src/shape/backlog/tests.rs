@@ -32,6 +32,26 @@ fn pauses_at_a_fixed_rate_are_a_backlog_by_any_multiple_of_the_interval() {
 }
 
 #[test]
+fn what_corrects_for_coordinated_omission_is_a_backlog_by_any_fraction_of_the_interval() {
+    let mut draw = Draw::new(3, 0);
+    let mut calls = Vec::new();
+    while calls.len() < 5_000 {
+        let mut left = match calls.len() % 50 {
+            0 => 200.0 * draw.exponential(),
+            _ => 5.0 * (0.4 * draw.normal()).exp(),
+        };
+        calls.push(left);
+        while left > 10.0 {
+            left -= 10.0;
+            calls.push(left);
+        }
+    }
+    for quantum in [10.0 / 3.0, 4.0, 5.0, 10.0] {
+        assert!(is_backlog(&calls, &line(quantum), 1e-6), "{quantum}");
+    }
+}
+
+#[test]
 fn pauses_in_any_order_are_known_by_their_exact_distances() {
     let mut draw = Draw::new(2, 0);
     let mut calls: Vec<f64> = Vec::new();
