@@ -134,11 +134,23 @@ fn a_host_is_called_where_resolve_says_under_its_own_name() {
 }
 
 #[test]
+fn examples_fit_on_a_terminal_of_eighty_columns() {
+    let folder = TempDir::new().unwrap();
+    for verb in ["probe", "load", "bench", "report"] {
+        let (_, out, _) = run(&["lab", verb, "--help"], folder.path());
+        let (_, examples) = out.split_once("\nExamples: ").expect("examples");
+        let examples = examples.lines().skip(1).take_while(|line| line.starts_with(' '));
+        let long: Vec<&str> = examples.filter(|line| line.len() > 79).collect();
+        assert!(long.is_empty(), "{verb}: {long:?}");
+    }
+}
+
+#[test]
 fn a_place_for_the_number_is_seen_in_the_help() {
     let (code, out, _) = probe("--help", TempDir::new().unwrap().path());
     assert_eq!(code, 0);
     assert!(
-        out.contains("`{n}` in a path") && out.contains("'http://127.0.0.1/x?{n}' -n"),
+        out.contains("`{n}` in a path") && out.contains("'http://127.0.0.1/x?{n}' --burst 8"),
         "{out}"
     );
 }

@@ -7,12 +7,12 @@ use clap::Args;
 pub const EXAMPLE: &str = "\
 Examples: tidegate lab bench -- convert in.jpg -rotate 90 out.jpg
           tidegate lab bench --warmup 3 'grep -r todo .' 'rg todo'
-          tidegate lab bench 'sort old.txt' --vs 'sort --parallel=2 old.txt' --runs 40
-          tidegate lab bench -P threads 1 4 'make -j {threads}' --prepare 'make clean'
+          tidegate lab bench 'sort a.txt' --vs 'sort --parallel=2 a.txt'
+          tidegate lab bench -P jobs 1 4 'make -j {jobs}' -p 'make clean'
           tidegate lab bench -N --export-json out.json 'jq . big.json'
-Options, environment and JSON are those of hyperfine; what stands after `--` is one program with its
-arguments, run without a shell. Exports to - are printed at the end. --vs runs two commands in turns
-and compares run by run. Ctrl-C ends with what was measured.
+Options, environment and JSON are those of hyperfine; what stands after `--` is one program with \
+its arguments, run without a shell. Exports to - are printed at the end. --vs runs two commands \
+in turns and compares run by run. Ctrl-C ends with what was measured.
 Exit codes: 0 measured, 1 a command failed, 2 wrong usage.";
 
 /// What is run, how often, and where the results go.

@@ -8,14 +8,14 @@ use clap::Args;
 use stdx::Span;
 
 pub const EXAMPLE: &str = "\
-Examples: tidegate lab load http://127.0.0.1:8080/ --connections 64 --for 30s
-          tidegate lab load http://127.0.0.1:8080/ --rate 2000 --for 30s --warm-up 2s
-          tidegate lab load http://127.0.0.1:8080/ --rate 100..5000 --steps 8 --for 80s
-          tidegate lab load --urls targets.txt --rate 500 --hgrm out.hgrm --save out.json
-          tidegate lab load http://127.0.0.1:8080/ --arrivals trace.txt
-With --rate or a trace the loop is open: calls are sent when they are due, whatever the server does,
-and their latency counts from then. Otherwise it is closed: a connection's next call follows its
-last reply. Ctrl-C ends a run with a report, a second one at once.
+Examples: tidegate lab load http://127.0.0.1/ --connections 64 --for 30s
+          tidegate lab load http://127.0.0.1/ --rate 2000 --warm-up 2s
+          tidegate lab load http://127.0.0.1/ --rate 100..5000 --steps 8
+          tidegate lab load --urls targets.txt --rate 500 --hgrm out.hgrm
+          tidegate lab load http://127.0.0.1/ --arrivals trace.txt
+With --rate or a trace the loop is open: calls are sent when they are due, whatever the server \
+does, and their latency counts from then. Otherwise it is closed: a connection's next call \
+follows its last reply. Ctrl-C ends a run with a report, a second one at once.
 Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage.";
 
 /// What is called, at which pace, and what becomes of the result.

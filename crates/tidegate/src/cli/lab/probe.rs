@@ -18,18 +18,19 @@ macro_rules! number {
 pub const EXAMPLE: &str = concat!(
     "\
 Examples: tidegate lab probe https://example.org/api
-          tidegate lab probe http://10.0.0.1/x --vs http://10.0.0.2/x -H 'Host: shop' --for 5m
-          tidegate lab probe http://127.0.0.1/x -n 500 --save x.json; tidegate lab report --from x.json
+          tidegate lab probe http://10.0.0.1 --vs http://10.0.0.2 -H Host:shop
+          tidegate lab probe http://127.0.0.1/x -n 500 --save x.json
+          tidegate lab report --from x.json
           tidegate lab probe 'http://127.0.0.1/x?",
     number!(),
-    "' -n 100 --burst 8 --stagger 4ms
+    "' --burst 8 --stagger 4ms
           tidegate lab probe https://shop/ --resolve shop:443:10.0.0.1 \\
             --vs https://shop/ --vs-resolve shop:443:10.0.0.2
           tidegate lab probe tcp://db:5432;  icmp:host;  dns:name@9.9.9.9
-          tidegate lab probe -- /usr/lib/nagios/plugins/check_http -H example.org
-          tidegate lab probe http://127.0.0.1/ -n 20 --plugin --warn 200ms --crit 1s
-Calls arrive at random, as those of independent clients do. Without --rate the first five come one
-after the other, and the rest on average four times their median apart.
+          tidegate lab probe -- check_http -H example.org
+          tidegate lab probe http://127.0.0.1/ --plugin --warn 200ms --crit 1s
+Calls arrive at random, as those of independent clients do. Without --rate the first five come \
+one after the other, and the rest on average four times their median apart.
 Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage; with --plugin those of Nagios."
 );
 

@@ -7,14 +7,14 @@ use stdx::Span;
 
 pub const EXAMPLE: &str = "\
 Examples: tidegate lab report --from latencies.csv
-          tidegate lab report --from /var/log/nginx/access.log --since 6h --format html -o a.html
-          tidegate lab report --from journal --where 'route == \"news\" and cache == \"miss\"'
+          tidegate lab report --from access.log --format html -o a.html
+          tidegate lab report --from journal --since 6h --where 'status == 200'
           tidegate lab report --from before.json --vs after.json
           my-benchmark | tidegate lab report --from - --format json
-FILE is what `--save` wrote, a CSV (header `latency_ms`, or one column `NAME_ms` for each step), an
-access log with timings (combined, LTSV or JSON), our journal's folder or one of its files, spans in
-OTLP's JSON, or results of vegeta, k6, oha, hey, wrk2, HdrHistogram and hyperfine; each may be
-compressed by gzip or zstd. docs/LAB.md, \"Report\", has the columns.
+FILE is what `--save` wrote, a CSV (header `latency_ms`, or one column `NAME_ms` for each step), \
+an access log with timings (combined, LTSV or JSON), our journal's folder or one of its files, \
+spans in OTLP's JSON, or results of vegeta, k6, oha, hey, wrk2, HdrHistogram and hyperfine; each \
+may be compressed by gzip or zstd. docs/LAB.md, \"Report\", has the columns.
 Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage.";
 
 /// What to report on, and how.
