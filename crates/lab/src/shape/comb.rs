@@ -121,8 +121,8 @@ impl Sample<'_> {
     }
 
     /// Searches in each random half and tests what it finds on the other: the better of the two
-    /// p-values, doubled. All but large samples are split several times, and twice the median counts
-    /// (Meinshausen, Meier and Bühlmann, "p-values for high-dimensional regression", 2009).
+    /// p-values, doubled. All but large samples are split several times, and twice the median
+    /// counts (Meinshausen, Meier and Bühlmann, "p-values for high-dimensional regression", 2009).
     fn confirm(&self, frame: &Frame) -> f64 {
         let mut draw = Draw::new(self.seed, 2);
         let values = within(frame, self.values);
