@@ -20,7 +20,7 @@ use crate::steps::benjamini_hochberg;
 use crate::verdict::{AttributeVerdict, Verdict};
 
 /// False discoveries among verdicts.
-const ALPHA: f64 = 0.01;
+pub(crate) const ALPHA: f64 = 0.01;
 /// The most frequent values of an attribute that are looked at.
 const VALUES_MAX: usize = 20;
 /// Slow and typical calls together below which a value is not looked at.

@@ -31,6 +31,9 @@ use crate::verdict::{Lock, Quantised, Tooth, Unclear, Verdict};
 
 use comb::{Found, Sample};
 use geometric::Geometric;
+pub(crate) use humps::{DRAWS as HUMP_DRAWS, P_MAX as HUMP_P_MAX};
+pub(crate) use lock::LOCKED_MAX;
+pub(crate) use null::DRAWS as COMB_DRAWS;
 use resolution::Resolution;
 
 /// How often "quantised" is said of a sample without a comb, at most, nominally.

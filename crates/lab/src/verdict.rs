@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::shape::FALSE_ALARM_RATE;
+use crate::shape::{COMB_DRAWS, FALSE_ALARM_RATE, HUMP_DRAWS, HUMP_P_MAX, LOCKED_MAX};
+use crate::{attributes, steps};
 
 /// One statement about a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,11 +49,12 @@ impl Verdict {
     /// it is the rate of saying several. "Outside" has none: it is said where no step stands out.
     pub fn judged(&self) -> Judged {
         let (false_alarm_rate, draws_max) = match self {
-            Self::Quantised(_) => (Some(FALSE_ALARM_RATE), Some(1999)),
-            // Either of two tests, at half a percent each.
-            Self::Multimodal(_) | Self::Unimodal(_) => (Some(0.01), Some(499)),
-            Self::Locked(_) => (Some(0.001), None),
-            Self::Step(_) | Self::Attribute(_) => (Some(0.01), None),
+            Self::Quantised(_) => (Some(FALSE_ALARM_RATE), Some(COMB_DRAWS)),
+            // Either of two tests.
+            Self::Multimodal(_) | Self::Unimodal(_) => (Some(2.0 * HUMP_P_MAX), Some(HUMP_DRAWS)),
+            Self::Locked(_) => (Some(LOCKED_MAX), None),
+            Self::Step(_) => (Some(steps::ALPHA), None),
+            Self::Attribute(_) => (Some(attributes::ALPHA), None),
             Self::Outside(_) | Self::Excess(_) | Self::Unclear(_) => (None, None),
         };
         Judged { false_alarm_rate, draws_max }

@@ -4,6 +4,8 @@
 
 use screen::Ink;
 
+use crate::shape::HUMP_P_MAX;
+use crate::steps::HOMOGENEOUS;
 use crate::verdict::{
     AttributeVerdict, ExcessVerdict, Lock, Modality, Outside, Quantised, StepShare, StepVerdict,
     Verdict,
@@ -12,8 +14,6 @@ use crate::verdict::{
 use super::number::{count, digits, exact, interval, p, percent, time};
 use super::tooth_ms;
 
-/// p-value from which on down either test speaks against one hump.
-const SEVERAL_MAX: f64 = 0.005;
 /// Steps whose parts of the excess are told one by one.
 const PARTS_MAX: usize = 3;
 
@@ -117,7 +117,7 @@ fn unimodal(hump: &Modality) -> Words {
         None => "One hump.".to_owned(),
     };
     let mut figures = humped(hump);
-    if hump.p.min(hump.p_dip) <= SEVERAL_MAX {
+    if hump.p.min(hump.p_dip) <= HUMP_P_MAX {
         figures.push("what stands apart is too few calls for a hump of their own".to_owned());
     }
     words("unimodal", sentence, figures, Ink::Fine)
@@ -208,7 +208,7 @@ fn outside(found: &Outside) -> Words {
     let sentence = "Slow-downs strike the steps in proportion to the time spent there, as what \
         comes from outside the request does: host, kernel, virtual machine, a paused process.";
     let mut figures = vec![format!(
-        "{} a second of usual time (95 % {} to {}); all steps share this rate: {}, said above 0.05",
+        "{} a second of usual time (95 % {} to {}); all steps share this rate: {}, said above {HOMOGENEOUS}",
         digits(found.rate_per_second, 2),
         digits(found.ci[0], 2),
         digits(found.ci[1], 2),

@@ -71,7 +71,7 @@ impl Sample<'_> {
         if backlog::is_backlog(self.calls, &line, self.step) {
             return None;
         }
-        let (p, _) = self.p(&frame, comb.score);
+        let p = self.p(&frame, comb.score);
         if p > p_max {
             return None;
         }
@@ -105,7 +105,7 @@ impl Sample<'_> {
         self.values.len() >= 200 && score < frame.cycles().ln() + 2.0
     }
 
-    fn p(&self, frame: &Frame, score: f64) -> (f64, u32) {
+    fn p(&self, frame: &Frame, score: f64) -> f64 {
         let mut draw = Draw::new(self.seed, 1);
         let smooth = Smooth::of(self.values, self.floor);
         if self.values.len() <= frame.bins() {

@@ -60,7 +60,7 @@ pub fn search(
         let drawn = octaves(&smooth.sample(&mut draw), added_ms);
         best(&drawn, TOOTH_CALLS, teeth).map_or(0.0, |comb| comb.score)
     };
-    let (p, _) = null::p_value(comb.score, score);
+    let p = null::p_value(comb.score, score);
     let p_confirmed = if p <= p_max { confirm(&logs, &mut draw) } else { 1.0 };
     let found = p <= p_max && p_confirmed <= super::comb::CONFIRMED_MAX;
     let unit_ms = comb.origin.exp2();

@@ -15,10 +15,10 @@ use crate::random::Draw;
 use crate::verdict::{Modality, Mode};
 
 /// What either test must reach.
-const P_MAX: f64 = 0.005;
+pub const P_MAX: f64 = 0.005;
 /// Draws for a p-value at most, and after how many exceedances they end: at 13 % of them the
 /// calibrated p-value is 5 %, and more of it is of no interest.
-const DRAWS: u32 = 499;
+pub const DRAWS: u32 = 499;
 const EXCEEDANCES: u32 = 65;
 /// Raw p-value above which k humps are enough.
 const ENOUGH: f64 = 0.05;

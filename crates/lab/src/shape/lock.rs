@@ -24,7 +24,7 @@ use crate::verdict::{Lock, TickCost};
 /// Bouts, at least, of which something can be said.
 const BOUTS_MIN: usize = 12;
 /// p-value at which calls are in step with a clock.
-const LOCKED_MAX: f64 = 0.001;
+pub const LOCKED_MAX: f64 = 0.001;
 /// p-value, by one cut of the bouts, above which the beginnings are not in step.
 const FREE_MIN: f64 = 0.003;
 /// Periods looked at, as the number of them in the whole time.

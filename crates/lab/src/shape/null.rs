@@ -82,23 +82,22 @@ impl Smooth {
     }
 }
 
-/// Counts how often `score`, called on fresh draws, reaches `observed`: the p-value, and after how
-/// many draws it stood. Where none of [`FIRST`] draws reaches it, there are no more of them: of
+/// Counts how often `score`, called on fresh draws, reaches `observed`: the p-value. Where none of [`FIRST`] draws reaches it, there are no more of them: of
 /// samples without a comb, 0.16 % have that luck or at most two exceedances of [`DRAWS`].
-pub fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> (f64, u32) {
+pub fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> f64 {
     let mut reached = 0;
     for drawn in 1..=DRAWS {
         if score() >= observed {
             reached += 1;
             if reached == EXCEEDANCES {
-                return (f64::from(EXCEEDANCES) / f64::from(drawn), drawn);
+                return f64::from(EXCEEDANCES) / f64::from(drawn);
             }
         }
         if drawn == FIRST && reached == 0 {
-            return (f64::from(1 + FIRST).recip(), drawn);
+            return f64::from(1 + FIRST).recip();
         }
     }
-    (f64::from(1 + reached) / f64::from(1 + DRAWS), DRAWS)
+    f64::from(1 + reached) / f64::from(1 + DRAWS)
 }
 
 /// What is added before taking logarithms, so that 0 has one and the finest times do not stretch.

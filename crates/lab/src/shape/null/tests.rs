@@ -4,22 +4,23 @@ use super::{DRAWS, FIRST, Smooth, p_value};
 use crate::random::Draw;
 use crate::shape::spectrum::{Bounds, Frame};
 
+/// The p-value of 5 where every so many draws reach it, and how many were drawn.
+fn reached_every(nth: u32) -> (f64, u32) {
+    let mut drawn = 0;
+    let p = p_value(5.0, || {
+        drawn += 1;
+        if drawn % nth == 0 { 5.0 } else { 0.0 }
+    });
+    (p, drawn)
+}
+
 #[test]
-fn draws_end_once_the_score_was_reached_three_times() {
-    assert_eq!(p_value(1.0, || 2.0), (1.0, 3));
-    let mut drawn = 0;
-    let every_tenth = || {
-        drawn += 1;
-        if drawn % 10 == 0 { 5.0 } else { 0.0 }
-    };
-    assert_eq!(p_value(5.0, every_tenth), (0.1, 30));
-    assert_eq!(p_value(5.0, || 0.0), (0.001, FIRST));
-    let mut drawn = 0;
-    let once = || {
-        drawn += 1;
-        f64::from(u8::from(drawn == 7)) * 5.0
-    };
-    assert_eq!(p_value(5.0, once), (0.001, DRAWS));
+fn draws_end_once_the_score_was_reached_three_times_or_never() {
+    assert_eq!(reached_every(1), (1.0, 3));
+    assert_eq!(reached_every(10), (0.1, 30));
+    assert_eq!(reached_every(u32::MAX), (0.001, FIRST));
+    // Once in the first draws, and once more.
+    assert_eq!(reached_every(900), (0.0015, DRAWS));
 }
 
 #[test]
@@ -27,7 +28,7 @@ fn the_p_value_of_a_score_like_the_others_is_spread_evenly() {
     let mut draw = Draw::new(6, 0);
     let low = (0..400).filter(|_| {
         let observed = draw.fraction();
-        p_value(observed, || draw.fraction()).0 <= 0.1
+        p_value(observed, || draw.fraction()) <= 0.1
     });
     // 40 expected; a deviation is 6.
     assert!((20..=60).contains(&low.count()));
