@@ -208,7 +208,8 @@ fn outside(found: &Outside) -> Words {
     let sentence = "Slow-downs strike the steps in proportion to the time spent there, as what \
         comes from outside the request does: host, kernel, virtual machine, a paused process.";
     let mut figures = vec![format!(
-        "{} a second of usual time (95 % {} to {}); all steps share this rate: {}, said above {HOMOGENEOUS}",
+        "{} a second of usual time (95 % {} to {}); all steps share this rate: {}, \
+            said above {HOMOGENEOUS}",
         digits(found.rate_per_second, 2),
         digits(found.ci[0], 2),
         digits(found.ci[1], 2),

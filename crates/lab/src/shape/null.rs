@@ -82,8 +82,9 @@ impl Smooth {
     }
 }
 
-/// Counts how often `score`, called on fresh draws, reaches `observed`: the p-value. Where none of [`FIRST`] draws reaches it, there are no more of them: of
-/// samples without a comb, 0.16 % have that luck or at most two exceedances of [`DRAWS`].
+/// Counts how often `score`, called on fresh draws, reaches `observed`: the p-value. Where none of
+/// [`FIRST`] draws reaches it, there are no more of them: of samples without a comb, 0.16 % have
+/// that luck or at most two exceedances of [`DRAWS`].
 pub fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> f64 {
     let mut reached = 0;
     for drawn in 1..=DRAWS {
