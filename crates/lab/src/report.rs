@@ -46,6 +46,8 @@ const FAST: f64 = 0.1;
 const BINS: usize = 40;
 /// Attribute values that are shown.
 const ATTRIBUTES_MAX: usize = 12;
+/// Calls that may well be in ascending order by chance.
+const ASCENDING_MAX: usize = 8;
 
 /// What a report depends on besides the series.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -241,11 +243,17 @@ impl<'a> Report<'a> {
         humps.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
     }
 
-    /// Calls against time in `clock`'s unit, or against their number where times are unknown.
+    /// Calls against time in `clock`'s unit, or against their number where times are unknown; none
+    /// where the order is unknown too, as in a file that holds a histogram or sorted latencies.
     fn points(&self, clock: Clock) -> Vec<(f64, f64)> {
         let series = self.series;
         if series.began_ms.is_empty() {
-            return (1..).map(f64::from).zip(series.total_ms.iter().copied()).collect();
+            let total_ms = &series.total_ms;
+            let varies = total_ms.first() < total_ms.last();
+            if varies && total_ms.len() > ASCENDING_MAX && total_ms.is_sorted() {
+                return Vec::new();
+            }
+            return (1..).map(f64::from).zip(total_ms.iter().copied()).collect();
         }
         let first = series.began_ms.iter().copied().fold(f64::INFINITY, f64::min);
         let since = series.began_ms.iter().map(|began| (began - first) / clock.unit_ms);

@@ -1,6 +1,7 @@
 //! Time of a probe: nanoseconds since its origin, by the clock that never steps, and a look at
 //! the one that does.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long before a moment a thread stops sleeping and looks at the clock instead: longer than
@@ -45,13 +46,19 @@ impl Origin {
         u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Sleeps until `spin` before `ns`, then looks at the clock until it is there.
-    pub(crate) fn wait_until(&self, ns: u64, spin: Duration) {
-        let until = self.instant + Duration::from_nanos(ns);
-        while let Some(left) = until.checked_duration_since(Instant::now()) {
-            match left.checked_sub(spin) {
-                Some(early) if !early.is_zero() => std::thread::sleep(early),
-                _ => std::hint::spin_loop(),
+    /// Sleeps until `before` the moment `ns`, or somewhat longer.
+    pub(crate) fn sleep_until(&self, ns: u64, before: Duration) {
+        let left = Duration::from_nanos(ns.saturating_sub(self.ns()));
+        std::thread::sleep(left.saturating_sub(before));
+    }
+
+    /// Looks at the clock until `ns`. While more than one thread is `awake`, others go first: one
+    /// that waits for a later moment would keep the rest from theirs for as long as it looks.
+    pub(crate) fn look_until(&self, ns: u64, awake: &AtomicUsize) {
+        while self.ns() < ns {
+            match awake.load(Ordering::Relaxed) {
+                0 | 1 => std::hint::spin_loop(),
+                _ => std::thread::yield_now(),
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -44,11 +45,13 @@ pub(crate) struct Call {
 }
 
 /// What each thread goes by.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Pace {
     origin: Origin,
     timeout: Duration,
     spin: Duration,
+    /// Threads that look at the clock or make a call.
+    awake: Arc<AtomicUsize>,
 }
 
 /// The threads.
@@ -71,7 +74,8 @@ impl Crew {
     ) -> Result<Self, LabError> {
         let (tell, ended) = channel();
         let (threads, idle) = (Vec::new(), Vec::new());
-        let pace = Pace { origin, timeout: plan.timeout, spin: plan.spin() };
+        let (timeout, spin) = (plan.timeout, plan.spin());
+        let pace = Pace { origin, timeout, spin, awake: Arc::default() };
         let mut crew = Self { pace, threads, idle, ended, tell };
         crew.grow(plan.callers(http)?)?;
         Ok(crew)
@@ -117,7 +121,7 @@ impl Crew {
     fn grow(&mut self, callers: Vec<Box<dyn Caller>>) -> Result<(), LabError> {
         let (sender, receiver) = channel();
         let number = self.threads.len();
-        let (tell, pace) = (self.tell.clone(), self.pace);
+        let (tell, pace) = (self.tell.clone(), self.pace.clone());
         let named = thread::Builder::new().name("probe".to_owned()).stack_size(STACK_BYTES);
         let work = move || make(callers, pace, &receiver, |c| tell.send((number, c)).is_ok());
         let started = named.spawn(work);
@@ -132,7 +136,7 @@ impl Crew {
 /// Makes calls until nobody hands any out or hears of them.
 fn make(
     mut callers: Vec<Box<dyn Caller>>,
-    Pace { origin, timeout, spin }: Pace,
+    Pace { origin, timeout, spin, awake }: Pace,
     dues: &Receiver<Due>,
     tell: impl Fn(Call) -> bool,
 ) {
@@ -142,12 +146,17 @@ fn make(
         let caller = &mut callers[due.arm];
         caller.prepare(due.number);
         if due.is_timed {
-            origin.wait_until(due.at_ns, spin);
+            origin.sleep_until(due.at_ns, spin);
+        }
+        awake.fetch_add(1, Ordering::Relaxed);
+        if due.is_timed {
+            origin.look_until(due.at_ns, &awake);
         }
         let mut watch = Stopwatch::start(timeout);
         let sent_ns = origin.ns_of(watch.moment());
         let made = caller.call(&mut watch);
         let ended_ns = origin.ns();
+        awake.fetch_sub(1, Ordering::Relaxed);
         if !tell(Call { due, sent_ns, ended_ns, phases: watch.phases, made }) {
             return;
         }

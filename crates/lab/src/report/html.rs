@@ -98,6 +98,9 @@ impl Report<'_> {
         let others = others.unwrap_or_default();
         let lines: Vec<&[(f64, f64)]> =
             [&points[..], &others[..]].into_iter().filter(|line| !line.is_empty()).collect();
+        if lines.is_empty() {
+            return String::new();
+        }
         let title = Title { short: self.line_title(), about: "Latency of each call." };
         let x = |at: f64| clock.label(at);
         figure(self.line_title(), &svg::line(title, &lines, &x, self.is_log()), &self.keys_html())

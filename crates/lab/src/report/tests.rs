@@ -188,3 +188,17 @@ fn a_faster_second_target_is_so_by_a_positive_time() {
     let text = Report::versus(&one, &two, false, &ReportOptions::default()).comparison().unwrap();
     assert!(text.contains(" ms faster as two samples (95 % 2.9") && !text.contains(" -"), "{text}");
 }
+
+#[test]
+fn latencies_that_came_sorted_are_not_drawn_as_if_that_were_their_order() {
+    let made = calls(100, 7);
+    let mut sorted = made.total_ms.clone();
+    sorted.sort_by(f64::total_cmp);
+    for (total_ms, is_drawn) in [(made.total_ms, true), (sorted, false)] {
+        let series = Series { total_ms, ..Series::default() };
+        let report = report(&series);
+        assert_eq!(report.to_text(&Style::default()).contains("Calls in their order"), is_drawn);
+        assert_eq!(report.to_html().contains("Calls in their order"), is_drawn);
+        assert!(report.to_html().contains("Calls by latency"));
+    }
+}

@@ -1,5 +1,7 @@
 //! Claims about clocks.
 
+use std::sync::atomic::AtomicUsize;
+
 use super::{Origin, Steps};
 
 #[test]
@@ -16,8 +18,9 @@ fn a_step_is_noted_once_with_its_size_and_slewing_is_not() {
 #[test]
 fn a_wait_never_ends_early_and_one_for_the_past_ends_at_once() {
     let origin = Origin::now();
-    for until in [0, 200_000, 3_000_000, 1] {
-        origin.wait_until(until, super::SPIN_MIN);
+    for (until, awake) in [(0, 1), (200_000, 1), (3_000_000, 2), (1, 2)] {
+        origin.sleep_until(until, super::SPIN_MIN);
+        origin.look_until(until, &AtomicUsize::new(awake));
         assert!(origin.ns() >= until);
     }
 }
