@@ -86,11 +86,11 @@ fn statuses(loaded: &Loaded) -> String {
 /// Latency and service time side by side; a closed loop knows one time only.
 fn times(loaded: &Loaded) -> Table {
     let is_open = loaded.kind == "open";
-    let mut columns = vec![Column::new("ms", Align::Left)];
+    let mut columns = vec![Column::new("ms from", Align::Left)];
     if is_open {
-        columns.push(Column::new("from intended sending", Align::Right));
+        columns.push(Column::new("intended sending", Align::Right));
     }
-    columns.push(Column::new("from actual sending", Align::Right));
+    columns.push(Column::new("actual sending", Align::Right));
     let mut table = Table::new(columns);
     let sides: Vec<&Times> = match is_open {
         true => vec![&loaded.latency_ms, &loaded.service_ms],

@@ -49,7 +49,7 @@ pub struct LoadArgs {
     pub connections_max: u32,
 
     /// How long [default: 10s, a trace to its end].
-    #[arg(long = "for", value_name = "TIME")]
+    #[arg(long = "for", visible_alias = "duration", value_name = "TIME")]
     pub time: Option<Span>,
     /// So many calls instead.
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "time")]

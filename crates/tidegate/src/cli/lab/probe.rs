@@ -56,7 +56,7 @@ pub struct ProbeArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub calls: u64,
     /// Calls for so long instead.
-    #[arg(long = "for", value_name = "TIME", conflicts_with = "calls")]
+    #[arg(long = "for", visible_alias = "duration", value_name = "TIME", conflicts_with = "calls")]
     pub time: Option<Span>,
     /// Arrivals a second, on average.
     #[arg(long, value_name = "N")]
