@@ -8,24 +8,27 @@
 //! which no two machines share.
 
 mod anyone;
+mod listed;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustls::crypto::ring;
+use rustls::client::WebPkiServerVerifier;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::{ClientConfig, RootCertStore};
 
 use anyone::Anyone;
+use listed::Listed;
 
 /// Who is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust<'a> {
     /// Servers whose certificate an authority of the web has signed (Mozilla's list).
     Web,
-    /// Servers whose certificate an authority of this file, in PEM, has signed.
+    /// Servers whose certificate an authority of this file, in PEM, has signed, or stands in it.
     File(&'a Path),
     /// Every server.
     Anyone,
@@ -63,7 +66,10 @@ impl Trust<'_> {
             Self::Anyone => {
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)))
             }
-            Self::File(file) => builder.with_root_certificates(authorities(file)?),
+            Self::File(file) => {
+                let listed = Arc::new(listed(file, provider)?);
+                builder.dangerous().with_custom_certificate_verifier(listed)
+            }
             Self::Web => {
                 let all = webpki_roots::TLS_SERVER_ROOTS.iter().cloned();
                 builder.with_root_certificates(all.collect::<RootCertStore>())
@@ -73,21 +79,25 @@ impl Trust<'_> {
     }
 }
 
-fn authorities(file: &Path) -> Result<RootCertStore, TrustError> {
+fn listed(file: &Path, provider: Arc<CryptoProvider>) -> Result<Listed, TrustError> {
     let wrong = |source| TrustError::File { file: file.to_owned(), source };
     let unread = |error| match error {
         PemError::Io(error) => wrong(error),
         other => wrong(io::Error::other(other.to_string())),
     };
-    let mut all = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(file).map_err(unread)? {
-        let added = all.add(certificate.map_err(unread)?);
+    let all = CertificateDer::pem_file_iter(file).map_err(unread)?;
+    let listed: Vec<CertificateDer<'static>> = all.collect::<Result<_, _>>().map_err(unread)?;
+    if listed.is_empty() {
+        return Err(TrustError::Empty { file: file.to_owned() });
+    }
+    let mut authorities = RootCertStore::empty();
+    for certificate in &listed {
+        let added = authorities.add(certificate.clone());
         added.map_err(|error| wrong(io::Error::other(error.to_string())))?;
     }
-    match all.is_empty() {
-        true => Err(TrustError::Empty { file: file.to_owned() }),
-        false => Ok(all),
-    }
+    let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), provider);
+    let signed = signed.build().expect("there are authorities, and no revocation lists");
+    Ok(Listed { signed, listed })
 }
 
 #[cfg(test)]

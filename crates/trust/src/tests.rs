@@ -1,8 +1,10 @@
 //! Claims about whom a client believes, by handshakes between two ends in memory.
 
 use std::error::Error as _;
+use std::time::Duration;
 
-use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::{PrivateKeyDer, ServerName, UnixTime};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
 use rustls::{CertificateError, ClientConnection, Error, ServerConfig, ServerConnection};
@@ -28,7 +30,11 @@ fn own_key() -> PrivateKeyDer<'static> {
 
 /// A server that shows the certificate of loopback, and signs with `key`.
 fn server(key: PrivateKeyDer<'static>, version: Version) -> ServerConnection {
-    let certificate = CertificateDer::from_pem_file(certificates("server.pem")).unwrap();
+    shows("server.pem", key, version)
+}
+
+fn shows(file: &str, key: PrivateKeyDer<'static>, version: Version) -> ServerConnection {
+    let certificate = CertificateDer::from_pem_file(certificates(file)).unwrap();
     let provider = ring::default_provider();
     let key = provider.key_provider.load_private_key(key).unwrap();
     let shown = SingleCertAndKey::from(CertifiedKey::new(vec![certificate], key));
@@ -67,6 +73,43 @@ fn an_authority_of_a_file_is_believed_for_the_names_that_it_signed() {
     let refused = believes(trust, "127.0.0.2", server(own_key(), &TLS13)).unwrap_err();
     let Error::InvalidCertificate(why) = refused else { panic!("{refused}") };
     assert!(matches!(why, CertificateError::NotValidForNameContext { .. }), "{why:?}");
+}
+
+#[test]
+fn a_certificate_that_stands_in_the_file_is_believed_for_its_names_alone() {
+    let own = || PrivateKeyDer::from_pem_file(certificates("selfsigned.key")).unwrap();
+    let listed = certificates("selfsigned.pem");
+    for version in [&TLS12, &TLS13] {
+        let shown = |key| shows("selfsigned.pem", key, version);
+        assert_eq!(believes(Trust::File(&listed), "127.0.0.1", shown(own())), Ok(()));
+        let elsewhere = believes(Trust::File(&listed), "127.0.0.2", shown(own())).unwrap_err();
+        let Error::InvalidCertificate(why) = elsewhere else { panic!("{elsewhere}") };
+        assert!(matches!(why, CertificateError::NotValidForNameContext { .. }), "{why:?}");
+        let stolen = believes(Trust::File(&listed), "127.0.0.1", shown(own_key())).unwrap_err();
+        assert_eq!(stolen, Error::InvalidCertificate(CertificateError::BadSignature));
+        let authority = certificates("authority.pem");
+        let other = believes(Trust::File(&authority), "127.0.0.1", shown(own())).unwrap_err();
+        assert!(matches!(other, Error::InvalidCertificate(_)), "{other}");
+    }
+    let leaf = certificates("server.pem");
+    assert_eq!(believes(Trust::File(&leaf), "127.0.0.1", server(own_key(), &TLS13)), Ok(()));
+}
+
+#[test]
+fn a_certificate_that_stands_in_the_file_is_not_believed_after_its_last_day() {
+    let file = certificates("selfsigned.pem");
+    let shown = CertificateDer::from_pem_file(&file).unwrap();
+    let listed = listed(&file, Arc::new(ring::default_provider())).unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let at = |years: u64| {
+        let time = UnixTime::since_unix_epoch(Duration::from_secs(years * 31_557_600));
+        listed.verify_server_cert(&shown, &[], &name, &[], time).map(|_| ())
+    };
+    assert_eq!(at(100), Ok(()));
+    for (years, word) in [(1, "not valid yet"), (200, "expired")] {
+        let refused = at(years).unwrap_err().to_string();
+        assert!(refused.contains(word), "{refused}");
+    }
 }
 
 #[test]

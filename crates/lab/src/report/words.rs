@@ -107,7 +107,8 @@ fn multimodal(humps: &Modality) -> Words {
     let at =
         humps.modes.iter().map(|mode| format!("{} ({})", time(mode.at_ms), percent(mode.share)));
     let at: Vec<String> = at.collect();
-    let sentence = format!("{} humps, at {}; no comb.", humps.modes.len(), listed(&at));
+    let sentence =
+        format!("{} humps, at {}; no comb of three teeth.", humps.modes.len(), listed(&at));
     words("multimodal", sentence, humped(humps), Ink::Alarm)
 }
 
