@@ -1,6 +1,6 @@
 //! Makes the calibration table of docs/LAB.md again: `cargo run --release -p lab --example
-//! calibrate -- [SETS [POWER_SETS [clocks]]]`, 1,000 and 200 sets a cell unless said otherwise;
-//! `clocks` for the last two tables alone.
+//! calibrate -- [SETS [POWER_SETS [humps | clocks]]]`, 1,000 and 200 sets a cell unless said
+//! otherwise; `humps` for the two tables of humps alone, `clocks` for the last two.
 //!
 //! Prints Markdown to stdout, cell by cell as it is counted, on two threads.
 
@@ -8,8 +8,9 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::thread;
 
-use lab::calibration::clocks::{Lengths, Starts, hump_alarms, locked_alarms, ticks_found};
+use lab::calibration::clocks::{Starts, locked_alarms, ticks_found};
 use lab::calibration::handlers::{Handler, Held};
+use lab::calibration::humps::{OneHump, TwoHumps};
 use lab::calibration::{Combed, Counts, Family, SIZES, false_alarms, found};
 
 const THREADS: u64 = 2;
@@ -24,9 +25,19 @@ fn main() -> io::Result<()> {
     let sets = numbers.next().flatten().unwrap_or(1_000);
     let power_sets = numbers.next().flatten().unwrap_or(200);
     let mut out = io::stdout();
-    if std::env::args().nth(3).as_deref() == Some("clocks") {
-        return clocks(sets, power_sets, &mut out);
+    match std::env::args().nth(3).as_deref() {
+        Some("humps") => humps(sets, power_sets, &mut out),
+        Some("clocks") => clocks(sets, power_sets, &mut out),
+        _ => {
+            combs(sets, power_sets, &mut out)?;
+            humps(sets, power_sets, &mut out)?;
+            clocks(sets, power_sets, &mut out)
+        }
     }
+}
+
+/// The tables of combs.
+fn combs(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
     writeln!(out, "| without a comb | N = 50 | N = 500 | N = 5,000 | of {sets} sets each |")?;
     writeln!(out, "|---|---:|---:|---:|---|")?;
     for family in Family::ALL {
@@ -59,35 +70,57 @@ fn main() -> io::Result<()> {
         )?;
         out.flush()?;
     }
-    clocks(sets, power_sets, &mut out)
+    Ok(())
 }
 
-/// The table of clocks and humps.
+/// The tables of humps.
+fn humps(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
+    heading("one hump, called several", out)?;
+    for family in OneHump::ALL {
+        row(family.name(), sets, &|calls, part| family.alarms(calls, part), out)?;
+    }
+    heading("two humps, called several", out)?;
+    for humps in TwoHumps::all() {
+        let TwoHumps { slow, ratio, sigma } = humps;
+        let name = format!("{:.0} % of calls {ratio} times slower, sigma {sigma}", 100.0 * slow);
+        row(&name, power_sets, &|calls, part| humps.found(calls, part), out)?;
+    }
+    Ok(())
+}
+
+/// The table of clocks.
 fn clocks(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
-    writeln!(out, "\n| locked / several humps | N = 50 | N = 500 | N = 5,000 | of |")?;
-    writeln!(out, "|---|---:|---:|---:|---:|")?;
-    let mut row = |name: String, sets: u64, count: &(dyn Fn(usize, Range<u64>) -> u64 + Sync)| {
-        write!(out, "| {name} ")?;
-        for calls in SIZES {
-            let counted: u64 = parts(sets, |part| count(calls, part)).into_iter().sum();
-            write!(out, "| {counted} ")?;
-            out.flush()?;
-        }
-        writeln!(out, "| {sets} |")
-    };
+    heading("locked", out)?;
     for starts in Starts::ALL {
-        let name = format!("no clock, {}: locked", starts.name());
-        row(name, sets, &|calls, part| locked_alarms(starts, calls, part))?;
+        let name = format!("no clock, {}", starts.name());
+        row(&name, sets, &|calls, part| locked_alarms(starts, calls, part), out)?;
     }
     for share in TICKED {
-        let name = format!("{:.0} % end with a tick: locked to it", 100.0 * share);
-        row(name, power_sets, &|calls, part| ticks_found(share, calls, part))?;
-    }
-    for lengths in Lengths::ONE_HUMP {
-        let name = format!("one hump, {}: several", lengths.name());
-        row(name, sets, &|calls, part| hump_alarms(lengths, calls, part))?;
+        let name = format!("{:.0} % end with a tick, and locked to it", 100.0 * share);
+        row(&name, power_sets, &|calls, part| ticks_found(share, calls, part), out)?;
     }
     handlers(sets, out)
+}
+
+fn heading(what: &str, out: &mut io::Stdout) -> io::Result<()> {
+    writeln!(out, "\n| {what} | N = 50 | N = 500 | N = 5,000 | of |")?;
+    writeln!(out, "|---|---:|---:|---:|---:|")
+}
+
+/// A row of one count for each size.
+fn row(
+    name: &str,
+    sets: u64,
+    count: &(dyn Fn(usize, Range<u64>) -> u64 + Sync),
+    out: &mut io::Stdout,
+) -> io::Result<()> {
+    write!(out, "| {name} ")?;
+    for calls in SIZES {
+        let counted: u64 = parts(sets, |part| count(calls, part)).into_iter().sum();
+        write!(out, "| {counted} ")?;
+        out.flush()?;
+    }
+    writeln!(out, "| {sets} |")
 }
 
 /// The table of the intervals of steps.

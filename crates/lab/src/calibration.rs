@@ -8,6 +8,7 @@
 
 pub mod clocks;
 pub mod handlers;
+pub mod humps;
 
 use crate::random::Draw;
 use crate::series::Series;

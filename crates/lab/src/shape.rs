@@ -19,6 +19,7 @@ mod lock;
 mod null;
 mod resolution;
 mod runs;
+mod silverman;
 mod spectrum;
 mod tail;
 mod teeth;
@@ -89,9 +90,10 @@ pub fn lock_of(series: &Series) -> Option<Lock> {
     lock::search(series)
 }
 
-/// Returns whether times have several humps, without looking for a comb: what calibration counts.
-pub fn has_several_humps(values: &[f64], seed: u64) -> bool {
-    humps::humps(values, seed).1
+/// Returns whether a series has several humps, without looking for a comb: what calibration counts.
+pub fn has_several_humps(series: &Series, seed: u64) -> bool {
+    let resolution = Resolution::of(Sorted::new(&series.total_ms).values());
+    humps::humps(&dithered(series, &resolution, seed), seed).1
 }
 
 fn dithered(series: &Series, resolution: &Resolution, seed: u64) -> Vec<f64> {

@@ -1,5 +1,5 @@
-//! How far "locked" and "multimodal" are to be trusted: false alarms on calls that know no clock
-//! and on lengths of one hump, and how often a tick is found that is there.
+//! How far "locked" is to be trusted: false alarms on calls that know no clock, and how often a
+//! tick is found that is there.
 //!
 //! Invariant: as in the tables of combs, sets are drawn from seeds fixed here.
 
@@ -10,7 +10,6 @@ use crate::series::Series;
 use crate::shape;
 
 const CLOCK_SEED: u64 = 8_003;
-const HUMP_SEED: u64 = 8_004;
 const TICK_SEED: u64 = 8_005;
 /// Milliseconds between two calls on average, of those that do not wait for one another.
 const GAP_MS: f64 = 60.0;
@@ -79,18 +78,6 @@ impl Starts {
 impl Lengths {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Lognormal, Self::Gamma, Self::Narrow, Self::Humps];
-    /// Those of one hump.
-    pub const ONE_HUMP: [Self; 3] = [Self::Lognormal, Self::Gamma, Self::Narrow];
-
-    /// Returns its name in words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lognormal => "lognormal",
-            Self::Gamma => "gamma",
-            Self::Narrow => "normal, deviation 0.4 %",
-            Self::Humps => "two humps",
-        }
-    }
 
     fn draw(self, draw: &mut Draw) -> f64 {
         match self {
@@ -109,16 +96,6 @@ pub fn locked_alarms(starts: Starts, calls: usize, sets: Range<u64>) -> u64 {
         let lengths = Lengths::ALL[*set as usize % Lengths::ALL.len()];
         let mut draw = Draw::new(CLOCK_SEED, stream(starts as u64, calls, *set));
         shape::lock_of(&starts.series(lengths, calls, &mut draw)).is_some()
-    });
-    alarms.count() as u64
-}
-
-/// Counts the sets of a range that are called multimodal.
-pub fn hump_alarms(lengths: Lengths, calls: usize, sets: Range<u64>) -> u64 {
-    let alarms = sets.filter(|set| {
-        let mut draw = Draw::new(HUMP_SEED, stream(lengths as u64, calls, *set));
-        let values: Vec<f64> = (0..calls).map(|_| lengths.draw(&mut draw)).collect();
-        shape::has_several_humps(&values, *set)
     });
     alarms.count() as u64
 }

@@ -1,98 +1,68 @@
 //! How many humps, and where: Silverman's test and Hartigans' dip, on the logarithm of the times.
 //!
-//! Silverman's critical bandwidth is the least smoothing that leaves k humps; when smooth samples
-//! of k humps rarely need as much, there are more (Silverman, "Using kernel density estimates to
-//! investigate multimodality", 1981). Its p-value for one hump is too large, and is calibrated as
-//! Hall and York found ("On the calibration of Silverman's test", 2001).
 //! Invariant: "multimodal" is a false alarm in one of a hundred samples with one hump at most:
-//! either test must reach half a percent.
+//! either test must reach half a percent. How often it is one is counted by `calibration::humps`.
+//!
+//! Refuses: humps of less than five calls, or of less than a five-hundredth of all calls.
 
-use super::density::{BINS, Density, Grid, peaks};
+use super::density::{BINS, Grid};
 use super::dip::{dip, dip_p};
-use super::null::{ends, shift};
+use super::null::shift;
+pub use super::silverman::DRAWS;
+use super::silverman::{Smoothed, calibrated, tops, valley};
 use crate::quantiles::Sorted;
 use crate::random::Draw;
 use crate::verdict::{Modality, Mode};
 
 /// What either test must reach.
 pub const P_MAX: f64 = 0.005;
-/// Draws for a p-value at most, and after how many exceedances they end: at 13 % of them the
-/// calibrated p-value is 5 %, and more of it is of no interest.
-pub const DRAWS: u32 = 499;
-const EXCEEDANCES: u32 = 65;
 /// Raw p-value above which k humps are enough.
 const ENOUGH: f64 = 0.05;
 const HUMPS_MAX: usize = 8;
-/// Calls that make a hump.
+/// Calls that make a hump, and their part of all.
 const HUMP_CALLS: usize = 5;
+const HUMP_PART: usize = 500;
+/// Of a hump so much stays between its valleys when it is smoothed.
+const SMOOTHED: f64 = 0.8;
 /// Draws for an interval.
 const BOOTSTRAPS: usize = 199;
-/// Raw and calibrated p-values: Hall and York's, with straight lines between.
-const CALIBRATED: [(f64, f64); 4] = [(0.0, 0.0), (0.05, 0.01), (0.13, 0.05), (1.0, 1.0)];
 
 /// Returns the humps of `values`, and whether they are several.
 pub fn humps(values: &[f64], seed: u64) -> (Modality, bool) {
     let mut draw = Draw::new(seed, 3);
     let shift = shift(values);
-    let sorted = Sorted::of(values.iter().map(|value| (value + shift).ln()));
-    let logs = sorted.values();
-    let (low, high) = ends(logs);
-    let density = Grid::new(low, high).density(logs.iter().copied());
-    let deviation = sorted.deviation();
-    let p = calibrated(raw_p(&density, 1, deviation, &mut draw));
-    let p_dip = dip_p(dip(logs), logs.len());
+    let logs = Sorted::of(values.iter().map(|value| (value + shift).ln()));
+    let calls = HUMP_CALLS.max(values.len() / HUMP_PART);
+    let least = SMOOTHED * calls as f64;
+    let mut smoothed = Smoothed::of(&logs, 1, least);
+    let p = calibrated(smoothed.raw_p(&mut draw));
+    let p_dip = dip_p(dip(logs.values()), logs.len());
     let several = p <= P_MAX || p_dip <= P_MAX;
-    let mut k = 1;
     if several {
-        k = 2;
-        while k < HUMPS_MAX && raw_p(&density, k, deviation, &mut draw) <= ENOUGH {
-            k += 1;
+        for k in 2..=HUMPS_MAX {
+            smoothed = Smoothed::of(&logs, k, least);
+            if k == HUMPS_MAX || smoothed.raw_p(&mut draw) > ENOUGH {
+                break;
+            }
         }
     }
-    let modes = modes(&density, k, values, shift, &mut draw);
+    let curve = smoothed.curve();
+    let between = |pair: &[usize]| smoothed.grid().at(valley(&curve, pair[0], pair[1]));
+    let cuts = tops(&curve, least).windows(2).map(|pair| between(pair).exp() - shift).collect();
+    let modes = modes(values, cuts, calls, &mut draw);
     let several = several && modes.len() > 1;
     (Modality { modes, p, p_dip, resolution_ms: None }, several)
 }
 
-/// The part of smooth samples with `k` humps that need as much smoothing.
-fn raw_p(density: &Density, k: usize, deviation: f64, draw: &mut Draw) -> f64 {
-    let h = density.critical(k);
-    let curve = density.smooth(h);
-    // Draws keep the variance when shrunk by this; instead, what they are smoothed with grows.
-    let h = h * (1.0 + (h / deviation.max(f64::MIN_POSITIVE)).powi(2)).sqrt();
-    let mut reached = 0;
-    for drawn in 1..=DRAWS {
-        let bins = curve.iter().map(|mean| draw.poisson(mean.max(0.0))).collect();
-        reached += u32::from(density.grid().binned(bins).modes(h) > k);
-        if reached == EXCEEDANCES {
-            return f64::from(reached) / f64::from(drawn);
-        }
-    }
-    f64::from(1 + reached) / f64::from(1 + DRAWS)
-}
-
-fn calibrated(raw: f64) -> f64 {
-    let after = CALIBRATED.partition_point(|(from, _)| *from < raw).clamp(1, CALIBRATED.len() - 1);
-    let ((from, low), (to, high)) = (CALIBRATED[after - 1], CALIBRATED[after]);
-    low + (high - low) * (raw - from) / (to - from)
-}
-
-/// The humps that `k` smoothing leaves, each with the calls between the valleys around it.
-fn modes(density: &Density, k: usize, values: &[f64], shift: f64, draw: &mut Draw) -> Vec<Mode> {
-    let curve = density.smooth(density.critical(k));
-    let tops = peaks(&curve);
-    let valleys = tops.windows(2).map(|pair| {
-        let valley = (pair[0]..pair[1]).min_by(|one, other| curve[*one].total_cmp(&curve[*other]));
-        density.grid().at(valley.unwrap_or(pair[0])).exp() - shift
-    });
-    let mut cuts: Vec<f64> = valleys.collect();
+/// The humps between `cuts` that hold so many calls.
+fn modes(values: &[f64], mut cuts: Vec<f64>, calls: usize, draw: &mut Draw) -> Vec<Mode> {
     cuts.push(f64::INFINITY);
     let mut below = f64::NEG_INFINITY;
     let mut modes = Vec::new();
     for cut in cuts {
         let hump = Sorted::of(values.iter().copied().filter(|at| *at > below && *at <= cut));
         below = cut;
-        if hump.len() >= HUMP_CALLS.min(values.len()) {
+        if hump.len() >= calls.min(values.len()) {
             modes.push(mode(&hump, values.len(), draw));
         }
     }
