@@ -52,18 +52,19 @@ fn combs(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\n| with a comb | teeth | found | another quantum | interval holds the quantum |"
+        "\n| with a comb | teeth | the others | found | another quantum | interval holds the quantum |"
     )?;
-    writeln!(out, "|---|---:|---:|---:|---:|")?;
+    writeln!(out, "|---|---:|---|---:|---:|---:|")?;
     for combed in Combed::ALL {
         let mut counts = Counts::default();
         parts(power_sets, |part| found(combed, part)).into_iter().for_each(|part| counts.add(part));
         let percent = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
-        let Combed { calls, share, teeth } = combed;
+        let Combed { calls, share, teeth, beside } = combed;
         writeln!(
             out,
-            "| {calls} calls, {:.0} % on teeth | {teeth} | {:.1} % | {} | {:.1} % |",
+            "| {calls} calls, {:.0} % on teeth | {teeth} | {} | {:.1} % | {} | {:.1} % |",
             100.0 * share,
+            beside.name(),
             percent(counts.found, counts.sets),
             counts.other,
             percent(counts.covered, counts.found),

@@ -114,7 +114,7 @@ fn bucket(ms: f64) -> f64 {
     (micros / width).floor() * width / 1e3
 }
 
-/// Samples with a comb: some calls on teeth, the others spread evenly over the same range.
+/// Samples with a comb: some calls on teeth, the others beside them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Combed {
     /// Calls in a sample.
@@ -123,20 +123,42 @@ pub struct Combed {
     pub share: f64,
     /// Teeth, all as likely.
     pub teeth: usize,
+    /// Where the others are.
+    pub beside: Beside,
+}
+
+/// Where calls are that are not on teeth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// Spread evenly over the teeth.
+    Evenly,
+    /// One broad hump over the teeth: lognormal, of median two quanta and sigma 0.5.
+    Broad,
+    /// One narrow hump before them: lognormal, of median a twentieth of the quantum and sigma 0.4.
+    Fast,
 }
 
 impl Combed {
     /// The sizes of the power table: the calls that a comb of that share needs.
-    pub const ALL: [Self; 8] = [
-        Self { calls: 30, share: 1.0, teeth: 3 },
-        Self { calls: 50, share: 1.0, teeth: 3 },
-        Self { calls: 50, share: 1.0, teeth: 6 },
-        Self { calls: 226, share: 0.3, teeth: 6 },
-        Self { calls: 226, share: 0.3, teeth: 10 },
-        Self { calls: 2_033, share: 0.1, teeth: 6 },
-        Self { calls: 2_033, share: 0.1, teeth: 10 },
-        Self { calls: 22_600, share: 0.03, teeth: 10 },
+    pub const ALL: [Self; 13] = [
+        Self::new(30, 1.0, 3, Beside::Evenly),
+        Self::new(50, 1.0, 3, Beside::Evenly),
+        Self::new(50, 1.0, 6, Beside::Evenly),
+        Self::new(226, 0.3, 6, Beside::Evenly),
+        Self::new(226, 0.3, 10, Beside::Evenly),
+        Self::new(2_033, 0.1, 6, Beside::Evenly),
+        Self::new(2_033, 0.1, 10, Beside::Evenly),
+        Self::new(22_600, 0.03, 10, Beside::Evenly),
+        Self::new(226, 0.3, 6, Beside::Broad),
+        Self::new(2_033, 0.1, 6, Beside::Broad),
+        Self::new(22_600, 0.03, 6, Beside::Broad),
+        Self::new(226, 0.3, 6, Beside::Fast),
+        Self::new(2_033, 0.1, 6, Beside::Fast),
     ];
+
+    const fn new(calls: usize, share: f64, teeth: usize, beside: Beside) -> Self {
+        Self { calls, share, teeth, beside }
+    }
 
     fn draw(self, draw: &mut Draw) -> (f64, Vec<f64>) {
         let quantum = 40.0 * 25_f64.powf(draw.fraction());
@@ -145,10 +167,30 @@ impl Combed {
             if draw.fraction() < self.share {
                 (1 + draw.below(self.teeth)) as f64 + 0.05 * draw.normal()
             } else {
-                0.5 + self.teeth as f64 * draw.fraction()
+                self.beside.draw(self.teeth, draw)
             }
         };
         (quantum, (0..self.calls).map(|_| offset + quantum * one(draw)).collect())
+    }
+}
+
+impl Beside {
+    /// How the table says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Evenly => "evenly",
+            Self::Broad => "one broad hump",
+            Self::Fast => "a narrow hump before",
+        }
+    }
+
+    /// Draws a place, in quanta.
+    fn draw(self, teeth: usize, draw: &mut Draw) -> f64 {
+        match self {
+            Self::Evenly => 0.5 + teeth as f64 * draw.fraction(),
+            Self::Broad => 2.0 * (0.5 * draw.normal()).exp(),
+            Self::Fast => 0.05 * (0.4 * draw.normal()).exp(),
+        }
     }
 }
 
@@ -189,7 +231,10 @@ pub fn false_alarms(family: Family, calls: usize, sets: std::ops::Range<u64>) ->
 pub fn found(combed: Combed, sets: std::ops::Range<u64>) -> Counts {
     let mut counts = Counts::default();
     for set in sets {
-        let stream = (combed.teeth as u64) << 44 | (combed.calls as u64) << 20 | set;
+        let stream = (combed.beside as u64) << 52
+            | (combed.teeth as u64) << 44
+            | (combed.calls as u64) << 20
+            | set;
         let (quantum, total_ms) = combed.draw(&mut Draw::new(COMB_SEED, stream));
         counts.sets += 1;
         let Some(comb) = shape::comb_of(&Series { total_ms, ..Series::default() }, set) else {

@@ -49,10 +49,6 @@ const RETRY_MS: f64 = 1000.0;
 /// millisecond on.
 const STEP_SHOWS: f64 = 0.005;
 
-/// The fast calls are no tooth where the slow ones alone stand closer to theirs than by this part
-/// of what all together do: fast calls on a tooth of their own would bend the line.
-const BLURRED: f64 = 0.5;
-
 /// Says how the times of a series' calls are distributed: one verdict on their shape, and another
 /// if the calls end in step with a clock without being quantised. Never fails: what cannot be
 /// judged is [`Verdict::Unclear`]. The same `seed` gives the same verdicts.
@@ -129,11 +125,12 @@ fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Qu
         syn.or_else(|| geometric::search(values, 0.0, 4, p_max, seed))
     };
     let mut linear = search(values, 0.0).map(|found| (found, "all"));
+    // Fast calls on a tooth of their own, which is none of the slow ones' comb, would bend it.
     if let Some(cut) = tail::cut(values) {
-        let slow: Vec<f64> = values.iter().copied().filter(|value| *value > cut).collect();
-        let blurs = |all: &Found, tail: &Found| tail.line.jitter < BLURRED * all.line.jitter;
+        let (slow, fast): (Vec<f64>, Vec<f64>) = values.iter().partition(|value| **value > cut);
+        let on_teeth = |found: &Found| found.line.holds(&fast, &slow);
         if let Some(tail) = search(&slow, cut)
-            && linear.as_ref().is_none_or(|(all, _)| blurs(all, &tail))
+            && linear.as_ref().is_none_or(|(all, _)| on_teeth(all) && !on_teeth(&tail))
         {
             linear = Some((tail, "tail"));
         }

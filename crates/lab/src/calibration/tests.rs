@@ -1,6 +1,6 @@
 //! The table in short: a few sets of each cell.
 
-use super::{Combed, Family, false_alarms, found};
+use super::{Beside, Combed, Family, false_alarms, found};
 
 #[test]
 fn samples_without_a_comb_are_rarely_called_quantised() {
@@ -12,6 +12,6 @@ fn samples_without_a_comb_are_rarely_called_quantised() {
 
 #[test]
 fn combs_are_found_and_their_quantum_is_in_the_interval() {
-    let counts = found(Combed { calls: 50, share: 1.0, teeth: 3 }, 0..12);
+    let counts = found(Combed { calls: 50, share: 1.0, teeth: 3, beside: Beside::Evenly }, 0..12);
     assert!(counts.found >= 10 && counts.covered + 2 >= counts.found, "{counts:?}");
 }

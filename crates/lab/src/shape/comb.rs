@@ -65,7 +65,7 @@ impl Sample<'_> {
         let frame = Frame::new(&self.bounds()?);
         let comb = best(&frame, self.values, TOOTH_CALLS)?;
         let line = fit::line(&within(&frame, self.values), &comb)?;
-        if !straight(self.values, &line) || self.hopeless(&frame, comb.score) {
+        if !line.is_straight || self.hopeless(&frame, comb.score) {
             return None;
         }
         if backlog::is_backlog(self.calls, &line, self.step) {
@@ -198,22 +198,4 @@ fn choose(candidates: &[f64], points: &Points) -> Option<Comb> {
 
 fn within(frame: &Frame, values: &[f64]) -> Vec<f64> {
     values.iter().copied().filter(|value| frame.holds(*value)).collect()
-}
-
-/// Whether the teeth stand on a line: the mean of each is where the fit says, within three and a
-/// half standard errors and two hundredths of the quantum.
-fn straight(values: &[f64], line: &Line) -> bool {
-    let mut teeth: std::collections::BTreeMap<i64, (f64, f64)> = std::collections::BTreeMap::new();
-    for value in values {
-        let (k, off) = line.place(*value);
-        if off.abs() <= 3.0 * line.jitter {
-            let (calls, sum) = teeth.entry(k as i64).or_default();
-            *calls += 1.0;
-            *sum += off;
-        }
-    }
-    let full = teeth.values().filter(|(calls, _)| *calls >= TOOTH_CALLS);
-    full.into_iter().all(|(calls, sum)| {
-        (sum / calls).abs() <= 3.5 * line.jitter / calls.sqrt() + 0.02 * line.quantum
-    })
 }

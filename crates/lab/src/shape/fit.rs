@@ -1,17 +1,34 @@
 //! The quantum with its interval: teeth and background fitted together.
 //!
-//! Within its cell a call is on the tooth (normal around origin + k quanta) or beside it (uniform):
-//! a mixture, fitted by expectation and maximisation, in which the line through the teeth is least
-//! squares weighted by each call's chance of being on one.
+//! Within its cell a call is on the tooth (normal around origin + k quanta) or beside it (a density
+//! that rises or falls evenly): a mixture, fitted by expectation and maximisation, in which the
+//! line through the teeth is least squares weighted by each call's chance of being on one. Each
+//! cell has its own share and slope, drawn towards that of all and towards none where it has few
+//! calls: with one share for all, and level cells, the line goes through a great smooth hump.
 //! The interval is the sandwich (score variance between inverted curvatures, White 1982), so that
 //! jitter need not be normal, with Student's quantile for the calls on teeth; wider where the
 //! likelihood has another hill within reach.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::teeth::Comb;
+use super::null::ends;
+use super::teeth::{self, Comb, TOOTH_CALLS};
+use crate::quantiles::Sorted;
 
 const ROUNDS: usize = 60;
+/// So many calls of a cell say as much of its share as all others together.
+const OWN_FROM: f64 = 20.0;
+/// Deviations within which a call is on a tooth.
+const ON_TOOTH: f64 = 2.0;
+/// Standard errors, and the part of the quantum, that a tooth may be off a straight line.
+const BENT: f64 = 3.5;
+const BENT_QUANTUM: f64 = 0.02;
+/// A share is at least this, and as much less than 1.
+const SHARE_MIN: f64 = 1e-4;
+/// A cell at the end of a sample is covered at least so far.
+const COVERED_MIN: f64 = 0.05;
+/// The density beside a tooth is nowhere zero.
+const SLOPE_MAX: f64 = 1.9;
 /// Wider by this part where calls beside the teeth are nearly all: jitter and share are then no
 /// better known than the line, which the sandwich does not know (counted by calibration).
 const FAINT: f64 = 0.1;
@@ -34,6 +51,47 @@ pub struct Line {
     pub jitter: f64,
     /// Half the width of the 95 % interval of the quantum.
     pub margin: f64,
+    /// Whether every tooth stands where the line says.
+    pub is_straight: bool,
+}
+
+/// What stands in the cells.
+struct Cells {
+    /// The number of the first cell.
+    first: f64,
+    cells: Vec<Cell>,
+    /// The share of all calls that are on teeth.
+    share: f64,
+}
+
+/// What stands in one cell.
+#[derive(Clone, Copy)]
+struct Cell {
+    /// The share of its calls that are on the tooth.
+    share: f64,
+    /// By what part of their density the others grow more from its middle to a quantum later.
+    slope: f64,
+    /// The part of the cell that the sample covers.
+    covered: f64,
+}
+
+/// What is counted of one cell.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    calls: f64,
+    on_tooth: f64,
+    /// The places of those beside it, from the middle, added up.
+    beside: f64,
+}
+
+/// How strongly calls pull a tooth from where a line says.
+#[derive(Clone, Copy, Default)]
+struct Pull {
+    calls: f64,
+    pull: f64,
+    /// What holds against it: the curvature of the likelihood.
+    stiff: f64,
+    noise: f64,
 }
 
 /// Weighted sums of a line.
@@ -53,18 +111,20 @@ pub fn line(values: &[f64], comb: &Comb) -> Option<Line> {
         origin: comb.origin,
         jitter: comb.quantum * comb.window / 3.0,
         margin: 0.0,
+        is_straight: true,
     };
-    let (mut line, mut on_teeth) = first.settled(values, 0.5)?;
+    let (mut line, mut cells) = first.settled(values, Cells::of(comb))?;
     for _ in 0..RESTARTS {
-        line.margin = line.margin(values, on_teeth);
+        line.margin = line.margin(values, &cells);
         if !line.margin.is_finite() {
             return None;
         }
-        let (better, farthest) = line.profile(values, on_teeth);
+        let (better, farthest) = line.profile(values, &cells);
         line.margin = line.margin.max(farthest);
         let Some(better) = better else { break };
-        (line, on_teeth) = better.settled(values, on_teeth)?;
+        (line, cells) = better.settled(values, cells)?;
     }
+    line.is_straight = line.is_straight(values, &cells);
     (line.margin > 0.0).then_some(line)
 }
 
@@ -75,16 +135,32 @@ impl Line {
         (k, value - self.origin - k * self.quantum)
     }
 
-    /// Expectation and maximisation from here on; with the share of calls on teeth.
-    fn settled(self, values: &[f64], mut on_teeth: f64) -> Option<(Self, f64)> {
+    /// Whether half of the `fast` calls are on teeth of the line, which is the less certain the
+    /// farther it is from the `slow` calls that it goes through.
+    pub fn holds(&self, fast: &[f64], slow: &[f64]) -> bool {
+        let (middle, _) = self.place(Sorted::new(slow).median());
+        let offs = fast.iter().map(|value| {
+            let (k, off) = self.place(*value);
+            off.abs() - (middle - k) * self.margin
+        });
+        Sorted::of(offs).median() <= ON_TOOTH * self.jitter
+    }
+
+    /// Expectation and maximisation from here on; with what then stands in the cells.
+    fn settled(self, values: &[f64], mut cells: Cells) -> Option<(Self, Cells)> {
         let mut line = self;
+        let (low, high) = ends(values);
         for _ in 0..ROUNDS {
             let before = line;
             let mut sums = Sums::default();
+            let [first, last] = [low, high].map(|end| line.place(end).0);
+            let mut counted = vec![Counted::default(); (last - first) as usize + 1];
             for value in values {
                 let (k, off) = line.place(*value);
                 let x = k.mul_add(before.quantum, before.origin + off);
-                sums.add(k, x, line.chance(off, on_teeth));
+                let chance = line.chance(off, cells.at(k));
+                sums.add(k, x, chance);
+                counted[(k - first) as usize].add(chance, off / line.quantum);
             }
             let spread = sums.weight * sums.kk - sums.k * sums.k;
             if sums.weight < 3.0 || spread <= 1e-9 * sums.weight * sums.weight {
@@ -93,27 +169,27 @@ impl Line {
             line.quantum = (sums.weight * sums.kx - sums.k * sums.x) / spread;
             line.origin = (sums.x - line.quantum * sums.k) / sums.weight;
             let squares = values.iter().fold(0.0, |sum, value| {
-                let (_, off) = line.place(*value);
-                sum + line.chance(off, on_teeth) * off * off
+                let (k, off) = line.place(*value);
+                sum + line.chance(off, cells.at(k)) * off * off
             });
             let jitter = (squares / sums.weight).sqrt();
             line.jitter = jitter.clamp(1e-7 * line.quantum, line.quantum / 4.0);
-            on_teeth = (sums.weight / values.len() as f64).clamp(1e-4, 1.0 - 1e-4);
+            cells = Cells::counted(first, &counted, |k| line.covered(k, [low, high]));
             if (line.quantum - before.quantum).abs() < 1e-10 * line.quantum {
                 break;
             }
         }
-        Some((line, on_teeth))
+        Some((line, cells))
     }
 
     /// Looks at the likelihood of quanta up to [`FAR`] margins away, the middle of the teeth kept:
     /// a line that is better, and how far away one is that is as good as the margin's end. Few or
     /// faint teeth fit more than one line, which no curvature shows.
-    fn profile(&self, values: &[f64], on_teeth: f64) -> (Option<Self>, f64) {
+    fn profile(&self, values: &[f64], cells: &Cells) -> (Option<Self>, f64) {
         let (mut weight, mut middle) = (0.0, 0.0);
         for value in values {
             let (k, off) = self.place(*value);
-            let chance = self.chance(off, on_teeth);
+            let chance = self.chance(off, cells.at(k));
             weight += chance;
             middle += chance * k;
         }
@@ -124,7 +200,7 @@ impl Line {
         };
         let steps = -FAR * STEPS..=FAR * STEPS;
         let likelihoods: Vec<(i32, f64)> =
-            steps.map(|step| (step, at(step).likelihood(values, on_teeth))).collect();
+            steps.map(|step| (step, at(step).likelihood(values, cells))).collect();
         let here = likelihoods[(FAR * STEPS) as usize].1;
         let (best, highest) = likelihoods
             .iter()
@@ -139,47 +215,82 @@ impl Line {
         (better, f64::from(farthest) / f64::from(STEPS) * self.margin)
     }
 
+    /// Whether each tooth is where the line says, within [`BENT`] standard errors of its own place
+    /// and [`BENT_QUANTUM`].
+    fn is_straight(&self, values: &[f64], cells: &Cells) -> bool {
+        let mut teeth = vec![Pull::default(); cells.cells.len()];
+        for value in values {
+            let (k, off) = self.place(*value);
+            if let Some(tooth) = teeth.get_mut((k - cells.first).max(0.0) as usize) {
+                let chance = self.chance(off, cells.at(k));
+                let square = (off / self.jitter).powi(2);
+                tooth.calls += chance;
+                tooth.pull += chance * off;
+                tooth.stiff += chance * (1.0 - (1.0 - chance) * square);
+                tooth.noise += chance * chance * square;
+            }
+        }
+        teeth.iter().filter(|tooth| tooth.calls >= TOOTH_CALLS).all(|tooth| {
+            let stiff = tooth.stiff.max(0.1 * tooth.calls);
+            let error = (tooth.noise.sqrt() / stiff).max(tooth.calls.sqrt().recip());
+            let bent = BENT * error * self.jitter + BENT_QUANTUM * self.quantum;
+            (tooth.pull / stiff).abs() <= bent
+        })
+    }
+
     /// The logarithm of the likelihood of `values`.
-    fn likelihood(&self, values: &[f64], on_teeth: f64) -> f64 {
+    fn likelihood(&self, values: &[f64], cells: &Cells) -> f64 {
         let each = |value: &f64| {
-            let scaled = self.place(*value).1 / self.jitter;
-            let normal = 0.398_942_28 / self.jitter * (-0.5 * scaled * scaled).exp();
-            (on_teeth * normal + (1.0 - on_teeth) / self.quantum).ln()
+            let (k, off) = self.place(*value);
+            let (on, beside) = self.densities(off, cells.at(k));
+            (on + beside).ln()
         };
         values.iter().map(each).sum()
     }
 
+    /// The part of cell `k` that is between two ends.
+    fn covered(&self, k: f64, ends: [f64; 2]) -> f64 {
+        let middle = k.mul_add(self.quantum, self.origin);
+        let [from, to] = ends.map(|end| ((end - middle) / self.quantum).clamp(-0.5, 0.5));
+        (to - from).max(COVERED_MIN)
+    }
+
     /// The chance that a call `off` its tooth is on it.
-    fn chance(&self, off: f64, on_teeth: f64) -> f64 {
+    fn chance(&self, off: f64, cell: Cell) -> f64 {
+        let (on, beside) = self.densities(off, cell);
+        on / (on + beside)
+    }
+
+    /// The densities, `off` a tooth, of calls on it and of calls beside it.
+    fn densities(&self, off: f64, Cell { share, slope, covered }: Cell) -> (f64, f64) {
         let scaled = off / self.jitter;
         let normal = 0.398_942_28 / self.jitter * (-0.5 * scaled * scaled).exp();
-        let tooth = on_teeth * normal;
-        tooth / (tooth + (1.0 - on_teeth) / self.quantum)
+        let level = slope.mul_add(off / self.quantum, 1.0) / (covered * self.quantum);
+        (share * normal, (1.0 - share) * level)
     }
 
     /// Half the 95 % interval of the quantum.
-    fn margin(&self, values: &[f64], on_teeth: f64) -> f64 {
-        let placed: Vec<(f64, f64, f64)> = values
-            .iter()
-            .map(|value| {
-                let (k, off) = self.place(*value);
-                (k, off, self.chance(off, on_teeth))
-            })
-            .collect();
-        let weight: f64 = placed.iter().map(|(_, _, chance)| chance).sum();
-        let middle = placed.iter().map(|(k, _, chance)| chance * k).sum::<f64>() / weight;
+    fn margin(&self, values: &[f64], cells: &Cells) -> f64 {
         let variance = self.jitter * self.jitter;
-        let levers = placed.iter().map(|(k, _, chance)| chance * (k - middle).powi(2)).sum::<f64>();
-        let (mut curvature, mut scores) = (0.0, 0.0);
-        for (k, off, chance) in placed {
-            let lever = (k - middle).powi(2);
-            let square = off * off;
-            curvature +=
-                lever * (chance / variance - chance * (1.0 - chance) * square / variance.powi(2));
+        let held = |value: &f64| {
+            let (k, off) = self.place(*value);
+            let chance = self.chance(off, cells.at(k));
+            let stiff = chance * (1.0 - (1.0 - chance) * off * off / variance);
+            Held { k, off, chance, stiff }
+        };
+        let held: Vec<Held> = values.iter().map(held).collect();
+        let sum = |of: &dyn Fn(&Held) -> f64| held.iter().map(of).sum::<f64>();
+        let weight = sum(&|call| call.chance);
+        // Around it, errors of the quantum and of the origin are independent.
+        let middle = sum(&|call| call.stiff * call.k) / sum(&|call| call.stiff);
+        let levers = sum(&|call| call.chance * (call.k - middle).powi(2));
+        let curvature = sum(&|call| call.stiff * (call.k - middle).powi(2)) / variance;
+        let scores = sum(&|call| {
+            let lever = (call.k - middle).powi(2);
             // A call pulls the line towards itself by its leverage (HC3 of MacKinnon and White).
-            let own = (1.0 - chance * (weight.recip() + lever / levers)).max(0.1);
-            scores += lever * chance * chance * square / (variance * own).powi(2);
-        }
+            let own = (1.0 - call.chance * (weight.recip() + lever / levers)).max(0.1);
+            lever * (call.chance * call.off / (variance * own)).powi(2)
+        });
         let Ok(student) = StudentsT::new(0.0, 1.0, (weight - 2.0).max(1.0)) else {
             return f64::INFINITY;
         };
@@ -189,8 +300,65 @@ impl Line {
         let small = (weight / (weight - 2.0).max(1.0)).sqrt();
         // Few calls may happen to lie close; the curvature alone then says what to expect.
         let error = (scores.sqrt() / curvature).max(curvature.sqrt().recip());
-        let faint = FAINT.mul_add(1.0 - on_teeth, 1.0);
+        let faint = FAINT.mul_add(1.0 - cells.share, 1.0);
         student.inverse_cdf(0.975) * small * faint * error
+    }
+}
+
+/// A call, and how strongly its tooth holds it.
+struct Held {
+    k: f64,
+    off: f64,
+    chance: f64,
+    /// The curvature of its likelihood, in 1 / jitter².
+    stiff: f64,
+}
+
+impl Cells {
+    /// What stands in the windows of a comb beyond what is beside them.
+    fn of(comb: &Comb) -> Self {
+        let counted = |cell: &teeth::Cell| Counted {
+            calls: cell.calls,
+            on_tooth: cell.on_tooth(),
+            ..Counted::default()
+        };
+        let cells: Vec<Counted> = comb.cells.iter().map(counted).collect();
+        Self::counted(comb.first as f64, &cells, |_| 1.0)
+    }
+
+    fn counted(first: f64, cells: &[Counted], covered: impl Fn(f64) -> f64) -> Self {
+        let (calls, on_teeth) = cells
+            .iter()
+            .fold((0.0, 0.0), |(calls, on), cell| (calls + cell.calls, on + cell.on_tooth));
+        let share = f64::clamp(on_teeth / calls, SHARE_MIN, 1.0 - SHARE_MIN);
+        let numbered = cells.iter().enumerate();
+        let cells = numbered.map(|(at, cell)| cell.shrunk(share, covered(first + at as f64)));
+        let cells = cells.collect();
+        Self { first, cells, share }
+    }
+
+    fn at(&self, k: f64) -> Cell {
+        let place = k - self.first;
+        let cell = if place < 0.0 { None } else { self.cells.get(place as usize) };
+        cell.copied().unwrap_or(Cell { share: self.share, slope: 0.0, covered: 1.0 })
+    }
+}
+
+impl Counted {
+    fn add(&mut self, chance: f64, place: f64) {
+        self.calls += 1.0;
+        self.on_tooth += chance;
+        self.beside += (1.0 - chance) * place;
+    }
+
+    /// What the cell is taken for where all have `share` of their calls on teeth, and the sample
+    /// covers a part of it.
+    fn shrunk(&self, share: f64, covered: f64) -> Cell {
+        let share = (self.on_tooth + OWN_FROM * share) / (self.calls + OWN_FROM);
+        let beside = self.calls - self.on_tooth + OWN_FROM;
+        // Where the density grows by s a quantum, the mean place is s / 12.
+        let slope = (12.0 * self.beside / beside).clamp(-SLOPE_MAX, SLOPE_MAX);
+        Cell { share, slope: if covered < 1.0 { 0.0 } else { slope }, covered }
     }
 }
 

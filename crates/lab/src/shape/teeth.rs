@@ -78,6 +78,11 @@ impl Cell {
         self.within - self.chance * self.calls
     }
 
+    /// Returns how many calls are on the tooth if the others are spread evenly.
+    pub fn on_tooth(&self) -> f64 {
+        if self.chance < 1.0 { (self.excess() / (1.0 - self.chance)).max(0.0) } else { self.calls }
+    }
+
     /// Returns whether the calls in the window are a tooth.
     fn occupied(&self, tooth: f64) -> bool {
         let deviation = (self.chance * (1.0 - self.chance) * self.calls).sqrt();

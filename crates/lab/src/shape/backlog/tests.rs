@@ -6,7 +6,7 @@ use crate::random::Draw;
 use crate::shape::fit::Line;
 
 fn line(quantum: f64) -> Line {
-    Line { quantum, origin: 0.0, jitter: 0.1 * quantum, margin: 0.01 }
+    Line { quantum, origin: 0.0, jitter: 0.1 * quantum, margin: 0.01, is_straight: true }
 }
 
 /// Pauses that calls every 10 ms wait for the end of, and fast calls between.
