@@ -52,7 +52,7 @@ fn combs(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\n| with a comb | teeth | the others | found | another quantum | interval holds the quantum |"
+        "\n| with a comb | teeth | the others | found | another quantum | interval holds it |"
     )?;
     writeln!(out, "|---|---:|---|---:|---:|---:|")?;
     for combed in Combed::ALL {

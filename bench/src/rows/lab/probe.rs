@@ -14,9 +14,9 @@ use crate::setup::Setup;
 pub const ROW: Row = Row {
     name: "lab-probe",
     what: "error of the moments at which `tidegate lab probe` sends, and what it adds to a latency",
-    notes: "Calls arrive at random at an nginx with a cached answer of 4 KB on the other core: 20 a \
-        second, as without `--rate`, or 150, where one in fourteen is sent while another or \
-        its last 500 µs of waiting is under way.\n\
+    notes: "Calls arrive at random at an nginx with a cached answer of 4 KB on the other core: \
+        20 a second, as without `--rate`, or 150, where one in fourteen is sent while another, \
+        or its last 500 µs of waiting, is under way.\n\
         Late is by how much a call was really sent after it was meant to be; none is sent before.\n\
         A call over a new connection lasts from before its name is looked up to the last byte; \
         curl's is its `time_total`, of as many calls of one process at the same rate \

@@ -98,6 +98,29 @@ fn a_few_slow_calls_on_teeth_are_found_in_the_tail() {
 }
 
 #[test]
+fn fast_calls_with_a_tooth_of_their_own_do_not_bend_the_comb_of_the_slow_ones() {
+    let mut draw = Draw::new(16, 0);
+    let calls = (0..226).map(|call| match call % 10 {
+        0..3 => 380.0 + 500.0 * (1 + draw.below(6)) as f64 + 25.0 * draw.normal(),
+        _ => 25.0 * (0.4 * draw.normal()).exp(),
+    });
+    let found = comb(&series(calls.collect()));
+    assert!((found.quantum_ms / 500.0 - 1.0).abs() < 0.02, "{found:?}");
+    assert_eq!(found.within, "tail");
+}
+
+#[test]
+fn a_comb_under_a_broad_hump_is_found() {
+    let mut draw = Draw::new(17, 0);
+    let calls = (0..2_033).map(|call| match call % 10 {
+        0 => 500.0 * (1 + draw.below(6)) as f64 + 25.0 * draw.normal(),
+        _ => 1_000.0 * (0.5 * draw.normal()).exp(),
+    });
+    let found = comb(&series(calls.collect()));
+    assert!((found.quantum_ms / 500.0 - 1.0).abs() < 0.02, "{found:?}");
+}
+
+#[test]
 fn fifty_calls_all_on_teeth_are_quantised_even_when_rounded_or_exact() {
     for jitter in [0.0, 3.0] {
         let mut draw = Draw::new(15, 0);

@@ -35,6 +35,46 @@ fn calls_beside_the_teeth_do_not_bend_the_line() {
     assert!((line.jitter - 3.0).abs() < 1.0, "{line:?}");
 }
 
+/// A tenth on six teeth 100 apart, the others in a broad hump over them.
+fn under_a_hump(calls: usize) -> Vec<f64> {
+    let mut draw = Draw::new(15, 0);
+    (0..calls)
+        .map(|call| match call % 10 {
+            0 => 100.0 * (1 + draw.below(6)) as f64 + 5.0 * draw.normal(),
+            _ => 200.0 * (0.5 * draw.normal()).exp(),
+        })
+        .collect()
+}
+
+#[test]
+fn a_hump_over_faint_teeth_does_not_pull_the_line_to_itself() {
+    for calls in [2_000, 20_000] {
+        let line = fitted(&under_a_hump(calls), 101.0, 0.0).unwrap();
+        assert!((line.quantum - 100.0).abs() < 2.0 * line.margin, "{calls}: {line:?}");
+        assert!(line.margin < 2.0 && line.jitter < 10.0 && line.is_straight, "{calls}: {line:?}");
+    }
+}
+
+#[test]
+fn teeth_that_a_line_misses_are_not_straight() {
+    let mut draw = Draw::new(16, 0);
+    let bent = [100.0, 200.0, 300.0, 430.0];
+    let values: Vec<f64> = (0..400).map(|call| bent[call % 4] + 2.0 * draw.normal()).collect();
+    let line = fitted(&values, 108.0, -10.0).unwrap();
+    assert!(!line.is_straight, "{line:?}");
+}
+
+#[test]
+fn fast_calls_are_on_the_teeth_of_slow_ones_or_beside_them() {
+    let mut draw = Draw::new(17, 0);
+    let slow: Vec<f64> =
+        (0..300).map(|call| 100.0 * f64::from(2 + call % 3) + 2.0 * draw.normal()).collect();
+    let line = fitted(&slow, 100.0, 0.0).unwrap();
+    let fast = |middle: f64| (0..100).map(|at| middle + 0.04 * f64::from(at)).collect::<Vec<f64>>();
+    assert!(line.holds(&fast(99.0), &slow) && line.holds(&fast(0.0), &slow));
+    assert!(!line.holds(&fast(130.0), &slow) && !line.holds(&fast(10.0), &slow));
+}
+
 #[test]
 fn one_tooth_is_no_line() {
     assert_eq!(fitted(&[100.0; 50], 100.0, 0.0), None);
