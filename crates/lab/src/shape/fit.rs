@@ -9,29 +9,28 @@
 //! jitter need not be normal, with Student's quantile for the calls on teeth; wider where the
 //! likelihood has another hill within reach.
 
+mod cells;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::null::ends;
-use super::teeth::{self, Comb, TOOTH_CALLS};
+use super::teeth::{Comb, TOOTH_CALLS};
 use crate::quantiles::Sorted;
+use cells::{Cell, Cells, Counted};
 
 const ROUNDS: usize = 60;
-/// So many calls of a cell say as much of its share as all others together.
-const OWN_FROM: f64 = 20.0;
 /// Deviations within which a call is on a tooth.
 const ON_TOOTH: f64 = 2.0;
 /// Standard errors, and the part of the quantum, that a tooth may be off a straight line.
 const BENT: f64 = 3.5;
 const BENT_QUANTUM: f64 = 0.02;
-/// A share is at least this, and as much less than 1.
-const SHARE_MIN: f64 = 1e-4;
 /// A cell at the end of a sample is covered at least so far.
 const COVERED_MIN: f64 = 0.05;
-/// The density beside a tooth is nowhere zero.
-const SLOPE_MAX: f64 = 1.9;
 /// Wider by this part where calls beside the teeth are nearly all: jitter and share are then no
 /// better known than the line, which the sandwich does not know (counted by calibration).
 const FAINT: f64 = 0.1;
+/// How far a quantum may move: beyond, it is another comb's, or none's.
+const SAME_COMB: std::ops::Range<f64> = 0.5..1.5;
 /// Fits from a better line nearby.
 const RESTARTS: usize = 3;
 /// Margins to either side in which a better line is looked for, and looks to a margin.
@@ -53,35 +52,6 @@ pub struct Line {
     pub margin: f64,
     /// Whether every tooth stands where the line says.
     pub is_straight: bool,
-}
-
-/// What stands in the cells.
-struct Cells {
-    /// The number of the first cell.
-    first: f64,
-    cells: Vec<Cell>,
-    /// The share of all calls that are on teeth.
-    share: f64,
-}
-
-/// What stands in one cell.
-#[derive(Clone, Copy)]
-struct Cell {
-    /// The share of its calls that are on the tooth.
-    share: f64,
-    /// By what part of their density the others grow more from its middle to a quantum later.
-    slope: f64,
-    /// The part of the cell that the sample covers.
-    covered: f64,
-}
-
-/// What is counted of one cell.
-#[derive(Clone, Copy, Default)]
-struct Counted {
-    calls: f64,
-    on_tooth: f64,
-    /// The places of those beside it, from the middle, added up.
-    beside: f64,
 }
 
 /// How strongly calls pull a tooth from where a line says.
@@ -167,6 +137,9 @@ impl Line {
                 return None;
             }
             line.quantum = (sums.weight * sums.kx - sums.k * sums.x) / spread;
+            if !SAME_COMB.contains(&(line.quantum / self.quantum)) {
+                return None;
+            }
             line.origin = (sums.x - line.quantum * sums.k) / sums.weight;
             let squares = values.iter().fold(0.0, |sum, value| {
                 let (k, off) = line.place(*value);
@@ -218,7 +191,7 @@ impl Line {
     /// Whether each tooth is where the line says, within [`BENT`] standard errors of its own place
     /// and [`BENT_QUANTUM`].
     fn is_straight(&self, values: &[f64], cells: &Cells) -> bool {
-        let mut teeth = vec![Pull::default(); cells.cells.len()];
+        let mut teeth = vec![Pull::default(); cells.len()];
         for value in values {
             let (k, off) = self.place(*value);
             if let Some(tooth) = teeth.get_mut((k - cells.first).max(0.0) as usize) {
@@ -312,54 +285,6 @@ struct Held {
     chance: f64,
     /// The curvature of its likelihood, in 1 / jitter².
     stiff: f64,
-}
-
-impl Cells {
-    /// What stands in the windows of a comb beyond what is beside them.
-    fn of(comb: &Comb) -> Self {
-        let counted = |cell: &teeth::Cell| Counted {
-            calls: cell.calls,
-            on_tooth: cell.on_tooth(),
-            ..Counted::default()
-        };
-        let cells: Vec<Counted> = comb.cells.iter().map(counted).collect();
-        Self::counted(comb.first as f64, &cells, |_| 1.0)
-    }
-
-    fn counted(first: f64, cells: &[Counted], covered: impl Fn(f64) -> f64) -> Self {
-        let (calls, on_teeth) = cells
-            .iter()
-            .fold((0.0, 0.0), |(calls, on), cell| (calls + cell.calls, on + cell.on_tooth));
-        let share = f64::clamp(on_teeth / calls, SHARE_MIN, 1.0 - SHARE_MIN);
-        let numbered = cells.iter().enumerate();
-        let cells = numbered.map(|(at, cell)| cell.shrunk(share, covered(first + at as f64)));
-        let cells = cells.collect();
-        Self { first, cells, share }
-    }
-
-    fn at(&self, k: f64) -> Cell {
-        let place = k - self.first;
-        let cell = if place < 0.0 { None } else { self.cells.get(place as usize) };
-        cell.copied().unwrap_or(Cell { share: self.share, slope: 0.0, covered: 1.0 })
-    }
-}
-
-impl Counted {
-    fn add(&mut self, chance: f64, place: f64) {
-        self.calls += 1.0;
-        self.on_tooth += chance;
-        self.beside += (1.0 - chance) * place;
-    }
-
-    /// What the cell is taken for where all have `share` of their calls on teeth, and the sample
-    /// covers a part of it.
-    fn shrunk(&self, share: f64, covered: f64) -> Cell {
-        let share = (self.on_tooth + OWN_FROM * share) / (self.calls + OWN_FROM);
-        let beside = self.calls - self.on_tooth + OWN_FROM;
-        // Where the density grows by s a quantum, the mean place is s / 12.
-        let slope = (12.0 * self.beside / beside).clamp(-SLOPE_MAX, SLOPE_MAX);
-        Cell { share, slope: if covered < 1.0 { 0.0 } else { slope }, covered }
-    }
 }
 
 impl Sums {
