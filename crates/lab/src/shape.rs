@@ -31,6 +31,7 @@ use crate::series::Series;
 use crate::verdict::{Lock, Quantised, Tooth, Unclear, Verdict};
 
 use comb::{Found, Sample};
+use fit::Line;
 use geometric::Geometric;
 pub(crate) use humps::{DRAWS as HUMP_DRAWS, P_MAX as HUMP_P_MAX};
 pub(crate) use lock::LOCKED_MAX;
@@ -128,9 +129,9 @@ fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Qu
     // Fast calls on a tooth of their own, which is none of the slow ones' comb, would bend it.
     if let Some(cut) = tail::cut(values) {
         let (slow, fast): (Vec<f64>, Vec<f64>) = values.iter().partition(|value| **value > cut);
-        let on_teeth = |found: &Found| found.line.holds(&fast, &slow);
+        let bends = |all: &Line, tail: &Line| all.holds(&fast) && !tail.meets(&fast, &slow);
         if let Some(tail) = search(&slow, cut)
-            && linear.as_ref().is_none_or(|(all, _)| on_teeth(all) && !on_teeth(&tail))
+            && linear.as_ref().is_none_or(|(all, _)| bends(&all.line, &tail.line))
         {
             linear = Some((tail, "tail"));
         }

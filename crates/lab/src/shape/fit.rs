@@ -19,8 +19,12 @@ use crate::quantiles::Sorted;
 use cells::{Cell, Cells, Counted};
 
 const ROUNDS: usize = 60;
+/// A round that moves the quantum by less than this part of itself is the last.
+const SETTLED: f64 = 1e-8;
 /// Deviations within which a call is on a tooth.
 const ON_TOOTH: f64 = 2.0;
+/// By this part of the quantum, a hump may miss a tooth that it is.
+const MISSED: f64 = 0.01;
 /// Standard errors, and the part of the quantum, that a tooth may be off a straight line.
 const BENT: f64 = 3.5;
 const BENT_QUANTUM: f64 = 0.02;
@@ -105,15 +109,18 @@ impl Line {
         (k, value - self.origin - k * self.quantum)
     }
 
-    /// Whether half of the `fast` calls are on teeth of the line, which is the less certain the
-    /// farther it is from the `slow` calls that it goes through.
-    pub fn holds(&self, fast: &[f64], slow: &[f64]) -> bool {
+    /// Whether half of `calls` are on teeth of the line.
+    pub fn holds(&self, calls: &[f64]) -> bool {
+        let offs = Sorted::of(calls.iter().map(|value| self.place(*value).1.abs()));
+        offs.median() <= ON_TOOTH * self.jitter
+    }
+
+    /// Whether the `fast` calls lie where the line through the `slow` ones has a tooth, which is
+    /// the less certain the farther it is from these.
+    pub fn meets(&self, fast: &[f64], slow: &[f64]) -> bool {
+        let (k, off) = self.place(Sorted::new(fast).median());
         let (middle, _) = self.place(Sorted::new(slow).median());
-        let offs = fast.iter().map(|value| {
-            let (k, off) = self.place(*value);
-            off.abs() - (middle - k) * self.margin
-        });
-        Sorted::of(offs).median() <= ON_TOOTH * self.jitter
+        off.abs() <= (middle - k) * self.margin + MISSED * self.quantum
     }
 
     /// Expectation and maximisation from here on; with what then stands in the cells.
@@ -148,7 +155,7 @@ impl Line {
             let jitter = (squares / sums.weight).sqrt();
             line.jitter = jitter.clamp(1e-7 * line.quantum, line.quantum / 4.0);
             cells = Cells::counted(first, &counted, |k| line.covered(k, [low, high]));
-            if (line.quantum - before.quantum).abs() < 1e-10 * line.quantum {
+            if (line.quantum - before.quantum).abs() < SETTLED * line.quantum {
                 break;
             }
         }

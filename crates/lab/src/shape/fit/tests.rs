@@ -71,8 +71,12 @@ fn fast_calls_are_on_the_teeth_of_slow_ones_or_beside_them() {
         (0..300).map(|call| 100.0 * f64::from(2 + call % 3) + 2.0 * draw.normal()).collect();
     let line = fitted(&slow, 100.0, 0.0).unwrap();
     let fast = |middle: f64| (0..100).map(|at| middle + 0.04 * f64::from(at)).collect::<Vec<f64>>();
-    assert!(line.holds(&fast(99.0), &slow) && line.holds(&fast(0.0), &slow));
-    assert!(!line.holds(&fast(130.0), &slow) && !line.holds(&fast(10.0), &slow));
+    for (middle, is_on, meets) in
+        [(98.0, true, true), (-2.0, true, true), (101.0, true, false), (130.0, false, false)]
+    {
+        let fast = fast(middle);
+        assert_eq!((line.holds(&fast), line.meets(&fast, &slow)), (is_on, meets), "{middle}");
+    }
 }
 
 #[test]
