@@ -7,6 +7,9 @@ use anyhow::{Context, Result};
 use crate::setup::execute;
 use crate::tree::root;
 
+/// Sets of each cell of the count of false alarms, and of that of combs that are found.
+const FALSE_ALARM_SETS: &str = "1000";
+const POWER_SETS: &str = "60";
 /// Seconds with faults in `make test`; the rest of a run takes a few more.
 const SHORT_MINUTES: &str = "0.25";
 /// The seed of `make test`: a failure there is met again by the same command.
@@ -44,6 +47,7 @@ pub fn whole_lab(arguments: &[&str]) -> Result<()> {
     run(arguments)?;
     let mut calibrate = Command::new("cargo");
     calibrate.args(["run", "--quiet", "--release", "--package", "lab", "--example", "calibrate"]);
+    calibrate.args(["--", FALSE_ALARM_SETS, POWER_SETS, "combs"]);
     execute(calibrate.current_dir(root()))
 }
 

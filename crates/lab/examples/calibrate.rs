@@ -1,6 +1,6 @@
 //! Makes the calibration table of docs/LAB.md again: `cargo run --release -p lab --example
-//! calibrate -- [SETS [POWER_SETS [humps | clocks]]]`, 1,000 and 200 sets a cell unless said
-//! otherwise; `humps` for the two tables of humps alone, `clocks` for the last two.
+//! calibrate -- [SETS [POWER_SETS [combs | humps | clocks]]]`, 1,000 and 200 sets a cell unless
+//! said otherwise; `combs`, `humps` and `clocks` for two tables alone.
 //!
 //! Prints Markdown to stdout, cell by cell as it is counted, on two threads.
 
@@ -26,6 +26,7 @@ fn main() -> io::Result<()> {
     let power_sets = numbers.next().flatten().unwrap_or(200);
     let mut out = io::stdout();
     match std::env::args().nth(3).as_deref() {
+        Some("combs") => combs(sets, power_sets, &mut out),
         Some("humps") => humps(sets, power_sets, &mut out),
         Some("clocks") => clocks(sets, power_sets, &mut out),
         _ => {
