@@ -7,8 +7,7 @@
 //! Refuses: client certificates, revocation lists, and the operating system's store of authorities,
 //! which no two machines share.
 
-mod anyone;
-mod listed;
+mod verifier;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,8 +19,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::{ClientConfig, RootCertStore};
 
-use anyone::Anyone;
-use listed::Listed;
+use verifier::{Believed, Verifier};
 
 /// Who is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +44,7 @@ pub enum TrustError {
         source: io::Error,
     },
     /// There is no certificate in the file.
-    #[error("read the certificates of `{file}`: there is none in it")]
+    #[error("read the certificates of `{file}`: there is none in it, in PEM")]
     Empty {
         /// Which file.
         file: PathBuf,
@@ -62,24 +60,22 @@ impl Trust<'_> {
         let provider = Arc::new(ring::default_provider());
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
         let builder = builder.with_safe_default_protocol_versions().expect("ring has every cipher");
-        let builder = match self {
-            Self::Anyone => {
-                builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)))
-            }
-            Self::File(file) => {
-                let listed = Arc::new(listed(file, provider)?);
-                builder.dangerous().with_custom_certificate_verifier(listed)
-            }
+        let believed = match self {
             Self::Web => {
                 let all = webpki_roots::TLS_SERVER_ROOTS.iter().cloned();
-                builder.with_root_certificates(all.collect::<RootCertStore>())
+                let builder = builder.with_root_certificates(all.collect::<RootCertStore>());
+                return Ok(builder.with_no_client_auth());
             }
+            Self::Anyone => Believed::Anyone,
+            Self::File(file) => listed(file, &provider)?,
         };
+        let verifier = Arc::new(Verifier { provider, believed });
+        let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         Ok(builder.with_no_client_auth())
     }
 }
 
-fn listed(file: &Path, provider: Arc<CryptoProvider>) -> Result<Listed, TrustError> {
+fn listed(file: &Path, provider: &Arc<CryptoProvider>) -> Result<Believed, TrustError> {
     let wrong = |source| TrustError::File { file: file.to_owned(), source };
     let unread = |error| match error {
         PemError::Io(error) => wrong(error),
@@ -95,9 +91,10 @@ fn listed(file: &Path, provider: Arc<CryptoProvider>) -> Result<Listed, TrustErr
         let added = authorities.add(certificate.clone());
         added.map_err(|error| wrong(io::Error::other(error.to_string())))?;
     }
-    let signed = WebPkiServerVerifier::builder_with_provider(Arc::new(authorities), provider);
+    let authorities = Arc::new(authorities);
+    let signed = WebPkiServerVerifier::builder_with_provider(authorities, Arc::clone(provider));
     let signed = signed.build().expect("there are authorities, and no revocation lists");
-    Ok(Listed { signed, listed })
+    Ok(Believed::Listed { signed, listed })
 }
 
 #[cfg(test)]

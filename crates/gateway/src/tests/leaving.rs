@@ -40,8 +40,10 @@ fn what_is_fetched_for_one_client_alone_ends_with_it() {
         drop(line);
         let record = served.journal.wait_for(1).remove(0);
         assert_eq!((record.status, record.bytes_out), (0, 0));
-        let counted = served.registry.sum("tidegate_statuses_total", &[("status", "0xx")]);
-        assert_eq!(counted, 1, "{route} {request}");
+        // It is counted after it is recorded.
+        eventually("it is counted", || {
+            served.registry.sum("tidegate_statuses_total", &[("status", "0xx")]) == 1
+        });
         origin.wait_for_ends(1);
     }
 }

