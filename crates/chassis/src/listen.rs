@@ -50,26 +50,36 @@ pub struct Listener {
 
 /// Binds `count` sockets to one address; a port of 0 is chosen once and shared.
 ///
+/// The system would share the address with any other process of ours, too, and each would get some
+/// of the connections: so nobody may listen on it before.
+///
 /// # Errors
 /// When the address is taken or not ours.
 pub fn bind(address: SocketAddr, count: usize) -> io::Result<Vec<Listener>> {
-    let first = bind_one(address)?;
+    // This one never listens: what connects before the others do is refused, and not broken off.
+    drop(bound(address, false)?);
+    let first = listening(address)?;
     let shared = first.local_addr()?;
     let mut listeners = vec![Listener { socket: first }];
     for _ in 1..count {
-        listeners.push(Listener { socket: bind_one(shared)? });
+        listeners.push(Listener { socket: listening(shared)? });
     }
     Ok(listeners)
 }
 
-fn bind_one(address: SocketAddr) -> io::Result<std::net::TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_reuse_port(true)?;
+fn listening(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let socket = bound(address, true)?;
     socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     Ok(socket.into())
+}
+
+fn bound(address: SocketAddr, is_shared: bool) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(is_shared)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
 }
 
 impl Listener {
@@ -137,3 +147,6 @@ async fn sweep(connections: Rc<Connections>) {
         connections.sweep();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -235,17 +235,10 @@ impl Core {
     }
 }
 
-/// Binds one listener a core. They share the address, which the system would allow another process
-/// of ours, too: then each would get some of the connections. So it must be free before.
+/// Binds one listener a core.
 fn bind(address: SocketAddr, cores: usize) -> Result<Vec<Listener>> {
-    let is_free = match address.port() {
-        0 => Ok(()),
-        _ => std::net::TcpListener::bind(address).map(drop),
-    };
-    is_free
-        .and_then(|()| chassis::bind(address, cores))
-        .with_context(|| format!("listen on `{address}`"))
-        .context(TAKEN)
+    let listeners = chassis::bind(address, cores);
+    listeners.with_context(|| format!("listen on `{address}`")).context(TAKEN)
 }
 
 fn start_statsd(

@@ -1,7 +1,7 @@
 //! Answers who asks for the page, over HTTP on a thread of its own.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,10 +29,6 @@ impl Bound {
     /// # Errors
     /// When it is taken or not ours.
     pub fn new(address: SocketAddr) -> io::Result<Self> {
-        if address.port() != 0 {
-            // The listener would share its port with another process of ours.
-            drop(TcpListener::bind(address)?);
-        }
         let mut listeners = chassis::bind(address, 1)?;
         listeners.pop().map(Self).ok_or_else(|| io::Error::other("no socket was bound"))
     }
