@@ -31,7 +31,6 @@ use crate::series::Series;
 use crate::verdict::{Lock, Quantised, Tooth, Unclear, Verdict};
 
 use comb::{Found, Sample};
-use fit::Line;
 use geometric::Geometric;
 pub(crate) use humps::{DRAWS as HUMP_DRAWS, P_MAX as HUMP_P_MAX};
 pub(crate) use lock::LOCKED_MAX;
@@ -126,14 +125,11 @@ fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Qu
         syn.or_else(|| geometric::search(values, 0.0, 4, p_max, seed))
     };
     let mut linear = search(values, 0.0).map(|found| (found, "all"));
-    // Fast calls on a tooth of their own, which is none of the slow ones' comb, would bend it.
-    if let Some(cut) = tail::cut(values) {
+    let above_tooth = || linear.as_ref().and_then(|(all, _)| all.line.above_most(values));
+    if let Some(cut) = tail::cut(values).or_else(above_tooth) {
         let (slow, fast): (Vec<f64>, Vec<f64>) = values.iter().partition(|value| **value > cut);
-        let bends = |all: &Line, tail: &Line| all.holds(&fast) && !tail.meets(&fast, &slow);
-        if let Some(tail) = search(&slow, cut)
-            && linear.as_ref().is_none_or(|(all, _)| bends(&all.line, &tail.line))
-        {
-            linear = Some((tail, "tail"));
+        if let Some(tail) = search(&slow, cut) {
+            linear = Some(joined(linear, tail, &fast, &slow));
         }
     }
     let holes = linear.as_ref().is_none_or(|(found, _)| found.comb.has_holes());
@@ -143,11 +139,32 @@ fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Qu
     linear.map(|(found, within)| told(series, values, &found, within))
 }
 
+/// The comb of all calls, if there is one, or that of the slow ones. Fast calls on a tooth of all
+/// would bend its line where they are none, so one hump of them has no say in it; those that did
+/// not wait at all are on no tooth.
+fn joined(
+    all: Option<(Found, &'static str)>,
+    tail: Found,
+    fast: &[f64],
+    slow: &[f64],
+) -> (Found, &'static str) {
+    match all {
+        Some((all, within)) if !all.line.holds(fast) => (all, within),
+        Some((all, _)) if all.line.quanta(fast) < 1.0 || !tail.line.meets(fast, slow) => {
+            (tail, "tail")
+        }
+        Some((all, within)) if all.line.is_one_tooth(fast) => {
+            (Found { line: tail.line.numbered_as(&all.line, slow), ..all }, within)
+        }
+        Some(all) => all,
+        None => (tail, "tail"),
+    }
+}
+
 /// A linear comb as a verdict.
 fn told(series: &Series, values: &[f64], found: &Found, within: &str) -> Quantised {
     let line = &found.line;
-    // The tooth number 0 is the one nearest to no wait at all.
-    let zeroth = (line.origin / line.quantum).round();
+    let zeroth = line.zeroth();
     let offset_ms = line.origin - zeroth * line.quantum;
     let comb = found.counted(values);
     let teeth = comb.occupied().filter_map(|(k, cell)| {

@@ -1,10 +1,10 @@
 //! The quantum with its interval: teeth and background fitted together.
 //!
-//! Within its cell a call is on the tooth (normal around origin + k quanta) or beside it (a density
-//! that rises or falls evenly): a mixture, fitted by expectation and maximisation, in which the
-//! line through the teeth is least squares weighted by each call's chance of being on one. Each
-//! cell has its own share and slope, drawn towards that of all and towards none where it has few
-//! calls: with one share for all, and level cells, the line goes through a great smooth hump.
+//! Within its cell a call is on the tooth (normal around origin + k quanta) or beside it (a smooth
+//! density): a mixture, fitted by expectation and maximisation, but that the line through the teeth
+//! is moved by steps of Newton's. Each cell has its own share and its own density beside the tooth,
+//! drawn towards the share of all and towards an even density where it has few calls: with one
+//! share for all, and level cells, the line goes through a great smooth hump.
 //! The interval is the sandwich (score variance between inverted curvatures, White 1982), so that
 //! jitter need not be normal, with Student's quantile for the calls on teeth; wider where the
 //! likelihood has another hill within reach.
@@ -21,6 +21,10 @@ use cells::{Cell, Cells, Counted};
 const ROUNDS: usize = 60;
 /// A round that moves the quantum by less than this part of itself is the last.
 const SETTLED: f64 = 1e-8;
+/// The curvature that a tooth has at least, as a part of what its calls would have if no others
+/// were there: a step is at most four of expectation and maximisation, which by itself takes
+/// hundreds of them where the teeth are faint.
+const STIFF_MIN: f64 = 0.25;
 /// Deviations within which a call is on a tooth.
 const ON_TOOTH: f64 = 2.0;
 /// By this part of the quantum, a hump may miss a tooth that it is.
@@ -28,6 +32,8 @@ const MISSED: f64 = 0.01;
 /// Standard errors, and the part of the quantum, that a tooth may be off a straight line.
 const BENT: f64 = 3.5;
 const BENT_QUANTUM: f64 = 0.02;
+/// As [`STIFF_MIN`], for that.
+const BENT_STIFF_MIN: f64 = 0.1;
 /// A cell at the end of a sample is covered at least so far.
 const COVERED_MIN: f64 = 0.05;
 /// Wider by this part where calls beside the teeth are nearly all: jitter and share are then no
@@ -58,24 +64,20 @@ pub struct Line {
     pub is_straight: bool,
 }
 
-/// How strongly calls pull a tooth from where a line says.
-#[derive(Clone, Copy, Default)]
-struct Pull {
-    calls: f64,
-    pull: f64,
-    /// What holds against it: the curvature of the likelihood.
+/// A call, and how strongly its tooth holds it.
+struct Held {
+    k: f64,
+    off: f64,
+    /// The chance that it is on its tooth.
+    chance: f64,
+    /// The curvature of its likelihood, in 1 / jitter².
     stiff: f64,
-    noise: f64,
 }
 
-/// Weighted sums of a line.
-#[derive(Default)]
-struct Sums {
-    weight: f64,
-    k: f64,
-    x: f64,
-    kk: f64,
-    kx: f64,
+/// What is counted of the cells, from number `first` on.
+struct Count {
+    first: f64,
+    cells: Vec<Counted>,
 }
 
 /// Fits the line through the teeth of `comb` to `values`; nothing when all calls are on one tooth.
@@ -109,10 +111,41 @@ impl Line {
         (k, value - self.origin - k * self.quantum)
     }
 
+    /// How many quanta before the origin the tooth is that is nearest to no wait at all.
+    pub fn zeroth(&self) -> f64 {
+        (self.origin / self.quantum).round()
+    }
+
+    /// How many quanta half of `calls` waited at most.
+    pub fn quanta(&self, calls: &[f64]) -> f64 {
+        self.place(Sorted::new(calls).median()).0 + self.zeroth()
+    }
+
     /// Whether half of `calls` are on teeth of the line.
     pub fn holds(&self, calls: &[f64]) -> bool {
         let offs = Sorted::of(calls.iter().map(|value| self.place(*value).1.abs()));
         offs.median() <= ON_TOOTH * self.jitter
+    }
+
+    /// Whether nine in ten of `calls` are nearest to one tooth.
+    pub fn is_one_tooth(&self, calls: &[f64]) -> bool {
+        let calls = Sorted::new(calls);
+        self.place(calls.at(0.05)).0 == self.place(calls.at(0.95)).0
+    }
+
+    /// Where the slow calls begin, if the tooth of the fast ones has most of `calls`.
+    pub fn above_most(&self, calls: &[f64]) -> Option<f64> {
+        let (k, _) = self.place(Sorted::new(calls).median());
+        let above = (k + 0.5).mul_add(self.quantum, self.origin);
+        let fast: Vec<f64> = calls.iter().copied().filter(|value| *value <= above).collect();
+        self.is_one_tooth(&fast).then_some(above)
+    }
+
+    /// The same line, but `calls` have the numbers of their teeth from `other`.
+    pub fn numbered_as(&self, other: &Self, calls: &[f64]) -> Self {
+        let middle = Sorted::new(calls).median();
+        let more = self.place(middle).0 - other.place(middle).0;
+        Self { origin: self.origin + more * self.quantum, ..*self }
     }
 
     /// Whether the `fast` calls lie where the line through the `slow` ones has a tooth, which is
@@ -126,40 +159,57 @@ impl Line {
     /// Expectation and maximisation from here on; with what then stands in the cells.
     fn settled(self, values: &[f64], mut cells: Cells) -> Option<(Self, Cells)> {
         let mut line = self;
-        let (low, high) = ends(values);
+        let ends = ends(values);
         for _ in 0..ROUNDS {
             let before = line;
-            let mut sums = Sums::default();
-            let [first, last] = [low, high].map(|end| line.place(end).0);
-            let mut counted = vec![Counted::default(); (last - first) as usize + 1];
-            for value in values {
-                let (k, off) = line.place(*value);
-                let x = k.mul_add(before.quantum, before.origin + off);
-                let chance = line.chance(off, cells.at(k));
-                sums.add(k, x, chance);
-                counted[(k - first) as usize].add(chance, off / line.quantum);
-            }
-            let spread = sums.weight * sums.kk - sums.k * sums.k;
-            if sums.weight < 3.0 || spread <= 1e-9 * sums.weight * sums.weight {
-                return None;
-            }
-            line.quantum = (sums.weight * sums.kx - sums.k * sums.x) / spread;
+            let count = line.count(values, &cells);
+            line = line.moved(&count)?;
             if !SAME_COMB.contains(&(line.quantum / self.quantum)) {
                 return None;
             }
-            line.origin = (sums.x - line.quantum * sums.k) / sums.weight;
-            let squares = values.iter().fold(0.0, |sum, value| {
-                let (k, off) = line.place(*value);
-                sum + line.chance(off, cells.at(k)) * off * off
-            });
-            let jitter = (squares / sums.weight).sqrt();
-            line.jitter = jitter.clamp(1e-7 * line.quantum, line.quantum / 4.0);
-            cells = Cells::counted(first, &counted, |k| line.covered(k, [low, high]));
+            cells = Cells::counted(count.first, &count.cells, |k| line.covered(k, ends));
             if (line.quantum - before.quantum).abs() < SETTLED * line.quantum {
                 break;
             }
         }
         Some((line, cells))
+    }
+
+    fn count(&self, values: &[f64], cells: &Cells) -> Count {
+        let (low, high) = ends(values);
+        let [first, last] = [low, high].map(|end| self.place(end).0);
+        let mut counted = vec![Counted::default(); (last - first) as usize + 1];
+        for value in values {
+            let call = self.held(*value, cells);
+            counted[(call.k - first) as usize].add(&call, call.off / self.quantum);
+        }
+        Count { first, cells: counted }
+    }
+
+    /// Moves the line to where its teeth pull it; nothing when all are one.
+    fn moved(&self, count: &Count) -> Option<Self> {
+        let (mut calls, mut squares) = (0.0, 0.0);
+        let [mut w, mut k1, mut k2, mut x, mut kx] = [0.0; 5];
+        for (at, cell) in count.cells.iter().enumerate() {
+            let k = count.first + at as f64;
+            let weight = cell.stiff.max(STIFF_MIN * cell.on_tooth);
+            w += weight;
+            k1 += weight * k;
+            k2 += weight * k * k;
+            x += cell.pull;
+            kx += cell.pull * k;
+            calls += cell.on_tooth;
+            squares += cell.squares;
+        }
+        let spread = w * k2 - k1 * k1;
+        if calls < 3.0 || spread <= 1e-9 * w * w {
+            return None;
+        }
+        let longer = (w * kx - k1 * x) / spread;
+        let quantum = self.quantum + longer;
+        let origin = self.origin + (x - longer * k1) / w;
+        let jitter = (squares / calls).sqrt().clamp(1e-7 * quantum, quantum / 4.0);
+        Some(Self { quantum, origin, jitter, ..*self })
     }
 
     /// Looks at the likelihood of quanta up to [`FAR`] margins away, the middle of the teeth kept:
@@ -168,10 +218,9 @@ impl Line {
     fn profile(&self, values: &[f64], cells: &Cells) -> (Option<Self>, f64) {
         let (mut weight, mut middle) = (0.0, 0.0);
         for value in values {
-            let (k, off) = self.place(*value);
-            let chance = self.chance(off, cells.at(k));
-            weight += chance;
-            middle += chance * k;
+            let call = self.held(*value, cells);
+            weight += call.chance;
+            middle += call.chance * call.k;
         }
         let middle = middle / weight;
         let at = |step: i32| {
@@ -198,23 +247,12 @@ impl Line {
     /// Whether each tooth is where the line says, within [`BENT`] standard errors of its own place
     /// and [`BENT_QUANTUM`].
     fn is_straight(&self, values: &[f64], cells: &Cells) -> bool {
-        let mut teeth = vec![Pull::default(); cells.len()];
-        for value in values {
-            let (k, off) = self.place(*value);
-            if let Some(tooth) = teeth.get_mut((k - cells.first).max(0.0) as usize) {
-                let chance = self.chance(off, cells.at(k));
-                let square = (off / self.jitter).powi(2);
-                tooth.calls += chance;
-                tooth.pull += chance * off;
-                tooth.stiff += chance * (1.0 - (1.0 - chance) * square);
-                tooth.noise += chance * chance * square;
-            }
-        }
-        teeth.iter().filter(|tooth| tooth.calls >= TOOTH_CALLS).all(|tooth| {
-            let stiff = tooth.stiff.max(0.1 * tooth.calls);
-            let error = (tooth.noise.sqrt() / stiff).max(tooth.calls.sqrt().recip());
-            let bent = BENT * error * self.jitter + BENT_QUANTUM * self.quantum;
-            (tooth.pull / stiff).abs() <= bent
+        let teeth = self.count(values, cells).cells;
+        teeth.iter().filter(|tooth| tooth.on_tooth >= TOOTH_CALLS).all(|tooth| {
+            let stiff = tooth.stiff.max(BENT_STIFF_MIN * tooth.on_tooth);
+            let error =
+                (tooth.noise.sqrt() / stiff).max(self.jitter * tooth.on_tooth.sqrt().recip());
+            (tooth.pull / stiff).abs() <= BENT * error + BENT_QUANTUM * self.quantum
         })
     }
 
@@ -229,10 +267,18 @@ impl Line {
     }
 
     /// The part of cell `k` that is between two ends.
-    fn covered(&self, k: f64, ends: [f64; 2]) -> f64 {
+    fn covered(&self, k: f64, ends: (f64, f64)) -> f64 {
         let middle = k.mul_add(self.quantum, self.origin);
-        let [from, to] = ends.map(|end| ((end - middle) / self.quantum).clamp(-0.5, 0.5));
+        let [from, to] =
+            <[f64; 2]>::from(ends).map(|end| ((end - middle) / self.quantum).clamp(-0.5, 0.5));
         (to - from).max(COVERED_MIN)
+    }
+
+    fn held(&self, value: f64, cells: &Cells) -> Held {
+        let (k, off) = self.place(value);
+        let chance = self.chance(off, cells.at(k));
+        let scaled = off / self.jitter;
+        Held { k, off, chance, stiff: chance * (1.0 - (1.0 - chance) * scaled * scaled) }
     }
 
     /// The chance that a call `off` its tooth is on it.
@@ -242,23 +288,17 @@ impl Line {
     }
 
     /// The densities, `off` a tooth, of calls on it and of calls beside it.
-    fn densities(&self, off: f64, Cell { share, slope, covered }: Cell) -> (f64, f64) {
+    fn densities(&self, off: f64, cell: Cell) -> (f64, f64) {
         let scaled = off / self.jitter;
         let normal = 0.398_942_28 / self.jitter * (-0.5 * scaled * scaled).exp();
-        let level = slope.mul_add(off / self.quantum, 1.0) / (covered * self.quantum);
-        (share * normal, (1.0 - share) * level)
+        let level = cell.density(off / self.quantum) / (cell.covered * self.quantum);
+        (cell.share * normal, (1.0 - cell.share) * level)
     }
 
     /// Half the 95 % interval of the quantum.
     fn margin(&self, values: &[f64], cells: &Cells) -> f64 {
         let variance = self.jitter * self.jitter;
-        let held = |value: &f64| {
-            let (k, off) = self.place(*value);
-            let chance = self.chance(off, cells.at(k));
-            let stiff = chance * (1.0 - (1.0 - chance) * off * off / variance);
-            Held { k, off, chance, stiff }
-        };
-        let held: Vec<Held> = values.iter().map(held).collect();
+        let held: Vec<Held> = values.iter().map(|value| self.held(*value, cells)).collect();
         let sum = |of: &dyn Fn(&Held) -> f64| held.iter().map(of).sum::<f64>();
         let weight = sum(&|call| call.chance);
         // Around it, errors of the quantum and of the origin are independent.
@@ -282,25 +322,6 @@ impl Line {
         let error = (scores.sqrt() / curvature).max(curvature.sqrt().recip());
         let faint = FAINT.mul_add(1.0 - cells.share, 1.0);
         student.inverse_cdf(0.975) * small * faint * error
-    }
-}
-
-/// A call, and how strongly its tooth holds it.
-struct Held {
-    k: f64,
-    off: f64,
-    chance: f64,
-    /// The curvature of its likelihood, in 1 / jitter².
-    stiff: f64,
-}
-
-impl Sums {
-    fn add(&mut self, k: f64, x: f64, weight: f64) {
-        self.weight += weight;
-        self.k += weight * k;
-        self.x += weight * x;
-        self.kk += weight * k * k;
-        self.kx += weight * k * x;
     }
 }
 

@@ -239,6 +239,26 @@ fn fast_calls_beside_a_comb_do_not_bend_its_quantum() {
 }
 
 #[test]
+fn fast_calls_that_may_be_on_a_tooth_have_no_say_in_the_quantum() {
+    // They stand 5 % of a quantum beside a place of the comb: at none, or at one quantum.
+    for offset in [10.0, 80.0] {
+        for set in 0..6 {
+            let mut draw = Draw::new(29, set);
+            let total_ms: Vec<f64> = (0..240)
+                .map(|call| match call % 3 {
+                    0 => offset + 100.0 * (1 + draw.below(6)) as f64 + 5.0 * draw.normal(),
+                    _ => offset + 5.0 * (0.4 * draw.normal()).exp(),
+                })
+                .collect();
+            let found = comb(&series(total_ms));
+            let [low, high] = found.ci_ms;
+            assert!(low < 100.5 && high > 99.5 && high - low > 0.8, "{set}: {found:?}");
+            assert!(found.within == "tail" || offset > 50.0, "{set}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn three_humps_with_holes_between_are_no_comb_and_teeth_of_a_timer_are() {
     let holds = |humps: &[f64]| {
         let at = humps.repeat(20);

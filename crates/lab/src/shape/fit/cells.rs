@@ -1,21 +1,25 @@
 //! What a comb's cells hold: how many of their calls are on the tooth, and how the others lie.
 //!
-//! Invariant: shares and slopes of cells with few calls are near those of all, and never at the
-//! ends of their range, where a call could not be told from another.
+//! Invariant: the share of a cell with few calls is near that of all, and its others lie evenly;
+//! neither is ever at the end of its range, where a call could not be told from another.
 
+use super::Held;
 use crate::shape::teeth::{self, Comb};
 
 /// So many calls of a cell say as much of its share as all others together.
 const OWN_FROM: f64 = 20.0;
 /// A share is at least this, and as much less than 1.
 const SHARE_MIN: f64 = 1e-4;
-/// The density beside a tooth is nowhere zero.
-const SLOPE_MAX: f64 = 1.9;
+/// The density beside a tooth is nowhere less than this part of its mean.
+const DENSITY_MIN: f64 = 0.05;
+/// Legendre polynomials that say how the calls beside a tooth lie: with the first alone, where a
+/// hump bends, the tooth would be taken for what the straight line misses.
+const TERMS: usize = 3;
 
 /// What stands in the cells.
 pub struct Cells {
     /// The number of the first cell.
-    pub first: f64,
+    first: f64,
     cells: Vec<Cell>,
     /// The share of all calls that are on teeth.
     pub share: f64,
@@ -26,8 +30,8 @@ pub struct Cells {
 pub struct Cell {
     /// The share of its calls that are on the tooth.
     pub share: f64,
-    /// By what part of their density the others grow more from its middle to a quantum later.
-    pub slope: f64,
+    /// How much the others' density has of each polynomial, as part of its mean.
+    uneven: [f64; TERMS],
     /// The part of the cell that the sample covers.
     pub covered: f64,
 }
@@ -36,9 +40,17 @@ pub struct Cell {
 #[derive(Clone, Copy, Default)]
 pub struct Counted {
     calls: f64,
-    on_tooth: f64,
-    /// The places of those beside it, from the middle, added up.
-    beside: f64,
+    /// Calls on the tooth.
+    pub on_tooth: f64,
+    /// How strongly they pull the tooth from where the line says: their distances, added up.
+    pub pull: f64,
+    /// What holds against it: the curvature of the likelihood.
+    pub stiff: f64,
+    /// The squares of the calls' distances, and of their pulls.
+    pub squares: f64,
+    pub noise: f64,
+    /// The polynomials at the places of the calls beside the tooth, added up.
+    beside: [f64; TERMS],
 }
 
 impl Cells {
@@ -51,11 +63,6 @@ impl Cells {
         };
         let cells: Vec<Counted> = comb.cells.iter().map(counted).collect();
         Self::counted(comb.first as f64, &cells, |_| 1.0)
-    }
-
-    /// How many cells there are.
-    pub fn len(&self) -> usize {
-        self.cells.len()
     }
 
     /// What the cells from number `first` on hold, of which the sample covers a part each.
@@ -74,16 +81,32 @@ impl Cells {
     pub fn at(&self, k: f64) -> Cell {
         let place = k - self.first;
         let cell = if place < 0.0 { None } else { self.cells.get(place as usize) };
-        cell.copied().unwrap_or(Cell { share: self.share, slope: 0.0, covered: 1.0 })
+        cell.copied().unwrap_or(Cell { share: self.share, uneven: [0.0; TERMS], covered: 1.0 })
+    }
+}
+
+impl Cell {
+    /// The density of the calls beside the tooth at a place from the middle, in quanta, as part of
+    /// their mean density.
+    pub fn density(&self, place: f64) -> f64 {
+        let parts = self.uneven.iter().zip(legendre(2.0 * place));
+        parts.fold(1.0, |sum, (part, value)| part.mul_add(value, sum)).max(DENSITY_MIN)
     }
 }
 
 impl Counted {
-    /// Adds a call with its chance of being on the tooth, and its place from the middle, in quanta.
-    pub fn add(&mut self, chance: f64, place: f64) {
+    /// Adds a call whose place from the middle is given in quanta, too.
+    pub fn add(&mut self, call: &Held, place: f64) {
         self.calls += 1.0;
-        self.on_tooth += chance;
-        self.beside += (1.0 - chance) * place;
+        self.on_tooth += call.chance;
+        let pull = call.chance * call.off;
+        self.pull += pull;
+        self.stiff += call.stiff;
+        self.squares += pull * call.off;
+        self.noise += pull * pull;
+        for (sum, value) in self.beside.iter_mut().zip(legendre(2.0 * place)) {
+            *sum += (1.0 - call.chance) * value;
+        }
     }
 
     /// What the cell is taken for where all have `share` of their calls on teeth, and the sample
@@ -91,8 +114,23 @@ impl Counted {
     fn shrunk(&self, share: f64, covered: f64) -> Cell {
         let share = (self.on_tooth + OWN_FROM * share) / (self.calls + OWN_FROM);
         let beside = self.calls - self.on_tooth + OWN_FROM;
-        // Where the density grows by s a quantum, the mean place is s / 12.
-        let slope = (12.0 * self.beside / beside).clamp(-SLOPE_MAX, SLOPE_MAX);
-        Cell { share, slope: if covered < 1.0 { 0.0 } else { slope }, covered }
+        let mut uneven = [0.0; TERMS];
+        if covered >= 1.0 {
+            for (at, (part, sum)) in uneven.iter_mut().zip(self.beside).enumerate() {
+                // The mean square of the polynomial is the inverse of this.
+                let scale = (2 * at + 3) as f64;
+                let counted = scale * sum / beside;
+                // Drawn towards none as far as chance alone would make it so large.
+                let square = counted * counted;
+                *part = counted * square / (square + scale / beside);
+            }
+        }
+        Cell { share, uneven, covered }
     }
+}
+
+/// The Legendre polynomials from the first on.
+fn legendre(x: f64) -> [f64; TERMS] {
+    let square = x * x;
+    [x, 1.5_f64.mul_add(square, -0.5), x * 2.5_f64.mul_add(square, -1.5)]
 }
