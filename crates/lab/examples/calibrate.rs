@@ -1,6 +1,7 @@
 //! Makes the calibration table of docs/LAB.md again: `cargo run --release -p lab --example
-//! calibrate -- [SETS [POWER_SETS [combs | humps | clocks]]]`, 1,000 and 200 sets a cell unless
-//! said otherwise; `combs`, `humps` and `clocks` for two tables alone.
+//! calibrate -- [SETS [POWER_SETS [combs | power | humps | clocks]]]`, 1,000 and 200 sets a cell
+//! unless said otherwise; `combs`, `humps` and `clocks` for two tables alone, `power` for the
+//! second one of combs.
 //!
 //! Prints Markdown to stdout, cell by cell as it is counted, on two threads.
 
@@ -27,6 +28,7 @@ fn main() -> io::Result<()> {
     let mut out = io::stdout();
     match std::env::args().nth(3).as_deref() {
         Some("combs") => combs(sets, power_sets, &mut out),
+        Some("power") => power(power_sets, &mut out),
         Some("humps") => humps(sets, power_sets, &mut out),
         Some("clocks") => clocks(sets, power_sets, &mut out),
         _ => {
@@ -51,9 +53,15 @@ fn combs(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
         }
         writeln!(out, "| |")?;
     }
+    writeln!(out)?;
+    power(power_sets, out)
+}
+
+/// The table of how often a comb is found that is there.
+fn power(power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
     writeln!(
         out,
-        "\n| with a comb | teeth | the others | found | another quantum | interval holds it |"
+        "| with a comb | teeth | the others | found | another quantum | interval holds it |"
     )?;
     writeln!(out, "|---|---:|---|---:|---:|---:|")?;
     for combed in Combed::ALL {
