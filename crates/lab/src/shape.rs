@@ -124,14 +124,16 @@ fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Qu
         let syn = geometric::search(values, RETRY_MS, 3, p_max, seed);
         syn.or_else(|| geometric::search(values, 0.0, 4, p_max, seed))
     };
-    let mut linear = search(values, 0.0).map(|found| (found, "all"));
-    let above_tooth = || linear.as_ref().and_then(|(all, _)| all.line.above_most(values));
-    if let Some(cut) = tail::cut(values).or_else(above_tooth) {
+    let all = search(values, 0.0);
+    let above_tooth = || all.as_ref().and_then(|all| all.line.above_most(values));
+    let tail = tail::cut(values).or_else(above_tooth).and_then(|cut| {
         let (slow, fast): (Vec<f64>, Vec<f64>) = values.iter().partition(|value| **value > cut);
-        if let Some(tail) = search(&slow, cut) {
-            linear = Some(joined(linear, tail, &fast, &slow));
-        }
-    }
+        search(&slow, cut).map(|tail| (tail, slow, fast))
+    });
+    let linear = match tail {
+        Some((tail, slow, fast)) => Some(joined(all, tail, &fast, &slow)),
+        None => all.map(|all| (all, "all")),
+    };
     let holes = linear.as_ref().is_none_or(|(found, _)| found.comb.has_holes());
     if holes && let Some(found) = geometric() {
         return Some(doubled(series, &found));
@@ -142,22 +144,15 @@ fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Qu
 /// The comb of all calls, if there is one, or that of the slow ones. Fast calls on a tooth of all
 /// would bend its line where they are none, so one hump of them has no say in it; those that did
 /// not wait at all are on no tooth.
-fn joined(
-    all: Option<(Found, &'static str)>,
-    tail: Found,
-    fast: &[f64],
-    slow: &[f64],
-) -> (Found, &'static str) {
+fn joined(all: Option<Found>, tail: Found, fast: &[f64], slow: &[f64]) -> (Found, &'static str) {
     match all {
-        Some((all, within)) if !all.line.holds(fast) => (all, within),
-        Some((all, _)) if all.line.quanta(fast) < 1.0 || !tail.line.meets(fast, slow) => {
-            (tail, "tail")
-        }
-        Some((all, within)) if all.line.is_one_tooth(fast) => {
-            (Found { line: tail.line.numbered_as(&all.line, slow), ..all }, within)
-        }
-        Some(all) => all,
         None => (tail, "tail"),
+        Some(all) if !all.line.holds(fast) => (all, "all"),
+        Some(all) if all.line.quanta(fast) < 1.0 || !tail.line.meets(fast, slow) => (tail, "tail"),
+        Some(all) if all.line.is_one_tooth(fast) => {
+            (Found { line: tail.line.numbered_as(&all.line, slow), ..all }, "all")
+        }
+        Some(all) => (all, "all"),
     }
 }
 
