@@ -31,7 +31,10 @@ fn main() -> io::Result<()> {
         Some("power") => power(power_sets, &mut out),
         Some("humps") => humps(sets, power_sets, &mut out),
         Some("clocks") => clocks(sets, power_sets, &mut out),
-        _ => {
+        Some(word) => Err(io::Error::other(format!(
+            "`{word}` is no table; there are combs, power, humps and clocks"
+        ))),
+        None => {
             combs(sets, power_sets, &mut out)?;
             humps(sets, power_sets, &mut out)?;
             clocks(sets, power_sets, &mut out)

@@ -174,6 +174,7 @@ fn a_plugin_says_one_line_and_its_state() {
     for (line, text) in [
         ("tcp:a:1 --warn 1", "invalid value '1' for '--warn <TIME>'"),
         ("tcp:a:1 --rate 3", "cannot be used with '--closed'"),
+        ("tcp:a:1 --rate 5/s", "`5/s` is no rate; write 20"),
         ("tcp:a:1 --burst 513", "plan of the probe: a burst is 512"),
         ("", "the following required arguments were not provided: <TARGET>"),
     ] {

@@ -59,7 +59,7 @@ pub struct ProbeArgs {
     #[arg(long = "for", visible_alias = "duration", value_name = "TIME", conflicts_with = "calls")]
     pub time: Option<Span>,
     /// Arrivals a second, on average.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = rate)]
     pub rate: Option<f64>,
     /// Arrivals at even distances instead of random ones.
     #[arg(long, conflicts_with = "closed")]
@@ -154,6 +154,10 @@ fn why(error: LabError) -> String {
     }
 }
 
+fn rate(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| format!("`{text}` is no rate; write 20 for 20 a second"))
+}
+
 fn percentile(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| (0.0..=100.0).contains(number));
     number.ok_or_else(|| "a percentile is a number from 0 to 100".to_owned())
@@ -181,7 +185,7 @@ pub struct HttpArgs {
     /// Take any certificate.
     #[arg(short = 'k', long)]
     pub insecure: bool,
-    /// Believe the authorities of this file, in PEM, instead of the web's.
+    /// Believe the certificates of this file, in PEM, and what they have signed, not the web's.
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub ca: Option<PathBuf>,
     /// A header of answers that is kept with each call, beside Server, Cache-Status and X-Cache.
