@@ -17,7 +17,7 @@ use crate::process::peak_bytes;
 use crate::setup::Setup;
 
 /// A program that takes part.
-pub struct Contestant {
+pub(crate) struct Contestant {
     /// Name in the tables.
     pub name: String,
     child: Child,
@@ -27,31 +27,36 @@ pub struct Contestant {
 
 /// What was done of a task, and the CPU time of the whole process meanwhile.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct Done {
+pub(crate) struct Done {
     units: f64,
     cpu_seconds: f64,
 }
 
 impl Done {
     /// Units per second of CPU time.
-    pub fn rate(self) -> f64 {
+    pub(crate) fn rate(self) -> f64 {
         self.units / self.cpu_seconds
     }
 
     /// CPU time of all units, in milliseconds.
-    pub fn cpu_ms(self) -> f64 {
+    pub(crate) fn cpu_ms(self) -> f64 {
         1e3 * self.cpu_seconds
     }
 
     /// CPU time of one unit, in microseconds.
-    pub fn unit_us(self) -> f64 {
+    pub(crate) fn unit_us(self) -> f64 {
         1e6 * self.cpu_seconds / self.units
     }
 }
 
 impl Contestant {
     /// Starts a script of bench/peers/models, and waits until it is ready.
-    pub fn python(setup: &Setup, name: &str, script: &str, arguments: &[&str]) -> Result<Self> {
+    pub(crate) fn python(
+        setup: &Setup,
+        name: &str,
+        script: &str,
+        arguments: &[&str],
+    ) -> Result<Self> {
         let python = setup.python()?.to_string_lossy().into_owned();
         let script = setup.root().join("bench/peers/models").join(script);
         let mut words = vec![&*python, script.to_str().context("a path is no UTF-8")?];
@@ -60,7 +65,7 @@ impl Contestant {
     }
 
     /// Starts this program as a contestant of its own, and waits until it is ready.
-    pub fn ours(setup: &Setup, name: &str, arguments: &[&str]) -> Result<Self> {
+    pub(crate) fn ours(setup: &Setup, name: &str, arguments: &[&str]) -> Result<Self> {
         let program = std::env::current_exe()?.to_string_lossy().into_owned();
         let mut words = vec![&*program, "--evaluate"];
         words.extend(arguments);
@@ -87,20 +92,20 @@ impl Contestant {
     }
 
     /// Has a task done again and again until it has used so much CPU time.
-    pub fn run(&mut self, task: &str, seconds: f64) -> Result<Done> {
+    pub(crate) fn run(&mut self, task: &str, seconds: f64) -> Result<Done> {
         writeln!(self.told, "run {task} {seconds}")?;
         let answer = self.answer()?;
         serde_json::from_str(&answer).with_context(|| format!("`{}` says `{answer}`", self.name))
     }
 
     /// Has results written.
-    pub fn write(&mut self, what: &str, file: &Path) -> Result<()> {
+    pub(crate) fn write(&mut self, what: &str, file: &Path) -> Result<()> {
         writeln!(self.told, "write {what} {}", file.display())?;
         self.answer().map(drop)
     }
 
     /// The highest that its resident memory was, in MB.
-    pub fn peak_mb(&self) -> f64 {
+    pub(crate) fn peak_mb(&self) -> f64 {
         peak_bytes(self.child.id()) as f64 / 1e6
     }
 
@@ -133,7 +138,7 @@ const ENVIRONMENT: [&str; 7] = [
 ];
 
 /// Runs a script of bench/peers/models to its end, and returns what it prints.
-pub fn script(setup: &Setup, name: &str, arguments: &[&str]) -> Result<String> {
+pub(crate) fn script(setup: &Setup, name: &str, arguments: &[&str]) -> Result<String> {
     let output = Command::new(setup.python()?)
         .env("OMP_NUM_THREADS", "1")
         .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -146,7 +151,7 @@ pub fn script(setup: &Setup, name: &str, arguments: &[&str]) -> Result<String> {
 }
 
 /// Has a task done by all in alternating order; returns for each what it did by round.
-pub fn alternate(
+pub(crate) fn alternate(
     rounds: usize,
     contestants: &mut [Contestant],
     task: &str,
@@ -167,7 +172,7 @@ pub fn alternate(
 }
 
 /// How many times as many units per CPU time the left one did, by round.
-pub fn ratio(case: &str, figure: &str, left: &[Done], right: &[Done]) -> Measurement {
+pub(crate) fn ratio(case: &str, figure: &str, left: &[Done], right: &[Done]) -> Measurement {
     let ratios = left.iter().zip(right).map(|(left, right)| left.rate() / right.rate());
     Measurement::new(case, figure, ratios)
 }

@@ -20,7 +20,7 @@ trait Contest {
 }
 
 /// Takes part until its input ends: `trees MODEL ROWS`, or `texts FOLDER PRECISION TEXTS`.
-pub fn run(words: &[String]) -> Result<()> {
+pub(crate) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let mut contest: Box<dyn Contest> = match words[..] {
         ["trees", model, rows] => Box::new(OfTrees::read(model, rows)?),

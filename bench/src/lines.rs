@@ -18,18 +18,18 @@ const AGENT: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, 
 
 /// Lines as `combined` or as our own journal writes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Combined,
     Journal,
 }
 
 /// Writes `count` lines to `path`, unless they are there.
-pub fn write(path: &Path, kind: Kind, count: u64) -> Result<()> {
+pub(crate) fn write(path: &Path, kind: Kind, count: u64) -> Result<()> {
     write_at(path, kind, count, PER_SECOND)
 }
 
 /// Writes `count` lines to `path`, `per_second` of log time, unless they are there.
-pub fn write_at(path: &Path, kind: Kind, count: u64, per_second: u64) -> Result<()> {
+pub(crate) fn write_at(path: &Path, kind: Kind, count: u64, per_second: u64) -> Result<()> {
     let done = path.with_extension("done");
     if done.exists() {
         return Ok(());
@@ -54,7 +54,7 @@ pub fn write_at(path: &Path, kind: Kind, count: u64, per_second: u64) -> Result<
 }
 
 /// Reads lines and counts them by path and minute; returns how many.
-pub fn scan(path: &Path) -> Result<u64> {
+pub(crate) fn scan(path: &Path) -> Result<u64> {
     let mut file = File::open(path)?;
     let mut counts: HashMap<Vec<u8>, u64> = HashMap::new();
     let (mut chunk, mut kept, mut key, mut lines) = (vec![0; 1 << 20], 0, Vec::new(), 0);

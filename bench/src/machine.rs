@@ -8,12 +8,12 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// The core that servers run on.
-pub const SERVER_CORE: usize = 0;
+pub(crate) const SERVER_CORE: usize = 0;
 /// The core of the load generator and the origin.
-pub const CLIENT_CORE: usize = 1;
+pub(crate) const CLIENT_CORE: usize = 1;
 
 /// Pins this process to the client's core and raises its limit of open files to what is allowed.
-pub fn prepare() -> Result<()> {
+pub(crate) fn prepare() -> Result<()> {
     let mut cores = CpuSet::new();
     cores.set(CLIENT_CORE);
     sched_setaffinity(None, &cores).context("pin to core 1; hint: two cores are needed")?;
@@ -23,20 +23,20 @@ pub fn prepare() -> Result<()> {
 }
 
 /// The CPU's name as the kernel tells it.
-pub fn cpu_model() -> String {
+pub(crate) fn cpu_model() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     name.map_or_else(|| "unknown".to_owned(), |(_, name)| name.trim().to_owned())
 }
 
 /// The kernel's release.
-pub fn kernel() -> String {
+pub(crate) fn kernel() -> String {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.trim().to_owned()
 }
 
 /// The first line that a command prints, on stdout or stderr; "missing" when it cannot run.
-pub fn first_line(command: &str, arguments: &[&str]) -> String {
+pub(crate) fn first_line(command: &str, arguments: &[&str]) -> String {
     let Ok(output) = Command::new(command).args(arguments).output() else {
         return "missing".to_owned();
     };
@@ -45,12 +45,12 @@ pub fn first_line(command: &str, arguments: &[&str]) -> String {
 }
 
 /// Today in UTC, as `2026-11-21`.
-pub fn today() -> String {
+pub(crate) fn today() -> String {
     first_line("date", &["-u", "+%Y-%m-%d"])
 }
 
 /// CPU time that neither this process nor its servers used: who else was on the machine.
-pub struct Noise {
+pub(crate) struct Noise {
     busy_ticks: u64,
     total_ticks: u64,
     ours_ticks: u64,
@@ -58,14 +58,14 @@ pub struct Noise {
 
 impl Noise {
     /// Begins to watch.
-    pub fn start() -> Result<Self> {
+    pub(crate) fn start() -> Result<Self> {
         let (busy_ticks, total_ticks) = machine_ticks()?;
         Ok(Self { busy_ticks, total_ticks, ours_ticks: our_ticks()? })
     }
 
     /// The share of all cores' time that others used since; servers that have ended count as ours,
     /// and so do `servers_us` of those that still run.
-    pub fn share(&self, servers_us: f64) -> Result<f64> {
+    pub(crate) fn share(&self, servers_us: f64) -> Result<f64> {
         let (busy, total) = machine_ticks()?;
         let ticks_per_us = rustix::param::clock_ticks_per_second() as f64 / 1e6;
         let ours = our_ticks()?.saturating_sub(self.ours_ticks) as f64 + servers_us * ticks_per_us;

@@ -14,7 +14,7 @@ use crate::process::{Cpu, Server};
 
 /// One trial of one server.
 #[derive(Debug, Clone, Copy)]
-pub struct Trial {
+pub(crate) struct Trial {
     /// CPU time of the server per request.
     pub cpu: Cpu,
     /// Requests per second.
@@ -34,7 +34,7 @@ impl Trial {
     ///
     /// # Errors
     /// When a reply was not as expected: such a trial measures something else.
-    pub fn run(
+    pub(crate) fn run(
         server: &Server,
         plan: &Plan,
         requests: &mut (impl Requests + ?Sized),
@@ -82,7 +82,7 @@ impl Trial {
 }
 
 /// One side of a comparison: a server, and how its requests are made.
-pub struct Side<'a> {
+pub(crate) struct Side<'a> {
     /// Name in the tables.
     pub name: String,
     /// The server.
@@ -92,7 +92,7 @@ pub struct Side<'a> {
 }
 
 /// Runs the sides in alternating order, `rounds` times; returns for each side its trials by round.
-pub fn alternate(
+pub(crate) fn alternate(
     rounds: usize,
     sides: &[Side<'_>],
     plan: &dyn Fn(Target) -> Plan,
@@ -115,20 +115,20 @@ pub fn alternate(
 }
 
 /// The usual plan: a closed loop over 64 keep-alive connections.
-pub fn closed_64(trial: Duration) -> impl Fn(Target) -> Plan + use<> {
+pub(crate) fn closed_64(trial: Duration) -> impl Fn(Target) -> Plan + use<> {
     let stop = Stop::After(trial);
     move |target| Plan::closed(target, 64, stop)
 }
 
 /// An open loop of random arrivals.
-pub fn poisson(trial: Duration, rate: f64) -> impl Fn(Target) -> Plan + use<> {
+pub(crate) fn poisson(trial: Duration, rate: f64) -> impl Fn(Target) -> Plan + use<> {
     let stop = Stop::After(trial);
     move |target| Plan::open(target, Arrivals::Poisson { rate, seed: 42 }, 64, stop)
 }
 
 /// A figure with its spread over the rounds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Measurement {
+pub(crate) struct Measurement {
     /// What was measured, such as a server's name or `tidegate / nginx`.
     pub case: String,
     /// The quantity with its unit.
@@ -149,7 +149,7 @@ pub struct Measurement {
 
 /// A target and whether the median reached it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Aim {
+pub(crate) struct Aim {
     /// In words, such as `at most 1.0`.
     pub text: String,
     /// Reached.
@@ -158,7 +158,7 @@ pub struct Aim {
 
 impl Measurement {
     /// Returns the median and spread of `values`, one per round.
-    pub fn new(
+    pub(crate) fn new(
         case: impl Into<String>,
         figure: &str,
         values: impl IntoIterator<Item = f64>,
@@ -178,19 +178,19 @@ impl Measurement {
     }
 
     /// Makes it a bar of the row's chart, beside the row's other bars.
-    pub fn drawn(mut self) -> Self {
+    pub(crate) fn drawn(mut self) -> Self {
         self.is_drawn = true;
         self
     }
 
     /// Names the target that the median must not exceed.
-    pub fn at_most(mut self, limit: f64, text: &str) -> Self {
+    pub(crate) fn at_most(mut self, limit: f64, text: &str) -> Self {
         self.target = Some(Aim { text: text.to_owned(), met: self.value <= limit });
         self
     }
 
     /// Names the target that the median must reach.
-    pub fn at_least(mut self, limit: f64, text: &str) -> Self {
+    pub(crate) fn at_least(mut self, limit: f64, text: &str) -> Self {
         self.target = Some(Aim { text: text.to_owned(), met: self.value >= limit });
         self
     }
@@ -202,7 +202,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// The usual figures of a side.
-pub fn describe(name: &str, trials: &[Trial]) -> Vec<Measurement> {
+pub(crate) fn describe(name: &str, trials: &[Trial]) -> Vec<Measurement> {
     let figure =
         |figure: &str, of: fn(&Trial) -> f64| Measurement::new(name, figure, trials.iter().map(of));
     vec![
@@ -217,7 +217,7 @@ pub fn describe(name: &str, trials: &[Trial]) -> Vec<Measurement> {
 }
 
 /// What `of` gives for each round of two sides.
-pub fn by_round<'a>(
+pub(crate) fn by_round<'a>(
     left: &'a [Trial],
     right: &'a [Trial],
     of: impl Fn(&Trial, &Trial) -> f64 + 'a,

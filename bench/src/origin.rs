@@ -21,11 +21,11 @@ use rustix::fd::OwnedFd;
 use rustix::time::Timespec;
 
 /// Bytes of the usual answer.
-pub const BODY_BYTES: usize = 4096;
+pub(crate) const BODY_BYTES: usize = 4096;
 const LISTENER: u64 = u64::MAX;
 
 /// A running origin; its thread ends with the process.
-pub struct Origin {
+pub(crate) struct Origin {
     /// Where it listens.
     pub address: SocketAddr,
     fetches: Arc<AtomicU64>,
@@ -33,7 +33,7 @@ pub struct Origin {
 
 impl Origin {
     /// Listens on a free port of the loopback.
-    pub fn start() -> Result<Self> {
+    pub(crate) fn start() -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").context("bind the origin")?;
         // The standard library asks for a backlog of 128; a thousand fetches may come at once.
         rustix::net::listen(&listener, 4096)?;
@@ -46,7 +46,7 @@ impl Origin {
     }
 
     /// Requests answered so far.
-    pub fn fetches(&self) -> u64 {
+    pub(crate) fn fetches(&self) -> u64 {
         self.fetches.load(Ordering::Relaxed)
     }
 }

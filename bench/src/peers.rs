@@ -3,20 +3,20 @@
 //! One module per server with the same anatomy: `start` writes its configuration into a fresh
 //! folder and returns the running server.
 
-pub mod haproxy;
-pub mod nginx;
-pub mod python;
-pub mod recorder;
-pub mod statsd;
-pub mod tidegate;
-pub mod varnish;
-pub mod workers;
+pub(crate) mod haproxy;
+pub(crate) mod nginx;
+pub(crate) mod python;
+pub(crate) mod recorder;
+pub(crate) mod statsd;
+pub(crate) mod tidegate;
+pub(crate) mod varnish;
+pub(crate) mod workers;
 
 use crate::machine::first_line;
 use crate::setup::Setup;
 
 /// Names and versions of `peers`, and of the compared parts of this repository.
-pub fn versions(setup: &Setup, peers: &[&str]) -> Vec<String> {
+pub(crate) fn versions(setup: &Setup, peers: &[&str]) -> Vec<String> {
     peers.iter().map(|peer| version(setup, peer)).collect()
 }
 

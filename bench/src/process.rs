@@ -19,7 +19,7 @@ use crate::machine::SERVER_CORE;
 
 /// CPU time in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cpu {
+pub(crate) struct Cpu {
     /// In user mode.
     pub user_us: f64,
     /// In the kernel.
@@ -28,12 +28,12 @@ pub struct Cpu {
 
 impl Cpu {
     /// Both together.
-    pub fn total_us(self) -> f64 {
+    pub(crate) fn total_us(self) -> f64 {
         self.user_us + self.system_us
     }
 
     /// What was used between `earlier` and this.
-    pub fn since(self, earlier: Self) -> Self {
+    pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             user_us: self.user_us - earlier.user_us,
             system_us: self.system_us - earlier.system_us,
@@ -42,7 +42,7 @@ impl Cpu {
 }
 
 /// A running server with all its processes on the server core.
-pub struct Server {
+pub(crate) struct Server {
     /// Name in the tables.
     pub name: String,
     /// Where it answers HTTP.
@@ -56,7 +56,7 @@ impl Server {
     ///
     /// # Errors
     /// When it does not answer within 30 s; the error ends with what it wrote.
-    pub fn start(
+    pub(crate) fn start(
         name: &str,
         command: &[&str],
         folder: &Path,
@@ -77,7 +77,7 @@ impl Server {
     ///
     /// # Errors
     /// When that takes more than 30 s; the error ends with what it wrote.
-    pub fn start_until(
+    pub(crate) fn start_until(
         name: &str,
         command: &[&str],
         folder: &Path,
@@ -102,12 +102,12 @@ impl Server {
     }
 
     /// Where the load goes.
-    pub fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> Target {
         Target::Tcp(self.address)
     }
 
     /// CPU time used so far by the process tree, in steps of a microsecond.
-    pub fn cpu(&self) -> Result<Cpu> {
+    pub(crate) fn cpu(&self) -> Result<Cpu> {
         server_cpu(self.child.id())
     }
 
@@ -116,7 +116,7 @@ impl Server {
     ///
     /// # Errors
     /// When it still works after two minutes.
-    pub fn settle(&self) -> Result<()> {
+    pub(crate) fn settle(&self) -> Result<()> {
         const LOOK: Duration = Duration::from_millis(300);
         let deadline = Instant::now() + Duration::from_secs(120);
         while Instant::now() < deadline {
@@ -130,18 +130,18 @@ impl Server {
     }
 
     /// The highest that the resident memory of its first process was, in bytes.
-    pub fn peak_bytes(&self) -> u64 {
+    pub(crate) fn peak_bytes(&self) -> u64 {
         peak_bytes(self.child.id())
     }
 
     /// Resident memory of the process tree in bytes, shared pages counted once per process.
-    pub fn rss_bytes(&self) -> u64 {
+    pub(crate) fn rss_bytes(&self) -> u64 {
         tree(self.child.id()).into_iter().map(|pid| status_bytes(pid, "VmRSS:")).sum()
     }
 
     /// Resident memory of the process tree in bytes, a page that several have counted in parts
     /// (proc(5), `smaps_rollup`).
-    pub fn pss_bytes(&self) -> u64 {
+    pub(crate) fn pss_bytes(&self) -> u64 {
         let pids = tree(self.child.id()).into_iter();
         pids.map(|pid| field_bytes(&format!("/proc/{pid}/smaps_rollup"), "Pss:")).sum()
     }
@@ -198,7 +198,7 @@ impl Drop for Server {
 ///
 /// # Errors
 /// When the process is gone.
-pub fn server_cpu(root: u32) -> Result<Cpu> {
+pub(crate) fn server_cpu(root: u32) -> Result<Cpu> {
     let ticks_per_second = rustix::param::clock_ticks_per_second() as f64;
     let (mut user, mut system, mut exact_ns) = (0.0, 0.0, 0u64);
     for pid in tree(root) {
@@ -221,7 +221,7 @@ pub fn server_cpu(root: u32) -> Result<Cpu> {
 ///
 /// # Errors
 /// When `/proc` cannot be read.
-pub fn children_cpu() -> Result<Cpu> {
+pub(crate) fn children_cpu() -> Result<Cpu> {
     let us_per_tick = 1e6 / rustix::param::clock_ticks_per_second() as f64;
     let stat = fs::read_to_string("/proc/self/stat").context("read `/proc/self/stat`")?;
     let fields = after_name(&stat);
@@ -239,7 +239,7 @@ fn threads_ns(pid: u32) -> u64 {
 }
 
 /// Returns the highest that the resident memory of a process was, in bytes.
-pub fn peak_bytes(pid: u32) -> u64 {
+pub(crate) fn peak_bytes(pid: u32) -> u64 {
     status_bytes(pid, "VmHWM:")
 }
 

@@ -27,7 +27,7 @@ Where they used much more, CPU times and ratios still hold; latencies and rates 
 ";
 
 /// The table for a terminal.
-pub fn plain(result: &RowResult) -> String {
+pub(crate) fn plain(result: &RowResult) -> String {
     let mut text = String::new();
     for m in &result.measurements {
         let aim = m.target.as_ref().map_or_else(String::new, |aim| {
@@ -51,7 +51,7 @@ pub fn plain(result: &RowResult) -> String {
 }
 
 /// Writes docs/BENCHMARKS.md.
-pub fn write(setup: &Setup) -> Result<()> {
+pub(crate) fn write(setup: &Setup) -> Result<()> {
     let mut text = HEAD.to_owned();
     let mut sections = String::new();
     text +=

@@ -15,12 +15,12 @@ use serde_json::{Value, json};
 use crate::setup::Setup;
 
 /// Candidates of a request.
-pub const ITEMS: usize = 674;
+pub(crate) const ITEMS: usize = 674;
 /// Features of a candidate.
-pub const FEATURES: usize = 50;
+pub(crate) const FEATURES: usize = 50;
 
 /// Writes `items.jsonl` and `model.json`; returns their folder.
-pub fn write(setup: &Setup) -> Result<PathBuf> {
+pub(crate) fn write(setup: &Setup) -> Result<PathBuf> {
     let folder = setup.folder("ranking")?;
     let mut items = String::new();
     for item in 0..ITEMS {
@@ -51,7 +51,7 @@ pub fn write(setup: &Setup) -> Result<PathBuf> {
 }
 
 /// Writes a profile database of `users` users named `u00000000`, …; returns its path.
-pub fn write_profiles(folder: &Path, users: usize) -> Result<PathBuf> {
+pub(crate) fn write_profiles(folder: &Path, users: usize) -> Result<PathBuf> {
     let path = folder.join("profiles.db");
     let rows = (0..users).map(|user| {
         let profile =
@@ -63,7 +63,10 @@ pub fn write_profiles(folder: &Path, users: usize) -> Result<PathBuf> {
 }
 
 /// Writes a profile database of the published schema with these ids and data.
-pub fn write_database(path: &Path, rows: impl Iterator<Item = (String, String)>) -> Result<()> {
+pub(crate) fn write_database(
+    path: &Path,
+    rows: impl Iterator<Item = (String, String)>,
+) -> Result<()> {
     let mut database = Connection::open(path)?;
     database.pragma_update(None, "journal_mode", "OFF")?;
     database.pragma_update(None, "synchronous", "OFF")?;
@@ -82,17 +85,17 @@ pub fn write_database(path: &Path, rows: impl Iterator<Item = (String, String)>)
 }
 
 /// Id of a user with a profile.
-pub fn user_id(user: usize) -> String {
+pub(crate) fn user_id(user: usize) -> String {
     format!("u{user:08}")
 }
 
 /// The ids of all items, as JSON.
-pub fn ids() -> Value {
+pub(crate) fn ids() -> Value {
     (0..ITEMS).map(id).collect()
 }
 
 /// A user's affinities; they sum to 1.
-pub fn affinity(user: usize) -> Value {
+pub(crate) fn affinity(user: usize) -> Value {
     let raw: Vec<f64> = (0..FEATURES).map(|n| 0.01 + noise(7 * user + n)).collect();
     let total: f64 = raw.iter().sum();
     let rounded = |value: f64| (value / total * 1e4).round() / 1e4;

@@ -21,7 +21,7 @@ const BUFFER_BYTES: usize = 4 << 20;
 const NAP: Duration = Duration::from_micros(100);
 
 /// Receives until the process is ended.
-pub fn run(address: SocketAddr, takes_trains: bool) -> Result<()> {
+pub(crate) fn run(address: SocketAddr, takes_trains: bool) -> Result<()> {
     let socket = UdpSocket::bind(address).with_context(|| format!("bind `{address}`"))?;
     if sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER_BYTES).is_err() {
         sockopt::set_socket_recv_buffer_size(&socket, BUFFER_BYTES)?;

@@ -15,7 +15,7 @@ use crate::rows::Row;
 use crate::setup::Setup;
 
 /// A row's outcome.
-pub struct RowResult {
+pub(crate) struct RowResult {
     /// Under which circumstances.
     pub about: About,
     /// The figures.
@@ -24,7 +24,7 @@ pub struct RowResult {
 
 /// The circumstances of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct About {
+pub(crate) struct About {
     /// The row's name.
     pub row: String,
     /// What it measures.
@@ -49,7 +49,12 @@ pub struct About {
 
 impl RowResult {
     /// Puts the figures of `row` together with the circumstances.
-    pub fn new(row: &Row, setup: &Setup, others: f64, measurements: Vec<Measurement>) -> Self {
+    pub(crate) fn new(
+        row: &Row,
+        setup: &Setup,
+        others: f64,
+        measurements: Vec<Measurement>,
+    ) -> Self {
         let quick = if setup.quick { " --quick" } else { "" };
         let about = About {
             row: row.name.to_owned(),
@@ -68,7 +73,7 @@ impl RowResult {
 }
 
 /// Writes the row's file.
-pub fn store(setup: &Setup, result: &RowResult) -> Result<()> {
+pub(crate) fn store(setup: &Setup, result: &RowResult) -> Result<()> {
     let mut lines = serde_json::to_string(&result.about)? + "\n";
     for measurement in &result.measurements {
         lines += &(serde_json::to_string(measurement)? + "\n");
@@ -78,7 +83,7 @@ pub fn store(setup: &Setup, result: &RowResult) -> Result<()> {
 }
 
 /// Reads the last result of a row; None when it never ran.
-pub fn last(setup: &Setup, row: &Row) -> Result<Option<RowResult>> {
+pub(crate) fn last(setup: &Setup, row: &Row) -> Result<Option<RowResult>> {
     let path = path(setup, row.name);
     let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
     let mut lines = text.lines();

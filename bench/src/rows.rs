@@ -28,7 +28,7 @@ use crate::measure::Measurement;
 use crate::setup::Setup;
 
 /// One row.
-pub struct Row {
+pub(crate) struct Row {
     /// As named on the command line.
     pub name: &'static str,
     /// In one line.
@@ -42,7 +42,7 @@ pub struct Row {
 }
 
 /// All rows in the order of the report.
-pub const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row] = &[
     hit::ROW,
     hit_nolog::ROW,
     pass::ROW,

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::origin::Origin;
 
 /// The surroundings of a run.
-pub struct Setup {
+pub(crate) struct Setup {
     /// Rounds per case; the median of them counts.
     pub rounds: usize,
     /// How long one trial measures.
@@ -27,7 +27,7 @@ pub struct Setup {
 
 impl Setup {
     /// Starts the origin and makes the temporary folders.
-    pub fn new(quick: bool) -> Result<Self> {
+    pub(crate) fn new(quick: bool) -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("bench/ has a parent")?;
         let prefix = "tidegate-bench-";
         Ok(Self {
@@ -42,29 +42,29 @@ impl Setup {
     }
 
     /// The checkout.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
     /// A fresh folder on disk, gone when the run ends.
-    pub fn folder(&self, name: &str) -> Result<PathBuf> {
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf> {
         fresh(self.dir.path(), name)
     }
 
     /// A fresh folder in memory, gone when the run ends.
-    pub fn memory_folder(&self, name: &str) -> Result<PathBuf> {
+    pub(crate) fn memory_folder(&self, name: &str) -> Result<PathBuf> {
         fresh(self.memory.path(), name)
     }
 
     /// A file of the build folder that is kept between runs because it is dear to make.
-    pub fn cached(&self, name: &str) -> Result<PathBuf> {
+    pub(crate) fn cached(&self, name: &str) -> Result<PathBuf> {
         let dir = self.root.join("target/bench");
         std::fs::create_dir_all(&dir)?;
         Ok(dir.join(name))
     }
 
     /// The release binary under test.
-    pub fn tidegate(&self) -> Result<PathBuf> {
+    pub(crate) fn tidegate(&self) -> Result<PathBuf> {
         let path = self.root.join("target/release/tidegate");
         ensure!(
             path.exists(),
@@ -76,7 +76,7 @@ impl Setup {
 
     /// The Python of the peers' virtual environment, which is made when it is missing or other
     /// packages are required than it has.
-    pub fn python(&self) -> Result<PathBuf> {
+    pub(crate) fn python(&self) -> Result<PathBuf> {
         let venv = self.root.join("target/bench-venv");
         let python = venv.join("bin/python");
         let file = self.root.join("bench/peers/requirements.txt");
@@ -99,7 +99,7 @@ fn succeed(command: &mut Command) -> Result<()> {
 }
 
 /// Returns a loopback address that nobody listens on.
-pub fn free_address() -> Result<SocketAddr> {
+pub(crate) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 /// A file of `bench/data`.
 #[derive(Debug, Clone, Copy)]
-pub struct Source {
+pub(crate) struct Source {
     /// Name in the tables.
     pub name: &'static str,
     /// Bytes of a key.
@@ -21,7 +21,7 @@ pub struct Source {
 
 /// A trace.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Trace {
+pub(crate) struct Trace {
     /// The keys in order; below [`Self::distinct`].
     pub keys: Vec<u32>,
     /// Number of distinct keys.
@@ -33,7 +33,7 @@ impl Source {
     ///
     /// # Errors
     /// When `xz` is missing or the file is damaged.
-    pub fn read(self, folder: &Path) -> Result<Trace> {
+    pub(crate) fn read(self, folder: &Path) -> Result<Trace> {
         let path = folder.join(format!("{}.trace.xz", self.name));
         let unpacked = Command::new("xz")
             .arg("--decompress")
@@ -53,7 +53,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the bytes end within a key.
-    pub fn decode(bytes: &[u8], key_bytes: usize) -> Result<Self> {
+    pub(crate) fn decode(bytes: &[u8], key_bytes: usize) -> Result<Self> {
         let keys = bytes.chunks_exact(key_bytes);
         ensure!(keys.remainder().is_empty(), "it ends within a key of {key_bytes} bytes");
         let mut numbers = HashMap::new();
@@ -65,24 +65,24 @@ impl Trace {
     }
 
     /// The first `requests` of it.
-    pub fn first(&self, requests: usize) -> Self {
+    pub(crate) fn first(&self, requests: usize) -> Self {
         let keys = self.keys[..requests.min(self.keys.len())].to_vec();
         let distinct = keys.iter().max().map_or(0, |last| *last as usize + 1);
         Self { keys, distinct }
     }
 
     /// The keys as little-endian 64-bit integers.
-    pub fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         self.keys.iter().flat_map(|key| u64::from(*key).to_le_bytes()).collect()
     }
 
     /// How many entries are `percent` of the distinct keys; at least one.
-    pub fn entries(&self, percent: usize) -> usize {
+    pub(crate) fn entries(&self, percent: usize) -> usize {
         ((self.distinct * percent + 50) / 100).max(1)
     }
 
     /// The hit ratio in percent of a cache without bound.
-    pub fn hits_possible(&self) -> f64 {
+    pub(crate) fn hits_possible(&self) -> f64 {
         100.0 * (1.0 - self.distinct as f64 / self.keys.len().max(1) as f64)
     }
 }

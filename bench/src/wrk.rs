@@ -9,7 +9,11 @@ use crate::process::Server;
 use crate::setup::Setup;
 
 /// Loads each server with wrk, in alternating rounds; returns CPU per request and requests/s.
-pub fn second_opinion(setup: &Setup, servers: &[&Server], path: &str) -> Result<Vec<Measurement>> {
+pub(crate) fn second_opinion(
+    setup: &Setup,
+    servers: &[&Server],
+    path: &str,
+) -> Result<Vec<Measurement>> {
     let mut cpu = vec![Vec::new(); servers.len()];
     let mut rates = vec![Vec::new(); servers.len()];
     for _ in 0..setup.rounds.min(3) {
@@ -43,7 +47,7 @@ fn wrk(setup: &Setup, server: &Server, path: &str) -> Result<(f64, f64)> {
 }
 
 /// Reads the number of requests and their rate from what wrk prints.
-pub fn figures(text: &str) -> Result<(f64, f64)> {
+pub(crate) fn figures(text: &str) -> Result<(f64, f64)> {
     let number = |label: &str| {
         let line = text.lines().find(|line| line.contains(label))?;
         line.split_whitespace().find_map(|word| word.parse::<f64>().ok())

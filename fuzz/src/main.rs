@@ -46,7 +46,7 @@ mod folders {
     const PACKED_BYTES_MAX: usize = 120;
 
     /// `list`, `unpack TARGET FOLDER`, `pack TARGET FOLDER`.
-    pub fn run(arguments: &[String]) -> Result<()> {
+    pub(crate) fn run(arguments: &[String]) -> Result<()> {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         match words[..] {
             ["list"] => TARGETS.iter().for_each(|target| println!("{}", target.name)),

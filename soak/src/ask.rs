@@ -14,11 +14,11 @@ const CODINGS: [&str; 5] =
     ["gzip", "br", "zstd;q=0.9, gzip;q=0.1", "gzip, deflate, br, zstd", "identity, *;q=0"];
 
 /// Users with a profile.
-pub const USERS: [&str; 4] = ["ann", "bob", "cid", "dan"];
+pub(crate) const USERS: [&str; 4] = ["ann", "bob", "cid", "dan"];
 
 /// A request.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub(crate) struct Ask {
     /// Name in the report.
     pub kind: &'static str,
     /// The method.
@@ -59,7 +59,7 @@ pub struct Ask {
 
 impl Ask {
     /// A plain GET of any key.
-    pub fn any(dice: &mut Dice) -> Self {
+    pub(crate) fn any(dice: &mut Dice) -> Self {
         let (route, segment) = dice.pick(&Route::ALL);
         let host = dice.pick(&HOSTS);
         // Few keys get most requests, as everywhere.
@@ -75,7 +75,7 @@ impl Ask {
     }
 
     /// A GET of that URL by nobody.
-    pub fn get(route: Route, url: String) -> Self {
+    pub(crate) fn get(route: Route, url: String) -> Self {
         Self {
             kind: "GET",
             method: "GET",
@@ -99,7 +99,7 @@ impl Ask {
     }
 
     /// Any request; `tag` is one that the client has seen for the same URL.
-    pub fn drawn(dice: &mut Dice, tag: impl Fn(&str) -> Option<String>) -> Self {
+    pub(crate) fn drawn(dice: &mut Dice, tag: impl Fn(&str) -> Option<String>) -> Self {
         let mut ask = Self::any(dice);
         ask.close = dice.chance(5);
         match dice.below(100) {
@@ -139,18 +139,18 @@ impl Ask {
     }
 
     /// The path with its query.
-    pub fn target(&self) -> &str {
+    pub(crate) fn target(&self) -> &str {
         &self.url[self.url.find('/').unwrap_or(0)..]
     }
 
     /// What its POST is answered with.
-    pub fn receipt(&self) -> Option<String> {
+    pub(crate) fn receipt(&self) -> Option<String> {
         let (id, body) = self.post.as_ref()?;
         Some(format!("posted {id} {:x} {}", hash(body), body.len()))
     }
 
     /// Its bytes.
-    pub fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut out = format!("{} {}", self.method, self.target());
         let host = &self.url[..self.url.find('/').unwrap_or(0)];
         out.push_str(if self.old { " HTTP/1.0\r\n" } else { " HTTP/1.1\r\n" });

@@ -37,7 +37,7 @@ const HOSTILE: [&str; 8] = [
 
 /// One client among many.
 #[derive(Debug)]
-pub struct Visitor {
+pub(crate) struct Visitor {
     address: SocketAddr,
     /// Where operators purge.
     admin: SocketAddr,
@@ -49,7 +49,7 @@ pub struct Visitor {
 
 impl Visitor {
     /// A client that behaves badly now and then, and an operator who purges.
-    pub fn new(
+    pub(crate) fn new(
         (address, admin): (SocketAddr, SocketAddr),
         history: Arc<History>,
         tally: Arc<Tally>,
@@ -59,7 +59,7 @@ impl Visitor {
     }
 
     /// Asks until told to stop.
-    pub fn run(mut self, stop: &AtomicBool) {
+    pub(crate) fn run(mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             match self.dice.below(1_000) {
                 0..30 => self.misbehave(),
@@ -72,7 +72,7 @@ impl Visitor {
     }
 
     /// Asks once, politely; returns the status when the answer is right.
-    pub fn ask_once(&mut self, ask: &Ask) -> Option<(u16, u64)> {
+    pub(crate) fn ask_once(&mut self, ask: &Ask) -> Option<(u16, u64)> {
         let begun = Instant::now();
         let mut client = Client::connect(self.address).ok()?;
         client.write_raw(&ask.bytes()).ok()?;

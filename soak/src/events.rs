@@ -21,12 +21,12 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-pub use sink::Engine;
+pub(crate) use sink::Engine;
 use sink::Server;
 
 /// What to do.
 #[derive(Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// The program to test.
     pub binary: PathBuf,
     /// How often it is killed at random moments.
@@ -45,7 +45,7 @@ pub struct Options {
 ///
 /// # Errors
 /// The first thing found wrong, with the seed that found it.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     println!("soak events: seed {}", options.seed);
     let server = Server::start(options.engine);
     let mut begun = Instant::now();

@@ -10,13 +10,13 @@ use stdx::mixed;
 use crate::dice::hash;
 
 /// The field that carries the fact of an answer, also where there is no body.
-pub const FIELD: &str = "x-soak";
+pub(crate) const FIELD: &str = "x-soak";
 /// What the origin never says in earnest: where a client reads it, it was smuggled in.
-pub const POISON: &str = "POISON";
+pub(crate) const POISON: &str = "POISON";
 
 /// What an answer says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fact {
+pub(crate) struct Fact {
     /// Counts the key's versions.
     pub version: u64,
     /// The language that was asked for, `-` when the answer is the same for all.
@@ -38,7 +38,7 @@ impl fmt::Display for Fact {
 
 impl Fact {
     /// Reads what [`Fact`] displays.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let fact = Self {
             version: words.next()?.parse().ok()?,
@@ -51,12 +51,12 @@ impl Fact {
     }
 
     /// The entity tag: another one for every fact.
-    pub fn etag(&self) -> String {
+    pub(crate) fn etag(&self) -> String {
         format!("\"{}\"", self.tag_text())
     }
 
     /// Whether a tag is this fact's: as it was given, or weakened because the body is encoded.
-    pub fn has_tag(&self, tag: &str) -> bool {
+    pub(crate) fn has_tag(&self, tag: &str) -> bool {
         let ours = self.tag_text();
         let weak = tag.strip_prefix("W/\"").is_some_and(|text| text.starts_with(&ours));
         weak || tag == self.etag()
@@ -67,13 +67,13 @@ impl Fact {
     }
 
     /// The tag by which it can be purged: its last segment's, on every route.
-    pub fn purge_tag(url: &str) -> String {
+    pub(crate) fn purge_tag(url: &str) -> String {
         let path = url.split('?').next().unwrap_or("");
         format!("key-{}", path.rsplit('/').next().unwrap_or(""))
     }
 
     /// The body: the fact in words, then noise of sixteen letters that follows from it.
-    pub fn body(&self) -> Vec<u8> {
+    pub(crate) fn body(&self) -> Vec<u8> {
         let text = format!("{self}\n");
         let mut state = hash(text.as_bytes());
         let noise = length(state);

@@ -16,7 +16,7 @@ const TOO_LONG: Duration = Duration::from_millis(1_500);
 
 /// An answer to be written.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Its status.
     pub status: u16,
     /// Its fields, without framing.
@@ -29,7 +29,7 @@ pub struct Answer {
 
 /// A way to write an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// As it should be, with its length.
     None,
     /// As it should be, in chunks.
@@ -98,7 +98,7 @@ const STRANGE: [Fault; 5] =
 
 impl Fault {
     /// Draws one; the name of what must be counted comes with it.
-    pub fn draw(dice: &mut Dice, percent: u64) -> (Self, Option<&'static str>) {
+    pub(crate) fn draw(dice: &mut Dice, percent: u64) -> (Self, Option<&'static str>) {
         if dice.chance(percent) {
             let (fault, name) = dice.pick(&FAULTS);
             // A server that is gone takes every other fault with it.
@@ -116,7 +116,12 @@ impl Answer {
     ///
     /// # Errors
     /// When the gateway closed the connection.
-    pub fn write(&self, fault: Fault, to: &mut TcpStream, dice: &mut Dice) -> io::Result<bool> {
+    pub(crate) fn write(
+        &self,
+        fault: Fault,
+        to: &mut TcpStream,
+        dice: &mut Dice,
+    ) -> io::Result<bool> {
         let bodiless = self.head_only || matches!(self.status, 304 | 204);
         let body: &[u8] = if bodiless { &[] } else { &self.body };
         let cut = dice.below(body.len() as u64 + 1) as usize;

@@ -31,7 +31,7 @@ const FILES_SPARE: usize = 4;
 
 /// What to do.
 #[derive(Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// The program.
     pub binary: PathBuf,
     /// How long faults are made.
@@ -58,7 +58,7 @@ struct Rest {
 ///
 /// # Errors
 /// When anything was not as it must be.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     println!("soak gateway: seed {}, {} s", options.seed, options.time.as_secs());
     let (history, tally) = (Arc::<History>::default(), Arc::<Tally>::default());
     let origin = Origin::start(options.seed, Arc::clone(&history), Arc::clone(&tally))?;

@@ -25,7 +25,7 @@ const FORGOTTEN_MAX: usize = 32;
 
 /// Who may be given an answer again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sharing {
+pub(crate) enum Sharing {
     /// Everybody, for so many seconds, stale use included.
     Seconds(u64),
     /// Everybody, after a confirmation for each use.
@@ -38,7 +38,7 @@ pub enum Sharing {
 
 /// What the origin says of how its answer may be used.
 #[derive(Debug)]
-pub struct Mode {
+pub(crate) struct Mode {
     /// The fields; `expires` and `last-modified` are given in seconds from the answer.
     pub fields: &'static [(&'static str, &'static str)],
     /// What follows from them.
@@ -90,7 +90,7 @@ const MODES: [Mode; 17] = [
 
 /// How a route treats what it fetches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
+pub(crate) enum Route {
     /// Caches and coalesces by the origin's word.
     On,
     /// Caches on disk too.
@@ -109,7 +109,7 @@ pub enum Route {
 
 impl Route {
     /// Every route with its path's first segment.
-    pub const ALL: [(Self, &'static str); 7] = [
+    pub(crate) const ALL: [(Self, &'static str); 7] = [
         (Self::On, "on"),
         (Self::Disk, "disk"),
         (Self::Off, "off"),
@@ -135,7 +135,7 @@ impl Route {
 
 /// What the origin says this time.
 #[derive(Debug, Clone, Copy)]
-pub struct Told {
+pub(crate) struct Told {
     /// The version.
     pub version: u64,
     /// Its status.
@@ -162,7 +162,7 @@ struct Key {
 
 /// Everything the origin said.
 #[derive(Debug, Default)]
-pub struct History {
+pub(crate) struct History {
     keys: Mutex<HashMap<String, Key>>,
     given: Mutex<HashSet<u64>>,
     settled: Mutex<bool>,
@@ -173,7 +173,7 @@ pub struct History {
 
 impl History {
     /// What the origin says of `url` from now on; now and then it changes its mind.
-    pub fn current(&self, url: &str, dice: &mut Dice) -> Told {
+    pub(crate) fn current(&self, url: &str, dice: &mut Dice) -> Told {
         let settled = *lock(&self.settled);
         let mut keys = lock(&self.keys);
         let key = keys.entry(url.to_owned()).or_default();
@@ -184,12 +184,12 @@ impl History {
     }
 
     /// Changes a URL, as a POST does.
-    pub fn change(&self, url: &str, dice: &mut Dice) {
+    pub(crate) fn change(&self, url: &str, dice: &mut Dice) {
         lock(&self.keys).entry(url.to_owned()).or_default().change(Some(dice));
     }
 
     /// Notes that the origin says this now.
-    pub fn says(&self, fact: &Fact) {
+    pub(crate) fn says(&self, fact: &Fact) {
         let mut keys = lock(&self.keys);
         let Some(key) = keys.get_mut(&fact.url) else { return };
         if let Some(version) = key.versions.iter_mut().rfind(|v| v.told.version == fact.version) {
@@ -199,7 +199,7 @@ impl History {
 
     /// Notes that what is stored of some URLs was to be forgotten: by a purge or by a POST, which
     /// began and ended then.
-    pub fn forgets(&self, is_meant: impl Fn(&str) -> bool, began: Instant) {
+    pub(crate) fn forgets(&self, is_meant: impl Fn(&str) -> bool, began: Instant) {
         let order = (began, Instant::now());
         let mut keys = lock(&self.keys);
         for (_, key) in keys.iter_mut().filter(|(url, _)| is_meant(url)) {
@@ -211,25 +211,25 @@ impl History {
     }
 
     /// Notes that the gateway got no good answer to a request for `url` about now.
-    pub fn fails(&self, url: &str) {
+    pub(crate) fn fails(&self, url: &str) {
         lock(&self.failed).insert(url.to_owned(), Instant::now());
     }
 
     /// Notes that a server takes no connections until then.
-    pub fn is_down(&self, until: Instant) {
+    pub(crate) fn is_down(&self, until: Instant) {
         let mut down = lock(&self.down_until);
         *down = Some(down.map_or(until, |before| before.max(until)));
     }
 
     /// Whether the upstream failed of late, as the gateway may have seen it.
-    pub fn failed_since(&self, url: &str, begun: Instant) -> bool {
+    pub(crate) fn failed_since(&self, url: &str, begun: Instant) -> bool {
         let since = begun.checked_sub(HOLD_OFF + FETCH_MAX).unwrap_or(begun);
         lock(&self.failed).get(url).is_some_and(|at| *at > since)
             || lock(&self.down_until).is_some_and(|until| until > since)
     }
 
     /// From now on every URL has one last version, cacheable and everybody's.
-    pub fn settle(&self) -> Vec<String> {
+    pub(crate) fn settle(&self) -> Vec<String> {
         *lock(&self.settled) = true;
         let mut keys = lock(&self.keys);
         keys.values_mut().for_each(|key| key.change(None));
@@ -237,7 +237,7 @@ impl History {
     }
 
     /// The newest version of a URL.
-    pub fn newest(&self, url: &str) -> Option<u64> {
+    pub(crate) fn newest(&self, url: &str) -> Option<u64> {
         Some(lock(&self.keys).get(url)?.versions.back()?.told.version)
     }
 
@@ -246,7 +246,7 @@ impl History {
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub fn judge(
+    pub(crate) fn judge(
         &self,
         route: Route,
         fact: &Fact,

@@ -13,7 +13,7 @@ use crate::history::{History, Route};
 
 /// What an answer turned out to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// Name in the report.
     pub outcome: &'static str,
     /// The cache had it.
@@ -24,7 +24,7 @@ pub struct Verdict {
 ///
 /// # Errors
 /// What is wrong with it, in words.
-pub fn judge(
+pub(crate) fn judge(
     history: &History,
     ask: &Ask,
     reply: &Reply,

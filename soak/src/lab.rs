@@ -22,7 +22,7 @@ use arm::Arm;
 
 /// What to run.
 #[derive(Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// The program to test.
     pub binary: PathBuf,
     /// As much as every check has time for.
@@ -39,7 +39,7 @@ pub struct Options {
 ///
 /// # Errors
 /// How many verdicts were wrong.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     println!("seed {}", options.seed);
     let begun = Instant::now();
     let is_wanted = |arm: &Arm| options.only.as_ref().is_none_or(|only| arm.name.contains(only));
@@ -66,7 +66,7 @@ pub fn run(options: &Options) -> Result<()> {
 
 /// What became of an arm.
 #[derive(Debug)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The verdicts are true.
     Right(String),
     /// They are not.

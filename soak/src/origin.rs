@@ -20,7 +20,7 @@ const BODY_BYTES_MAX: u64 = 1 << 20;
 
 /// What all connections share.
 #[derive(Debug)]
-pub struct Shared {
+pub(crate) struct Shared {
     /// What is true.
     pub history: Arc<History>,
     /// What happened.
@@ -36,7 +36,7 @@ pub struct Shared {
 
 /// A running origin.
 #[derive(Debug)]
-pub struct Origin {
+pub(crate) struct Origin {
     /// Its servers.
     pub addresses: Vec<SocketAddr>,
     /// What they share.
@@ -69,7 +69,7 @@ impl Origin {
     ///
     /// # Errors
     /// When no port is free.
-    pub fn start(seed: u64, history: Arc<History>, tally: Arc<Tally>) -> io::Result<Self> {
+    pub(crate) fn start(seed: u64, history: Arc<History>, tally: Arc<Tally>) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             history,
             tally,
@@ -91,7 +91,7 @@ impl Origin {
     }
 
     /// Closes every connection; new ones are served as before.
-    pub fn close_connections(&self) {
+    pub(crate) fn close_connections(&self) {
         let mut open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner);
         for stream in open.drain(..) {
             // It may be closed already.

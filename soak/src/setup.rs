@@ -14,7 +14,7 @@ use crate::origin::Origin;
 
 /// A running gateway.
 #[derive(Debug)]
-pub struct Gateway {
+pub(crate) struct Gateway {
     /// Where clients go.
     pub public: SocketAddr,
     /// Where operators go.
@@ -92,7 +92,7 @@ impl Gateway {
     ///
     /// # Errors
     /// When it does not listen; the error holds what it wrote.
-    pub fn start(binary: &Path, origin: &Origin) -> Result<Self> {
+    pub(crate) fn start(binary: &Path, origin: &Origin) -> Result<Self> {
         let folder = TempDir::new().context("making a folder")?;
         write_profiles(&folder.path().join("profiles.db")).context("writing the profiles")?;
         let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
@@ -117,7 +117,7 @@ impl Gateway {
     ///
     /// # Errors
     /// When the page cannot be read.
-    pub fn flights(&self) -> Result<(u64, u64)> {
+    pub(crate) fn flights(&self) -> Result<(u64, u64)> {
         let reply = Client::get(self.admin, "/status").try_send().context("reading `/status`")?;
         let status: serde_json::Value = serde_json::from_slice(&reply.body)?;
         let number = |name: &str| status["flights"][name].as_u64().context("no flights in it");

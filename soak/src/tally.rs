@@ -7,13 +7,13 @@ const EXAMPLES_MAX: usize = 20;
 
 /// Counts that every thread adds to.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     inner: Mutex<Counts>,
 }
 
 /// The counts of a run.
 #[derive(Debug, Default, Clone)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// Faults made, origin's and clients', by kind.
     pub faults: BTreeMap<&'static str, u64>,
     /// Requests sent, by kind.
@@ -30,12 +30,12 @@ pub struct Counts {
 
 impl Tally {
     /// Counts a fault that was made.
-    pub fn fault(&self, kind: &'static str) {
+    pub(crate) fn fault(&self, kind: &'static str) {
         *self.counts().faults.entry(kind).or_default() += 1;
     }
 
     /// Counts a request and what became of it.
-    pub fn request(&self, kind: &'static str, outcome: &'static str, hit: bool) {
+    pub(crate) fn request(&self, kind: &'static str, outcome: &'static str, hit: bool) {
         let mut counts = self.counts();
         *counts.requests.entry(kind).or_default() += 1;
         *counts.outcomes.entry(outcome).or_default() += 1;
@@ -43,7 +43,7 @@ impl Tally {
     }
 
     /// Counts an answer that the model does not allow.
-    pub fn wrong(&self, what: String) {
+    pub(crate) fn wrong(&self, what: String) {
         let mut counts = self.counts();
         counts.wrong += 1;
         if counts.examples.len() < EXAMPLES_MAX {
@@ -52,7 +52,7 @@ impl Tally {
     }
 
     /// The counts so far.
-    pub fn so_far(&self) -> Counts {
+    pub(crate) fn so_far(&self) -> Counts {
         self.counts().clone()
     }
 
@@ -62,6 +62,6 @@ impl Tally {
 }
 
 /// The sum of all kinds.
-pub fn total(kinds: &BTreeMap<&'static str, u64>) -> u64 {
+pub(crate) fn total(kinds: &BTreeMap<&'static str, u64>) -> u64 {
     kinds.values().sum()
 }

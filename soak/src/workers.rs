@@ -23,7 +23,7 @@ use crate::process::rss_bytes;
 use crate::tally::{Counts, total};
 use breaker::Breaker;
 use client::{Shared, Visitor};
-pub use world::interpreter;
+pub(crate) use world::interpreter;
 use world::{MEMORY_MAX, POOLS, World};
 
 /// Twenty answers of 20 MB at a time pass through; none of them is held.
@@ -37,7 +37,7 @@ const RECYCLED: [&str; 4] = ["requests", "memory", "command", "reload"];
 
 /// What to do.
 #[derive(Debug)]
-pub struct Options {
+pub(crate) struct Options {
     /// The program.
     pub binary: PathBuf,
     /// How long faults are made.
@@ -64,7 +64,7 @@ struct Rest {
 ///
 /// # Errors
 /// When anything was not as it must be.
-pub fn run(options: &Options) -> Result<()> {
+pub(crate) fn run(options: &Options) -> Result<()> {
     println!("soak workers: seed {}, {} s", options.seed, options.time.as_secs());
     let mut world = World::start(&options.binary, options.seed % 2 == 1)?;
     let shared = Shared::new(&world);

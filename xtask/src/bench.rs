@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::tree::root;
 
-pub fn run(arguments: &[&str]) -> Result<()> {
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.args(["run", "--release", "--package", "bench", "--"]).args(arguments);
     let status = cargo.current_dir(root()).status().context("starting `cargo`")?;

@@ -20,7 +20,7 @@ const NO_SUITE: &str = "it is no checkout of the HTTP cache tests; \
 const START_MAX: Duration = Duration::from_secs(20);
 
 /// Runs the suite; `mode` is passed on to the runner.
-pub fn run(suite: &str, mode: &[&str]) -> Result<()> {
+pub(crate) fn run(suite: &str, mode: &[&str]) -> Result<()> {
     let engine = ["test-engine/cli.mjs", "cli.mjs"].map(|file| Path::new(suite).join(file));
     ensure!(engine.iter().any(|file| file.is_file()), "run the suite `{suite}`: {NO_SUITE}");
     let mut build = Command::new("cargo");

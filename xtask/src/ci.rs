@@ -24,7 +24,7 @@ const PYTHON_TYPED: [(&str, &str); 2] = [("python", "tidegate"), ("examples/fast
 const PYTHON: &str = "target/venv/bin/python";
 const UNREACHABLE: &str = "failed to fetch advisory database";
 
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let mut suite = Suite::default();
     suite.cargo("fmt", &["fmt", "--all", "--check"]);
     suite.step("tidy", "cargo xtask tidy", |_| tidy::run(false));

@@ -31,7 +31,7 @@ const ENGINES: [Engine; 3] = [
 ];
 
 /// Sets up what it can, and runs the tests.
-pub fn run() -> Result<()> {
+pub(crate) fn run() -> Result<()> {
     let folder = root().join(FOLDER);
     fs::create_dir_all(&folder).with_context(|| format!("creating `{}`", folder.display()))?;
     for engine in &ENGINES {

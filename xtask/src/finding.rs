@@ -3,7 +3,7 @@
 use std::fmt;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// The path from the root of the repository.
     pub path: String,
     /// Counts from 1.
@@ -14,7 +14,12 @@ pub struct Finding {
 
 impl Finding {
     /// Takes the line as an index, from 0.
-    pub fn at(path: &str, index: usize, what: impl Into<String>, mend: impl Into<String>) -> Self {
+    pub(crate) fn at(
+        path: &str,
+        index: usize,
+        what: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
         Finding { path: path.to_owned(), line: index + 1, what: what.into(), mend: mend.into() }
     }
 }

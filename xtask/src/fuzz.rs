@@ -28,7 +28,7 @@ struct Options<'a> {
 }
 
 /// Runs one target or all in turn.
-pub fn run(arguments: &[&str]) -> Result<()> {
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let options = parse(arguments)?;
     let all = output(&mut plain(&["list"]))?;
     let targets: Vec<&str> =

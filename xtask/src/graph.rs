@@ -11,13 +11,13 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 const PLATFORM: &str = "x86_64-unknown-linux-gnu";
 
 #[derive(Debug, Default)]
-pub struct Graph {
+pub(crate) struct Graph {
     /// By package id; two versions of one package are two entries.
     pub packages: BTreeMap<String, Package>,
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Package {
+pub(crate) struct Package {
     pub name: String,
     /// The manifest's path from the root; empty for what is not ours.
     pub manifest: String,
@@ -27,26 +27,26 @@ pub struct Package {
 }
 
 #[derive(Debug, Clone)]
-pub struct Edge {
+pub(crate) struct Edge {
     pub to: String,
     pub kind: EdgeKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EdgeKind {
+pub(crate) enum EdgeKind {
     Normal,
     Build,
     Development,
 }
 
 impl Package {
-    pub fn is_ours(&self) -> bool {
+    pub(crate) fn is_ours(&self) -> bool {
         !self.manifest.is_empty()
     }
 }
 
 impl Graph {
-    pub fn read(root: &Path) -> Result<Graph> {
+    pub(crate) fn read(root: &Path) -> Result<Graph> {
         let metadata = MetadataCommand::new()
             .manifest_path(root.join("Cargo.toml"))
             .other_options(["--filter-platform".to_owned(), PLATFORM.to_owned()])
@@ -79,7 +79,7 @@ impl Graph {
     }
 
     /// Returns our packages with their ids, by name.
-    pub fn ours(&self) -> Vec<(&str, &Package)> {
+    pub(crate) fn ours(&self) -> Vec<(&str, &Package)> {
         let ours = self.packages.iter().filter(|(_, package)| package.is_ours());
         let mut ours: Vec<(&str, &Package)> = ours.map(|(id, p)| (id.as_str(), p)).collect();
         ours.sort_by(|a, b| a.1.name.cmp(&b.1.name));
@@ -87,7 +87,7 @@ impl Graph {
     }
 
     /// Returns what has to be compiled for the package, itself included, tests not.
-    pub fn cone(&self, id: &str) -> BTreeSet<&str> {
+    pub(crate) fn cone(&self, id: &str) -> BTreeSet<&str> {
         let mut seen = BTreeSet::new();
         let mut open = vec![id];
         while let Some(id) = open.pop() {
@@ -100,7 +100,7 @@ impl Graph {
         seen
     }
 
-    pub fn name(&self, id: &str) -> &str {
+    pub(crate) fn name(&self, id: &str) -> &str {
         self.packages.get(id).map_or("", |package| package.name.as_str())
     }
 }
@@ -114,13 +114,13 @@ fn edge_kind(kind: DependencyKind) -> EdgeKind {
 }
 
 #[cfg(test)]
-pub mod sample {
+pub(crate) mod sample {
     //! Small graphs for the tests of the rules.
 
     use super::{Edge, EdgeKind, Graph, Package};
 
     /// Builds a graph from `(name, ours, dependencies)`; a dependency `dev:x` is for tests only.
-    pub fn graph(packages: &[(&str, bool, &[&str])]) -> Graph {
+    pub(crate) fn graph(packages: &[(&str, bool, &[&str])]) -> Graph {
         let mut graph = Graph::default();
         for (name, ours, dependencies) in packages {
             let edges = dependencies.iter().map(|to| match to.strip_prefix("dev:") {

@@ -4,7 +4,7 @@
 //! belongs to the other half, and the inside of string and character literals, is spaces.
 
 /// Returns the code (comments and the inside of literals blanked) and the comments (rest blanked).
-pub fn split(text: &str) -> (String, String) {
+pub(crate) fn split(text: &str) -> (String, String) {
     let mut lexer = Lexer {
         chars: text.chars().collect(),
         at: 0,

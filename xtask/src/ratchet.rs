@@ -11,18 +11,18 @@ use anyhow::{Result, ensure};
 use crate::finding::Finding;
 use crate::tree::Text;
 
-pub const PATH: &str = "xtask/tidy/ratchet.txt";
+pub(crate) const PATH: &str = "xtask/tidy/ratchet.txt";
 const CONE: &str = "cone ";
 const HEAD: &str = "# Measures that may only shrink: `kind name… limit` (see docs/STYLE.md).\n";
 
 #[derive(Debug, Default)]
-pub struct Ratchet {
+pub(crate) struct Ratchet {
     limits: BTreeMap<String, usize>,
     measured: BTreeMap<String, usize>,
 }
 
 impl Ratchet {
-    pub fn parse(text: &Text) -> Result<Ratchet> {
+    pub(crate) fn parse(text: &Text) -> Result<Ratchet> {
         let mut limits = BTreeMap::new();
         for (index, line) in text.lines.iter().enumerate() {
             let line = line.split('#').next().unwrap_or("").trim();
@@ -38,7 +38,7 @@ impl Ratchet {
     }
 
     /// Notes a measure and returns its limit, if it has one of its own.
-    pub fn measure(&mut self, key: &str, measured: usize) -> Option<usize> {
+    pub(crate) fn measure(&mut self, key: &str, measured: usize) -> Option<usize> {
         let seen = self.measured.entry(key.to_owned()).or_default();
         *seen = measured.max(*seen);
         self.limits.get(key).copied()
@@ -48,7 +48,7 @@ impl Ratchet {
     ///
     /// Cones are left out: features are unified over the workspace, so one crate's change moves
     /// the count of another.
-    pub fn slack(&self) -> Vec<Finding> {
+    pub(crate) fn slack(&self) -> Vec<Finding> {
         let sizes = self.limits.iter().filter(|(key, _)| !key.starts_with(CONE));
         let slack = sizes.filter_map(|(key, limit)| {
             let measured = self.measured.get(key).copied();
@@ -63,7 +63,7 @@ impl Ratchet {
     }
 
     /// Returns the file with every limit lowered to what was measured, and budgets for new cones.
-    pub fn lowered(&self) -> String {
+    pub(crate) fn lowered(&self) -> String {
         let mut text = HEAD.to_owned();
         for (key, measured) in &self.measured {
             let limit = match self.limits.get(key) {

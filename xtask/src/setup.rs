@@ -32,7 +32,7 @@ const NPM_SUITES: [(&str, &str, &str); 3] = [
 const DAEMON_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     Run,
     Test,
 }
@@ -90,7 +90,7 @@ const fn need(
     Need { what, probe, package, stage }
 }
 
-pub fn run(stage: Stage) -> Result<()> {
+pub(crate) fn run(stage: Stage) -> Result<()> {
     install_packages(stage)?;
     if stage == Stage::Test {
         add_component("rustfmt", "fmt")?;
@@ -226,7 +226,7 @@ fn install_from_npm(what: &str, pinned: &str, into: &str) -> Result<()> {
 }
 
 /// Runs a command to its end; the error names it.
-pub fn execute(command: &mut Command) -> Result<()> {
+pub(crate) fn execute(command: &mut Command) -> Result<()> {
     let program = Path::new(command.get_program()).display().to_string();
     let status = command.status().with_context(|| format!("starting `{program}`"))?;
     if !status.success() {

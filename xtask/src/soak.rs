@@ -20,7 +20,7 @@ const SHORT_KILLS: [(&str, &str); 3] = [("sqlite", "200"), ("postgres", "40"), (
 
 /// Soaks what `arguments` name: `gateway`, `events`, `workers` or `lab`, then options of `soak`;
 /// with `--release`, the release binary.
-pub fn run(arguments: &[&str]) -> Result<()> {
+pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let release = arguments.contains(&"--release");
     let profile: &[&str] = if release { &["--release"] } else { &[] };
     let mut build = Command::new("cargo");
@@ -38,12 +38,12 @@ pub fn run(arguments: &[&str]) -> Result<()> {
 }
 
 /// The short run of the gateway that belongs to every check.
-pub fn short_gateway() -> Result<()> {
+pub(crate) fn short_gateway() -> Result<()> {
     run(&["gateway", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED])
 }
 
 /// The laboratory before every known cause, and the count of its false alarms: an hour.
-pub fn whole_lab(arguments: &[&str]) -> Result<()> {
+pub(crate) fn whole_lab(arguments: &[&str]) -> Result<()> {
     run(arguments)?;
     let mut calibrate = Command::new("cargo");
     calibrate.args(["run", "--quiet", "--release", "--package", "lab", "--example", "calibrate"]);
@@ -52,17 +52,17 @@ pub fn whole_lab(arguments: &[&str]) -> Result<()> {
 }
 
 /// The short run of the laboratory that belongs to every check.
-pub fn short_lab() -> Result<()> {
+pub(crate) fn short_lab() -> Result<()> {
     run(&["lab", "--short"])
 }
 
 /// The short run of the workers that belongs to every check.
-pub fn short_workers() -> Result<()> {
+pub(crate) fn short_workers() -> Result<()> {
     run(&["workers", "--minutes", SHORT_MINUTES, "--seed", SHORT_SEED])
 }
 
 /// The short run of the record process that belongs to every check.
-pub fn short_events() -> Result<()> {
+pub(crate) fn short_events() -> Result<()> {
     for (sink, kills) in SHORT_KILLS {
         run(&["events", "--sink", sink, "--kills", kills, "--seed", SHORT_SEED])?;
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::lexer;
 
 #[derive(Debug)]
-pub struct Source {
+pub(crate) struct Source {
     /// The path from the root of the repository, with forward slashes.
     pub path: String,
     pub lines: Vec<String>,
@@ -22,20 +22,20 @@ pub struct Source {
 
 /// A function with a body; lines count from 0.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Function {
+pub(crate) struct Function {
     pub name: String,
     pub first: usize,
     pub last: usize,
 }
 
 impl Function {
-    pub fn lines(&self) -> usize {
+    pub(crate) fn lines(&self) -> usize {
         self.last - self.first + 1
     }
 }
 
 impl Source {
-    pub fn parse(path: &str, text: &str) -> Source {
+    pub(crate) fn parse(path: &str, text: &str) -> Source {
         let (code, comments) = lexer::split(text);
         let code = lines_of(&code);
         let test_lines = test_items(&code);
@@ -49,17 +49,17 @@ impl Source {
     }
 
     /// Returns whether the whole file is test code: `tests.rs`, or anything below `tests/`.
-    pub fn is_test_file(&self) -> bool {
+    pub(crate) fn is_test_file(&self) -> bool {
         self.path.split('/').any(|part| part == "tests" || part == "tests.rs")
     }
 
     /// Returns whether the line (from 0) is test code.
-    pub fn is_test(&self, line: usize) -> bool {
+    pub(crate) fn is_test(&self, line: usize) -> bool {
         self.is_test_file() || self.test_lines.iter().any(|range| range.contains(&line))
     }
 
     /// Returns the functions that have a body, in order; nested ones too.
-    pub fn functions(&self) -> Vec<Function> {
+    pub(crate) fn functions(&self) -> Vec<Function> {
         let mut found = Vec::new();
         for (first, line) in self.code.iter().enumerate() {
             for at in words(line, "fn") {
@@ -78,7 +78,7 @@ impl Source {
 }
 
 /// Returns where `word` stands as a whole word in the line.
-pub fn words(line: &str, word: &str) -> Vec<usize> {
+pub(crate) fn words(line: &str, word: &str) -> Vec<usize> {
     line.match_indices(word)
         .map(|(at, _)| at)
         .filter(|at| {
@@ -89,7 +89,7 @@ pub fn words(line: &str, word: &str) -> Vec<usize> {
         .collect()
 }
 
-pub fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 

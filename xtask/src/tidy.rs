@@ -24,7 +24,7 @@ use crate::tree::Tree;
 /// Checks every rule and prints the findings.
 ///
 /// With `lower`, the ratchet is rewritten first to what was measured.
-pub fn run(lower: bool) -> Result<()> {
+pub(crate) fn run(lower: bool) -> Result<()> {
     let tree = Tree::read()?;
     let mut ratchet = Ratchet::parse(&tree.data("ratchet.txt")?)?;
     if lower {

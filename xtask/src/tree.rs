@@ -15,7 +15,7 @@ const SKIPPED: [&str; 8] =
     ["target", ".git", ".venv", "venv", "node_modules", "data", "out", "__pycache__"];
 
 #[derive(Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     pub root: PathBuf,
     pub sources: Vec<Source>,
     /// Texts that are not Rust: Markdown, Python, shell, TOML, Makefile.
@@ -24,19 +24,19 @@ pub struct Tree {
 }
 
 #[derive(Debug)]
-pub struct Text {
+pub(crate) struct Text {
     pub path: String,
     pub lines: Vec<String>,
 }
 
 impl Text {
-    pub fn new(path: &str, text: &str) -> Text {
+    pub(crate) fn new(path: &str, text: &str) -> Text {
         Text { path: path.to_owned(), lines: text.lines().map(str::to_owned).collect() }
     }
 }
 
 impl Tree {
-    pub fn read() -> Result<Tree> {
+    pub(crate) fn read() -> Result<Tree> {
         let root = root();
         let mut tree = Tree {
             sources: Vec::new(),
@@ -51,7 +51,7 @@ impl Tree {
     }
 
     /// Returns a data file of tidy.
-    pub fn data(&self, name: &str) -> Result<Text> {
+    pub(crate) fn data(&self, name: &str) -> Result<Text> {
         let path = format!("xtask/tidy/{name}");
         let text = fs::read_to_string(self.root.join(&path))
             .with_context(|| format!("reading `{path}`"))?;
@@ -97,7 +97,7 @@ impl Tree {
 }
 
 /// Returns the root of the repository that this program was built in.
-pub fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask).to_path_buf()
 }

@@ -9,13 +9,13 @@ use crate::setup::{Setup, free_address};
 
 /// What a row wants of HAProxy.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub(crate) struct Options {
     /// No cache: every request goes to the origin.
     pub pass: bool,
 }
 
 /// Starts HAProxy before the origin, without a log.
-pub fn start(setup: &Setup, name: &str, options: Options) -> Result<Server> {
+pub(crate) fn start(setup: &Setup, name: &str, options: Options) -> Result<Server> {
     let folder = setup.folder("haproxy")?;
     let address = free_address()?;
     let cached = match options.pass {

@@ -9,7 +9,7 @@ use crate::setup::{Setup, free_address};
 
 /// What a row wants of nginx.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub(crate) struct Options {
     /// `access_log … buffer=64k` instead of none.
     pub log: bool,
     /// `proxy_cache_lock on`.
@@ -19,7 +19,7 @@ pub struct Options {
 }
 
 /// Starts nginx before the origin.
-pub fn start(setup: &Setup, name: &str, options: Options) -> Result<Server> {
+pub(crate) fn start(setup: &Setup, name: &str, options: Options) -> Result<Server> {
     let folder = setup.folder("nginx")?;
     let cache = setup.memory_folder("nginx")?;
     let address = free_address()?;

@@ -8,7 +8,7 @@ use crate::process::Server;
 use crate::setup::{Setup, free_address};
 
 /// Starts `APP:app` of bench/peers under uvicorn over the ranking data in `data`.
-pub fn start(setup: &Setup, name: &str, app: &str, data: &Path) -> Result<Server> {
+pub(crate) fn start(setup: &Setup, name: &str, app: &str, data: &Path) -> Result<Server> {
     let folder = setup.folder("python")?;
     let address = free_address()?;
     let python = setup.python()?;

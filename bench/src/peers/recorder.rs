@@ -20,21 +20,21 @@ use crate::process::{Cpu, server_cpu};
 use crate::setup::{Setup, free_address};
 
 /// What delivers one journal; a process of it can be started again and again.
-pub struct Recorder {
+pub(crate) struct Recorder {
     program: PathBuf,
     folder: PathBuf,
     status: SocketAddr,
 }
 
 /// A running one.
-pub struct Running {
+pub(crate) struct Running {
     child: Child,
     status: SocketAddr,
 }
 
 /// What it says of itself.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Said {
+pub(crate) struct Said {
     /// Lines read since its start.
     pub lines: u64,
     bytes_behind: u64,
@@ -45,14 +45,14 @@ pub struct Said {
 impl Said {
     /// The age of the oldest line that may not be delivered, in seconds; none before the first
     /// batch.
-    pub fn behind(&self) -> Option<f64> {
+    pub(crate) fn behind(&self) -> Option<f64> {
         Some(self.committed_s_ago? + self.seconds_behind)
     }
 }
 
 impl Recorder {
     /// One for the journal of a gateway.
-    pub fn new(setup: &Setup, gateway: &Tidegate) -> Result<Self> {
+    pub(crate) fn new(setup: &Setup, gateway: &Tidegate) -> Result<Self> {
         let (folder, status) = (setup.folder("recorder")?, free_address()?);
         let config = format!(
             "[journal]\ndir = \"{}\"\n\n[events]\nstatus = \"{status}\"\n\n\
@@ -65,7 +65,7 @@ impl Recorder {
     }
 
     /// Starts it, and waits until it has read everything that is there.
-    pub fn start(&self) -> Result<Running> {
+    pub(crate) fn start(&self) -> Result<Running> {
         let log = fs::File::create(self.folder.join("log"))?;
         let core = CLIENT_CORE.to_string();
         let child = Command::new("setpriv")
@@ -91,7 +91,7 @@ impl Recorder {
     }
 
     /// The lines that are delivered.
-    pub fn delivered(&self) -> Result<u64> {
+    pub(crate) fn delivered(&self) -> Result<u64> {
         let database = rusqlite::Connection::open(self.folder.join("events.db"))?;
         let text = "SELECT sum(count) FROM reads";
         Ok(database.query_row(text, [], |row| row.get::<_, i64>(0))?.unsigned_abs())
@@ -100,7 +100,7 @@ impl Recorder {
 
 impl Running {
     /// Asks it.
-    pub fn said(&self) -> Result<Said> {
+    pub(crate) fn said(&self) -> Result<Said> {
         #[derive(Deserialize)]
         struct Document {
             pipelines: Vec<Said>,
@@ -112,7 +112,7 @@ impl Running {
     }
 
     /// CPU time used so far.
-    pub fn cpu(&self) -> Result<Cpu> {
+    pub(crate) fn cpu(&self) -> Result<Cpu> {
         server_cpu(self.child.id())
     }
 }

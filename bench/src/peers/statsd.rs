@@ -17,7 +17,7 @@ use crate::setup::{Setup, free_address};
 
 /// How Tidegate is set up.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'a> {
+pub(crate) struct Options<'a> {
     /// Name in the tables.
     pub name: &'a str,
     /// Buffer of the socket; its own default without.
@@ -35,7 +35,7 @@ impl Default for Options<'_> {
 }
 
 /// A running statsd server.
-pub struct Statsd {
+pub(crate) struct Statsd {
     /// The server; its address is where datagrams go.
     pub server: Server,
     says: Says,
@@ -53,7 +53,7 @@ enum Says {
 
 /// What came of datagrams since the server's start.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Count {
+pub(crate) struct Count {
     /// Received, as the server counts; of a server that does not say, none.
     pub received: u64,
     /// Lines in them, likewise.
@@ -69,7 +69,7 @@ pub struct Count {
 }
 
 /// Tidegate with one receiver.
-pub fn tidegate(setup: &Setup, options: &Options<'_>) -> Result<Statsd> {
+pub(crate) fn tidegate(setup: &Setup, options: &Options<'_>) -> Result<Statsd> {
     let folder = setup.folder("statsd")?;
     let (address, management) = (free_port()?, free_address()?);
     let buffer = options
@@ -89,7 +89,7 @@ pub fn tidegate(setup: &Setup, options: &Options<'_>) -> Result<Statsd> {
 }
 
 /// collectd with its statsd plugin alone; it has no setting for the buffer.
-pub fn collectd(setup: &Setup) -> Result<Statsd> {
+pub(crate) fn collectd(setup: &Setup) -> Result<Statsd> {
     let folder = setup.folder("collectd")?;
     let address = free_port()?;
     let config = format!(
@@ -109,7 +109,7 @@ pub fn collectd(setup: &Setup) -> Result<Statsd> {
 }
 
 /// The original; it has no setting for the buffer.
-pub fn node(setup: &Setup) -> Result<Statsd> {
+pub(crate) fn node(setup: &Setup) -> Result<Statsd> {
     let folder = setup.folder("node")?;
     let (address, management) = (free_port()?, free_address()?);
     let config = format!(
@@ -133,12 +133,12 @@ pub fn node(setup: &Setup) -> Result<Statsd> {
 }
 
 /// The original's program.
-pub fn node_program(setup: &Setup) -> PathBuf {
+pub(crate) fn node_program(setup: &Setup) -> PathBuf {
     setup.root().join("target/statsd-suite/node_modules/statsd/stats.js")
 }
 
 /// This program's own loop, which receives as Tidegate does and looks at nothing.
-pub fn bare(setup: &Setup, name: &str, trains: bool) -> Result<Statsd> {
+pub(crate) fn bare(setup: &Setup, name: &str, trains: bool) -> Result<Statsd> {
     let folder = setup.folder("bare")?;
     let address = free_port()?;
     let (program, to) = (std::env::current_exe()?, address.to_string());
@@ -165,7 +165,7 @@ impl Statsd {
     ///
     /// # Errors
     /// When datagrams still wait after a minute, or the server does not answer.
-    pub fn count(&self) -> Result<Count> {
+    pub(crate) fn count(&self) -> Result<Count> {
         self.wait()?;
         let dropped_by_kernel = socket(self.server.address)?.dropped;
         let cpu = self.server.cpu()?;
@@ -193,12 +193,17 @@ impl Statsd {
     }
 
     /// Whether it counts every datagram that the kernel drops.
-    pub fn counts_drops(&self) -> bool {
+    pub(crate) fn counts_drops(&self) -> bool {
         matches!(self.says, Says::Stats { are_drops_exact: true, .. })
     }
 
     /// How many datagrams of those `sent`, each of `bytes`, came through between two counts.
-    pub fn received(&self, (before, after): (&Count, &Count), sent: u64, bytes: usize) -> u64 {
+    pub(crate) fn received(
+        &self,
+        (before, after): (&Count, &Count),
+        sent: u64,
+        bytes: usize,
+    ) -> u64 {
         match &self.says {
             Says::Nothing => sent - (after.dropped - before.dropped),
             Says::Stats { .. } => after.received - before.received,

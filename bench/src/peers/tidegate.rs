@@ -14,7 +14,7 @@ use crate::process::Server;
 use crate::setup::{Setup, free_address};
 
 /// A configuration to start Tidegate with.
-pub struct Options<'a> {
+pub(crate) struct Options<'a> {
     /// Name in the tables.
     pub name: &'a str,
     /// Record exchanges in a journal.
@@ -26,7 +26,7 @@ pub struct Options<'a> {
 }
 
 /// A route that sends everything to the origin and caches by its headers.
-pub const CACHE_ALL: &str = "
+pub(crate) const CACHE_ALL: &str = "
 [[route]]
 path = \"/{*rest}\"
 to = \"upstream:origin\"
@@ -34,7 +34,7 @@ cache = {}
 ";
 
 /// A running Tidegate.
-pub struct Tidegate {
+pub(crate) struct Tidegate {
     /// The server.
     pub server: Server,
     admin: SocketAddr,
@@ -43,7 +43,7 @@ pub struct Tidegate {
 
 /// What the cache holds.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct Held {
+pub(crate) struct Held {
     /// Answers.
     pub entries: u64,
     /// Their bytes.
@@ -54,13 +54,13 @@ pub struct Held {
 
 /// What the tier on disk holds.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct HeldOnDisk {
+pub(crate) struct HeldOnDisk {
     /// Answers.
     pub entries: u64,
 }
 
 /// Starts Tidegate before the origin.
-pub fn start(setup: &Setup, options: &Options<'_>) -> Result<Tidegate> {
+pub(crate) fn start(setup: &Setup, options: &Options<'_>) -> Result<Tidegate> {
     let folder = setup.folder("tidegate")?;
     let (public, admin) = (free_address()?, free_address()?);
     let journal = if options.journal { "[journal]\ndir = \"journal\"\n" } else { "" };
@@ -89,7 +89,7 @@ servers = [\"{origin}\"]
 
 impl Tidegate {
     /// The folder of its journal.
-    pub fn journal(&self) -> PathBuf {
+    pub(crate) fn journal(&self) -> PathBuf {
         self.folder.join("journal")
     }
 
@@ -97,7 +97,7 @@ impl Tidegate {
     ///
     /// # Errors
     /// When the answer is not as documented.
-    pub fn held(&self) -> Result<Held> {
+    pub(crate) fn held(&self) -> Result<Held> {
         let mut page = Page(Vec::new());
         load::run(&Plan::closed(Target::Tcp(self.admin), 1, Stop::Count(1)), &mut page)?;
         #[derive(Deserialize)]
@@ -112,7 +112,7 @@ impl Tidegate {
     ///
     /// # Errors
     /// When that has not come true after 60 s.
-    pub fn wait_for_profiles(&self, path: &str, cookie: &str) -> Result<()> {
+    pub(crate) fn wait_for_profiles(&self, path: &str, cookie: &str) -> Result<()> {
         let deadline = Instant::now() + Duration::from_secs(60);
         let mut probe = Probe { path, cookie, personalised: false };
         let plan = Plan::closed(self.server.target(), 1, Stop::Count(1));

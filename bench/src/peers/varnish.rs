@@ -8,7 +8,7 @@ use crate::process::Server;
 use crate::setup::{Setup, free_address};
 
 /// Starts Varnish before the origin, without a log reader.
-pub fn start(setup: &Setup, name: &str) -> Result<Server> {
+pub(crate) fn start(setup: &Setup, name: &str) -> Result<Server> {
     let folder = setup.folder("varnish")?;
     let memory = setup.memory_folder("varnish")?;
     let address = free_address()?;

@@ -11,13 +11,13 @@ use crate::process::Server;
 use crate::setup::{Setup, free_address};
 
 /// The core that all other rows' servers have.
-pub const ONE_CORE: &str = "0";
+pub(crate) const ONE_CORE: &str = "0";
 /// Both cores, for apps whose workers are to compute at the same time; the load generator is on
 /// the second as well.
-pub const BOTH_CORES: &str = "0,1";
+pub(crate) const BOTH_CORES: &str = "0,1";
 
 /// How an app is served.
-pub struct App<'a> {
+pub(crate) struct App<'a> {
     /// Name in the tables.
     pub name: &'a str,
     /// `module:attribute`.
@@ -33,13 +33,13 @@ pub struct App<'a> {
 }
 
 /// Starts Tidegate with the app as its only upstream, and these keys beside.
-pub fn tidegate(setup: &Setup, app: &App<'_>, keys: &str) -> Result<Server> {
+pub(crate) fn tidegate(setup: &Setup, app: &App<'_>, keys: &str) -> Result<Server> {
     let sections = pool(setup, "app", app.app, &format!("workers = {}\n{keys}", app.workers))?;
     tidegate_with(setup, app, &format!("{sections}{}", route("/{*rest}", "app")))
 }
 
 /// Starts Tidegate with these sections.
-pub fn tidegate_with(setup: &Setup, app: &App<'_>, sections: &str) -> Result<Server> {
+pub(crate) fn tidegate_with(setup: &Setup, app: &App<'_>, sections: &str) -> Result<Server> {
     let folder = setup.folder("workers")?;
     let (public, admin) = (free_address()?, free_address()?);
     let config = format!(
@@ -56,7 +56,7 @@ pub fn tidegate_with(setup: &Setup, app: &App<'_>, sections: &str) -> Result<Ser
 }
 
 /// An `[[upstream]]` of Tidegate's configuration.
-pub fn pool(setup: &Setup, name: &str, app: &str, keys: &str) -> Result<String> {
+pub(crate) fn pool(setup: &Setup, name: &str, app: &str, keys: &str) -> Result<String> {
     Ok(format!(
         "[[upstream]]\nname = \"{name}\"\npython = \"{app}\"\ninterpreter = \"{}\"\n\
          app_dir = \"{}\"\nreload = \"off\"\n{keys}\n",
@@ -66,12 +66,12 @@ pub fn pool(setup: &Setup, name: &str, app: &str, keys: &str) -> Result<String> 
 }
 
 /// A `[[route]]` of Tidegate's configuration.
-pub fn route(path: &str, to: &str) -> String {
+pub(crate) fn route(path: &str, to: &str) -> String {
     format!("[[route]]\npath = \"{path}\"\nto = \"upstream:{to}\"\n")
 }
 
 /// Starts gunicorn with these options beside.
-pub fn gunicorn(setup: &Setup, app: &App<'_>, options: &[&str]) -> Result<Server> {
+pub(crate) fn gunicorn(setup: &Setup, app: &App<'_>, options: &[&str]) -> Result<Server> {
     let folder = setup.folder("gunicorn")?;
     let address = free_address()?;
     let (python, apps) = (setup.python()?, apps(setup));
@@ -88,7 +88,7 @@ pub fn gunicorn(setup: &Setup, app: &App<'_>, options: &[&str]) -> Result<Server
 }
 
 /// The options that make gunicorn's workers uvicorn's, for ASGI.
-pub const UVICORN: [&str; 2] = ["--worker-class", "uvicorn_worker.UvicornWorker"];
+pub(crate) const UVICORN: [&str; 2] = ["--worker-class", "uvicorn_worker.UvicornWorker"];
 
 /// For all alike. onnxruntime would report to its maker otherwise, from a thread that it starts
 /// when it is imported, and nothing with threads should be forked.

@@ -14,7 +14,7 @@ use crate::peers::recorder::{Recorder, Running};
 use crate::peers::tidegate;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "beside",
     what: "the journal of a gateway under 30,000 requests a second delivered as it is written",
     notes: "Cached hits of 4 KB on 1,000 paths, arriving at random at 30,000 a second; the gateway \

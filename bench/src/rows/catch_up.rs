@@ -18,7 +18,7 @@ use crate::machine::SERVER_CORE;
 use crate::measure::Measurement;
 use crate::setup::{self, Setup};
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "catch-up",
     what: "ten minutes of log lines delivered after PostgreSQL was dead meanwhile",
     notes: "12 million lines, 20,000 a second of log time (1.2 million with `--quick`), counted by \

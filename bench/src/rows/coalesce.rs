@@ -12,7 +12,7 @@ use crate::peers::{haproxy, nginx, tidegate, varnish};
 use crate::process::Server;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "coalesce",
     what: "many clients at once on one cold key, beside nginx with its cache lock, Varnish, \
     HAProxy",

@@ -11,7 +11,7 @@ use crate::peers::{nginx, tidegate};
 use crate::process::Server;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "connections",
     what: "memory per connection with 10,000 idle and 1,000 active ones, beside nginx",
     notes: "Every connection has made at least one request before it counts.\n\

@@ -11,7 +11,7 @@ use crate::measure::{Measurement, Side, Trial, alternate, by_round, closed_64, d
 use crate::peers::tidegate::{self, Tidegate};
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "disk",
     what: "hits from the tier on disk after a restart, and hits from memory with the tier on",
     notes: "Answers are fetched and written to disk; then the server starts anew with an empty \

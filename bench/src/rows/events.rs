@@ -15,7 +15,7 @@ use crate::machine::SERVER_CORE;
 use crate::measure::Measurement;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "events",
     what: "log lines counted by path and minute into a database, on one core",
     notes: "5 million lines of 12 million a minute of log time (1 million with `--quick`), 20,000 \

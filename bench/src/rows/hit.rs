@@ -11,7 +11,7 @@ use crate::process::Server;
 use crate::setup::Setup;
 use crate::wrk;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "hit",
     what: "a cached hit of 4 KB, recording on, beside tuned nginx with its access log",
     notes: "Closed loop over 64 keep-alive connections.\n\
@@ -44,7 +44,7 @@ fn run(setup: &Setup) -> Result<Vec<Measurement>> {
 }
 
 /// A server asked for the same cached answer again and again.
-pub fn side(server: &Server) -> Side<'_> {
+pub(super) fn side(server: &Server) -> Side<'_> {
     let make = || {
         let request = Request::get(PATH).expect_status(200).expect_bytes(BODY_BYTES as u64);
         Box::new(request.template()) as Box<dyn Requests>

@@ -7,7 +7,7 @@ use crate::measure::{Measurement, Side, alternate, by_round, closed_64, describe
 use crate::peers::{haproxy, nginx, tidegate, varnish};
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "hit-nolog",
     what: "a cached hit of 4 KB without logs, beside HAProxy, nginx and Varnish",
     notes: "Closed loop over 64 keep-alive connections; nobody writes a log.\n\

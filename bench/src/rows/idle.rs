@@ -10,7 +10,7 @@ use crate::measure::Measurement;
 use crate::peers::tidegate;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "idle",
     what: "resident memory with the news example loaded and nothing to do",
     notes: "The configuration of `examples/news`; read two seconds after the first \

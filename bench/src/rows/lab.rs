@@ -1,8 +1,8 @@
 //! What the rows about the laboratory share: programs that run to their end, and what that took.
 
-pub mod load;
-pub mod probe;
-pub mod verdict;
+pub(super) mod load;
+pub(super) mod probe;
+pub(super) mod verdict;
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
 //! What the rows about models share: all-MiniLM-L6-v2, headlines, how near vectors are.
 
-pub mod clusters;
-pub mod minilm;
-pub mod oip;
-pub mod static_table;
-pub mod trees;
+pub(super) mod clusters;
+pub(super) mod minilm;
+pub(super) mod oip;
+pub(super) mod static_table;
+pub(super) mod trees;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use crate::process::Server;
 use crate::ranking;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "no-profile",
     what: "a cached hit that carries a user id without profile, 5 M profiles loaded",
     notes: "Closed loop over 64 keep-alive connections, recording on; both sides ask the same \

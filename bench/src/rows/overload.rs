@@ -12,7 +12,7 @@ use crate::peers::tidegate;
 use crate::process::Server;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "overload",
     what: "goodput at twice capacity, in percent of the peak",
     notes: "The peak is a closed loop; then requests arrive at random, twice as many, over up to \

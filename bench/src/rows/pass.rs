@@ -10,7 +10,7 @@ use crate::peers::{haproxy, nginx, tidegate};
 use crate::process::Server;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "pass",
     what: "4 KB from the origin, not cached, recording on, beside nginx with its access log",
     notes: "Closed loop over 64 keep-alive connections; every request asks for another path and \

@@ -10,7 +10,7 @@ use crate::process::Server;
 use crate::ranking;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "personalised",
     what: "the personalised path: cookie → profile → rank 674 × 50 → top 10",
     notes: "100,000 users with profiles of 50 affinities take turns; recording on, impressions \

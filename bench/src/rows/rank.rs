@@ -11,7 +11,7 @@ use crate::process::Server;
 use crate::ranking;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "rank",
     what: "rank 674 candidates of 50 features, top 10, beside FastAPI with numpy and plain",
     notes: "Closed loop over 64 keep-alive connections; every request carries the user's 50 \

@@ -9,7 +9,7 @@ use crate::peers::tidegate;
 use crate::ranking;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "rollout",
     what: "origin requests and hit ratio by rollout share: the \"50 times the servers\", measured",
     notes: "50,000 requests for 40 generic variants; half of them are anonymous.\n\

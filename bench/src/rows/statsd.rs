@@ -3,11 +3,11 @@
 //! Invariant: whatever was sent was received, or is in the server's own count of drops (which with
 //! trains counts those); a trial of ours in which a datagram is missing is an error, not a figure.
 
-pub mod blaster;
-pub mod buffers;
-pub mod lines;
-pub mod memory;
-pub mod source;
+pub(super) mod blaster;
+pub(super) mod buffers;
+pub(super) mod lines;
+pub(super) mod memory;
+pub(super) mod source;
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ use crate::peers::tidegate;
 use crate::setup::Setup;
 use crate::traces::{Source, Trace};
 
-pub const ROW: Row = Row {
+pub(super) const ROW: Row = Row {
     name: "traces",
     what: "hit ratio on recorded traces at three sizes, beside LRU, W-TinyLFU and S3-FIFO",
     notes: "Product pages of a shop (`web07`, `web12`) and a service that recommends products \

@@ -1,9 +1,9 @@
 //! What the rows about Python workers share.
 
-pub mod memory;
-pub mod profiles;
-pub mod recycle;
-pub mod throughput;
+pub(super) mod memory;
+pub(super) mod profiles;
+pub(super) mod recycle;
+pub(super) mod throughput;
 
 use load::{Request, Requests};
 

@@ -10,7 +10,6 @@ mod body;
 mod buffers;
 mod chunked;
 mod connection;
-#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod head;

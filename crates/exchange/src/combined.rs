@@ -49,7 +49,7 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
 }
 
 /// Fills method, path, query and version from a request line; one that is none becomes the path.
-pub fn fill_request<'a>(request: Cow<'a, [u8]>, exchange: &mut Exchange<'a>) {
+pub(crate) fn fill_request<'a>(request: Cow<'a, [u8]>, exchange: &mut Exchange<'a>) {
     let (method, target, version) = match &request {
         Cow::Borrowed(text) => {
             let (method, target, version) = split_request(text);
@@ -66,7 +66,7 @@ pub fn fill_request<'a>(request: Cow<'a, [u8]>, exchange: &mut Exchange<'a>) {
 }
 
 /// Fills path and query from a request target.
-pub fn fill_target<'a>(target: Cow<'a, [u8]>, exchange: &mut Exchange<'a>) {
+pub(crate) fn fill_target<'a>(target: Cow<'a, [u8]>, exchange: &mut Exchange<'a>) {
     let Some(mark) = memchr(b'?', &target) else {
         exchange.path = target;
         return;
@@ -107,7 +107,7 @@ pub fn parse_time(text: &[u8]) -> Option<u64> {
 }
 
 /// Returns text, or nothing for `-` and for the empty text.
-pub fn present(text: Cow<'_, [u8]>) -> Option<Cow<'_, [u8]>> {
+pub(crate) fn present(text: Cow<'_, [u8]>) -> Option<Cow<'_, [u8]>> {
     (!text.is_empty() && *text != *b"-").then_some(text)
 }
 
@@ -134,12 +134,12 @@ pub fn unescaped(text: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// Reads a whole number.
-pub fn parse<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+pub(crate) fn parse<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// Turns bytes into text, with U+FFFD for what is not UTF-8.
-pub fn lossy(text: Cow<'_, [u8]>) -> Cow<'_, str> {
+pub(crate) fn lossy(text: Cow<'_, [u8]>) -> Cow<'_, str> {
     match text {
         Cow::Borrowed(text) => String::from_utf8_lossy(text),
         Cow::Owned(text) => Cow::Owned(String::from_utf8_lossy(&text).into_owned()),

@@ -49,7 +49,7 @@ pub fn read(inside: &[u8]) -> Result<Cow<'_, [u8]>, usize> {
 /// Returns the length of the inside of a string, which is the offset of its closing quote, and
 /// whether anything in it is escaped.
 #[inline]
-pub fn inside_length(text: &[u8]) -> Option<(usize, bool)> {
+pub(crate) fn inside_length(text: &[u8]) -> Option<(usize, bool)> {
     // Most texts are short: eight bytes at a time beat the set-up of a vectorised search.
     for (at, chunk) in text.chunks_exact(8).take(4).enumerate() {
         let word = u64::from_le_bytes(chunk.try_into().expect("the chunk has 8 bytes"));

@@ -7,7 +7,7 @@
 use std::cell::Cell;
 
 /// The length of a written timestamp in bytes.
-pub const LENGTH: usize = 27;
+pub(crate) const LENGTH: usize = 27;
 
 const MICROS: u64 = 1_000_000;
 const DAY: i64 = 86_400;
@@ -72,7 +72,7 @@ pub fn unix_seconds(date: (u32, u32, u32), clock: (u32, u32, u32)) -> Option<i64
 }
 
 /// Reads digits only.
-pub fn number(digits: &[u8]) -> Option<u32> {
+pub(crate) fn number(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() || digits.len() > 9 {
         return None;
     }

@@ -6,7 +6,7 @@
 //! What stays is the engine's choice; whoever changes what stands under a key holds the lock of its
 //! shard of the index meanwhile, which keeps the keys of the engine's shard of the same number.
 
-pub mod engine;
+pub(crate) mod engine;
 mod weight;
 
 use std::hash::BuildHasher;
@@ -40,7 +40,7 @@ const SHARD_BYTES_MIN: u64 = 1 << 20;
 const HOLD_OFF: Duration = Duration::from_secs(1);
 
 /// Names of request fields, in lower case, sorted.
-pub type FieldNames = Arc<[Box<str>]>;
+pub(crate) type FieldNames = Arc<[Box<str>]>;
 
 /// A key under construction; usual ones need no heap.
 pub type KeyBytes = SmallVec<[u8; 192]>;

@@ -21,7 +21,7 @@ use crate::respond;
 use crate::trace::Trace;
 
 /// Collects one event.
-pub async fn collect(
+pub(crate) async fn collect(
     edge: &Rc<Edge>,
     kind: Collect,
     head: &Head<'_>,

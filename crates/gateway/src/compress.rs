@@ -7,10 +7,10 @@
 //! ones.
 //! Here: the rules. `shapes`: stored answers. `own`: answers to one request. `encode`: libraries.
 
-pub mod encode;
-pub mod own;
-pub mod shapes;
-pub mod tags;
+pub(crate) mod encode;
+pub(crate) mod own;
+pub(crate) mod shapes;
+pub(crate) mod tags;
 
 use chassis::http::Head;
 use exchange::Decision;
@@ -20,7 +20,7 @@ use crate::fields::FieldLines;
 use crate::freshness::each_directive;
 
 /// Media types that shrink, where the route names no others. `*` stands for any characters.
-pub const TYPES: [&str; 24] = [
+pub(crate) const TYPES: [&str; 24] = [
     "text/*",
     "application/json",
     "application/*+json",
@@ -48,7 +48,7 @@ pub const TYPES: [&str; 24] = [
 ];
 /// Bytes below which a body is left alone, where the route names no others: it fits a packet or two
 /// either way.
-pub const BYTES_MIN: u64 = 1000;
+pub(crate) const BYTES_MIN: u64 = 1000;
 
 /// How a route compresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +124,7 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// The codings in which this request may get an answer that others could get too, best liked.
-pub fn wanted(head: &Head<'_>, offered: Codings, decision: Decision) -> Codings {
+pub(crate) fn wanted(head: &Head<'_>, offered: Codings, decision: Decision) -> Codings {
     let liked = Accepted::of(head).best(offered);
     let refused = |liked: Codings| {
         liked.is_empty()
@@ -137,14 +137,14 @@ pub fn wanted(head: &Head<'_>, offered: Codings, decision: Decision) -> Codings 
 /// Whether a page of another site may have made a browser send this request with its user's
 /// credentials: the size of an encoded answer would tell that page of its content (BREACH). A link
 /// that a user follows is not such a request.
-pub fn is_forged(head: &Head<'_>) -> bool {
+pub(crate) fn is_forged(head: &Head<'_>) -> bool {
     head.get("sec-fetch-site").is_some_and(|site| site == b"cross-site")
         && head.get("sec-fetch-user").is_none()
         && (head.get("cookie").is_some() || head.get("authorization").is_some())
 }
 
 /// Says that the answer differs by `Accept-Encoding`, unless it says so already.
-pub fn add_vary(headers: &mut FieldLines) {
+pub(crate) fn add_vary(headers: &mut FieldLines) {
     if !headers.has("vary") {
         return headers.append("vary", b"Accept-Encoding");
     }

@@ -13,7 +13,12 @@ use crate::trace::Trace;
 use crate::user::User;
 
 /// Decides, and notes the user id in the trace.
-pub fn decide(gateway: &Gateway, route: &Route, head: &Head<'_>, trace: &mut Trace) -> Decision {
+pub(crate) fn decide(
+    gateway: &Gateway,
+    route: &Route,
+    head: &Head<'_>,
+    trace: &mut Trace,
+) -> Decision {
     let Some(personalise) = &route.personalise else { return Decision::Generic };
     let id = match personalise.user.find(head, gateway.plan.user_bytes_max) {
         User::Nobody => return Decision::Anonymous,

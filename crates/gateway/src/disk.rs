@@ -42,7 +42,7 @@ use record::{Clocks, Doubt, Kept, Stored};
 use store::Hash;
 use writer::Opened;
 
-pub use recall::{forget, keep, recall, room};
+pub(crate) use recall::{forget, keep, recall, room};
 
 /// Threads that read.
 const READERS: usize = 2;

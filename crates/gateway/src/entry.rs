@@ -93,7 +93,7 @@ impl Entry {
 
 /// Appends fields for a client: all but those that belong to the connection they came on, and
 /// `Age`, which is told anew.
-pub fn render(headers: &FieldLines, out: &mut Vec<u8>) {
+pub(crate) fn render(headers: &FieldLines, out: &mut Vec<u8>) {
     let has_options = has_connection_options(headers);
     for (name, line) in headers.whole_lines() {
         let is_own = is_hop_by_hop(name)
@@ -107,7 +107,7 @@ pub fn render(headers: &FieldLines, out: &mut Vec<u8>) {
 }
 
 /// The same, by themselves.
-pub fn rendered(headers: &FieldLines) -> Vec<u8> {
+pub(crate) fn rendered(headers: &FieldLines) -> Vec<u8> {
     let mut out = Vec::with_capacity(headers.bytes());
     render(headers, &mut out);
     out
@@ -123,18 +123,18 @@ fn parse(fields: &[u8]) -> FieldLines {
 }
 
 /// Whether a `Connection` field declares more than what belongs to the connection anyway.
-pub fn has_connection_options(headers: &FieldLines) -> bool {
+pub(crate) fn has_connection_options(headers: &FieldLines) -> bool {
     headers.all("connection").any(|line| !line.eq_ignore_ascii_case(b"keep-alive"))
 }
 
 /// Whether a `Connection` field declares that this one, in lower case, belongs to the connection.
-pub fn is_connection_option(headers: &FieldLines, name: &[u8]) -> bool {
+pub(crate) fn is_connection_option(headers: &FieldLines, name: &[u8]) -> bool {
     let mut options = headers.all("connection").flat_map(|line| line.split(|b| *b == b','));
     options.any(|option| option.trim_ascii().eq_ignore_ascii_case(name))
 }
 
 /// Whether a field belongs to one connection (RFC 9110 §7.6.1).
-pub fn is_hop_by_hop(name: &[u8]) -> bool {
+pub(crate) fn is_hop_by_hop(name: &[u8]) -> bool {
     matches!(
         name,
         b"connection"

@@ -39,7 +39,7 @@ const INLINE_MAX: Duration = Duration::from_micros(200);
 
 /// What a fetch brought for the request that asked for it.
 #[derive(Debug)]
-pub enum Brought {
+pub(crate) enum Brought {
     /// A stored answer, everybody's.
     Stored(Arc<Entry>),
     /// An answer that was purged while it was fetched: for those who asked before.
@@ -54,7 +54,7 @@ pub enum Brought {
 
 /// An answer for one request alone.
 #[derive(Debug)]
-pub struct Own {
+pub(crate) struct Own {
     /// The status.
     pub status: u16,
     /// Its fields.
@@ -65,7 +65,7 @@ pub struct Own {
 
 /// What a fetch brought, and what it cost.
 #[derive(Debug)]
-pub struct Delivery {
+pub(crate) struct Delivery {
     /// What it brought.
     pub brought: Brought,
     /// Time by features, score and store.
@@ -75,7 +75,7 @@ pub struct Delivery {
 }
 
 /// Where a detached fetch delivers to.
-pub type Handover = oneshot::Sender<Result<Delivery, Refusal>>;
+pub(crate) type Handover = oneshot::Sender<Result<Delivery, Refusal>>;
 
 /// An answer before it is decided who may have it.
 struct Fetched {
@@ -97,7 +97,12 @@ enum Body {
 }
 
 /// Brings the answer for everybody who waits for it, ends the flight, delivers.
-pub async fn fly(edge: Rc<Edge>, mut order: Order, lease: Lease, handover: Option<Handover>) {
+pub(crate) async fn fly(
+    edge: Rc<Edge>,
+    mut order: Order,
+    lease: Lease,
+    handover: Option<Handover>,
+) {
     let gateway = Arc::clone(&edge.gateway);
     let route = &gateway.plan.routes[order.route];
     let outcome = settle(&edge, route, &mut order, true).await;
@@ -117,7 +122,11 @@ pub async fn fly(edge: Rc<Edge>, mut order: Order, lease: Lease, handover: Optio
 ///
 /// # Errors
 /// When there is none.
-pub async fn alone(edge: &Rc<Edge>, route: &Route, mut order: Order) -> Result<Delivery, Refusal> {
+pub(crate) async fn alone(
+    edge: &Rc<Edge>,
+    route: &Route,
+    mut order: Order,
+) -> Result<Delivery, Refusal> {
     settle(edge, route, &mut order, false).await
 }
 
@@ -142,7 +151,7 @@ async fn settle(
 ///
 /// # Errors
 /// When the upstream or the model gives none.
-pub async fn own(
+pub(crate) async fn own(
     edge: &Rc<Edge>,
     route: &Route,
     order: &Order,
@@ -161,7 +170,7 @@ pub async fn own(
 }
 
 /// An answer to a request that was sent otherwise, for that request alone.
-pub fn passed(route: &Route, response: Response) -> Delivery {
+pub(crate) fn passed(route: &Route, response: Response) -> Delivery {
     received(route, response, false).into_own(Vec::new())
 }
 
@@ -480,7 +489,7 @@ fn model_failed() -> Refusal {
 }
 
 /// Counts a failed fetch.
-pub fn failed(edge: &Edge, error: FetchError) -> Refusal {
+pub(crate) fn failed(edge: &Edge, error: FetchError) -> Refusal {
     edge.gateway.metrics.failed(error);
     Refusal::Fetch(error)
 }

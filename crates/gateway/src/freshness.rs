@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime};
 use crate::fields::FieldLines;
 use crate::http_date;
 
-pub use directives::{Directives, SECONDS_MAX, each_directive, seconds};
+pub use directives::Directives;
+pub(crate) use directives::{SECONDS_MAX, each_directive, seconds};
 
 /// A guess at a lifetime is never longer than this.
 const HEURISTIC_MAX: Duration = Duration::from_secs(24 * 3600);

@@ -1,6 +1,6 @@
 //! The parsers that read strangers' bytes, opened for the fuzz targets; no part of the interface.
 //!
-//! Behind the feature `fuzzing`: nothing here runs in the product.
+//! Nothing in the product calls this.
 
 pub use crate::accept::{Accepted, Coding, Codings};
 pub use crate::cache::{KeyBytes, append_selecting, extend_by_variant};

@@ -18,13 +18,13 @@ use crate::tags::{Tags, fingerprint};
 
 /// All keys.
 #[derive(Debug)]
-pub struct Index {
+pub(crate) struct Index {
     shards: Vec<Mutex<Shard>>,
 }
 
 /// The keys of one shard.
 #[derive(Debug, Default)]
-pub struct Shard {
+pub(crate) struct Shard {
     keys: BTreeMap<SharedKey, Tags>,
     /// By tag and the key's hash, so that finding a place looks at few keys.
     tags: BTreeSet<(u64, u64, SharedKey)>,
@@ -32,7 +32,7 @@ pub struct Shard {
 
 /// Where a search in one shard stands: keys from here on are still to be looked at.
 #[derive(Debug)]
-pub struct Search<'a> {
+pub(crate) struct Search<'a> {
     area: &'a Area,
     from: Vec<u8>,
     /// The hash of that key, where tags are searched.
@@ -41,31 +41,31 @@ pub struct Search<'a> {
 
 impl Index {
     /// No keys, in as many shards as the engine has.
-    pub fn new(shards: usize) -> Self {
+    pub(crate) fn new(shards: usize) -> Self {
         Self { shards: (0..shards).map(|_| Mutex::default()).collect() }
     }
 
     /// The shard of a key with this hash.
-    pub fn lock(&self, hash: u64) -> MutexGuard<'_, Shard> {
+    pub(crate) fn lock(&self, hash: u64) -> MutexGuard<'_, Shard> {
         self.shards[shard_of(hash, self.shards.len())].lock()
     }
 
     /// Every shard in turn.
-    pub fn shards(&self) -> impl Iterator<Item = &Mutex<Shard>> {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Mutex<Shard>> {
         self.shards.iter()
     }
 }
 
 impl Shard {
     /// Notes a key of this hash with the tags of what stands under it.
-    pub fn add(&mut self, hash: u64, key: &SharedKey, tags: &Tags) {
+    pub(crate) fn add(&mut self, hash: u64, key: &SharedKey, tags: &Tags) {
         self.remove(hash, key);
         self.tags.extend(tags.iter().map(|tag| (*tag, hash, Arc::clone(key))));
         self.keys.insert(Arc::clone(key), tags.clone());
     }
 
     /// Forgets a key of this hash.
-    pub fn remove(&mut self, hash: u64, key: &[u8]) {
+    pub(crate) fn remove(&mut self, hash: u64, key: &[u8]) {
         if let Some((key, tags)) = self.keys.remove_entry(key) {
             for tag in tags.iter() {
                 self.tags.remove(&(*tag, hash, Arc::clone(&key)));
@@ -74,19 +74,19 @@ impl Shard {
     }
 
     /// Forgets everything.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.keys.clear();
         self.tags.clear();
     }
 
     /// Keys held.
     #[cfg(test)]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
 
     /// The next keys that a search finds, at most `count`.
-    pub fn find(&self, search: &mut Search<'_>, count: usize) -> Vec<SharedKey> {
+    pub(crate) fn find(&self, search: &mut Search<'_>, count: usize) -> Vec<SharedKey> {
         let mut found: Vec<SharedKey> = Vec::new();
         while found.len() < count
             && let Some(key) = self.next(search)
@@ -149,7 +149,7 @@ impl Shard {
 
 impl<'a> Search<'a> {
     /// A search for what an area covers.
-    pub fn new(area: &'a Area) -> Self {
+    pub(crate) fn new(area: &'a Area) -> Self {
         Self { area, from: Vec::new(), from_hash: 0 }
     }
 }

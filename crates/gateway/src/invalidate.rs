@@ -16,7 +16,7 @@ use crate::plan::{Route, Target};
 use crate::purge::Wanted;
 
 /// Forgets what a request has changed, judged by its method and what its fetch brought.
-pub fn after(
+pub(crate) fn after(
     gateway: &Gateway,
     (route, arm): (&Route, usize),
     head: &Head<'_>,

@@ -17,12 +17,12 @@ use crate::plan::Route;
 use crate::tags::fingerprint;
 use crate::user::UserSource;
 
-pub use rules::{Cookies, Fields, NamePattern, Rules, Segment, Source};
+pub(crate) use rules::{Cookies, Fields, NamePattern, Rules, Segment, Source};
 
 /// Headers by which a client tells an upstream that it asks for something else than the request
 /// line and `Host` say. They are in no key, so no fetch for storing carries them, unless the
 /// route's rules make one part of the key.
-pub const OVERRIDES: [&str; 18] = [
+pub(crate) const OVERRIDES: [&str; 18] = [
     "forwarded",
     "front-end-https",
     "x-forwarded-host",
@@ -72,12 +72,12 @@ impl<'k> Resource<'k> {
 }
 
 /// The beginning of every key of a resource; what follows in a key is nothing or a line break.
-pub fn resource_bytes(host: &[u8], target: &[u8]) -> Vec<u8> {
+pub(crate) fn resource_bytes(host: &[u8], target: &[u8]) -> Vec<u8> {
     [b"http\n", host, b"\n", target].concat()
 }
 
 /// The least key behind all keys of a host.
-pub fn behind_host(host: &[u8]) -> Vec<u8> {
+pub(crate) fn behind_host(host: &[u8]) -> Vec<u8> {
     [b"http\n", host, b"\x0b"].concat()
 }
 
@@ -117,13 +117,13 @@ pub fn of(route: &Route, head: &Head<'_>, arm: usize, user: Option<&[u8]>) -> Ke
 }
 
 /// A host without the port and the trailing dot that change nothing; its case is left as it is.
-pub fn canonical_host(host: &str) -> &str {
+pub(crate) fn canonical_host(host: &str) -> &str {
     let host = host.strip_suffix(":80").unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host)
 }
 
 /// Path and query as keys of this route hold them.
-pub fn target(route: &Route, target: &str) -> String {
+pub(crate) fn target(route: &Route, target: &str) -> String {
     let Some(rules) = &route.rules else { return target.to_owned() };
     let mut text = KeyBytes::new();
     rules.append_target(target, &mut text);
@@ -145,7 +145,7 @@ pub fn forwarded(route: &Route, target: &str, own: bool) -> String {
 /// Whether a path has a `.` or `..` among its segments, however written: upstreams that undo
 /// escapes, take `\\` for `/`, or cut a segment at `;` may read another path than the one that
 /// the route was chosen by. Answers to it are not stored (web cache deception).
-pub fn is_ambiguous(path: &str) -> bool {
+pub(crate) fn is_ambiguous(path: &str) -> bool {
     let mut bytes = path.as_bytes().to_vec();
     // Some undo escapes twice.
     for _ in 0..3 {
@@ -182,7 +182,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 }
 
 /// The query field that holds the user id, when the route takes it from there.
-pub fn user_field(route: &Route) -> Option<&str> {
+pub(crate) fn user_field(route: &Route) -> Option<&str> {
     match route.personalise.as_ref().map(|p| &p.user) {
         Some(UserSource::Query(name)) => Some(name),
         _ => None,

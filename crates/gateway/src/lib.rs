@@ -17,7 +17,6 @@ mod fetch;
 mod fields;
 mod flight;
 mod freshness;
-#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod gateway;

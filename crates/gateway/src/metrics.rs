@@ -18,7 +18,7 @@ pub const EXCHANGES: &str = "tidegate_exchanges_total";
 /// Name of the timer of exchanges.
 pub const SECONDS: &str = "tidegate_exchange_seconds";
 /// Name of the timer of phases.
-pub const PHASE_SECONDS: &str = "tidegate_phase_seconds";
+pub(crate) const PHASE_SECONDS: &str = "tidegate_phase_seconds";
 
 const CLASSES: [&str; 6] = ["0xx", "1xx", "2xx", "3xx", "4xx", "5xx"];
 

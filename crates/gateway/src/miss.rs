@@ -37,7 +37,7 @@ const FLIGHTS_MAX: u32 = 2;
 type Delivered = oneshot::Receiver<Result<Delivery, Refusal>>;
 
 /// A request whose answer is not fresh in memory.
-pub struct Miss {
+pub(crate) struct Miss {
     /// Its key, with the variant that is known.
     pub key: KeyBytes,
     /// Length of the key without its variant.
@@ -55,7 +55,7 @@ impl Miss {
     ///
     /// # Errors
     /// When neither brings an answer in time.
-    pub async fn live(
+    pub(crate) async fn live(
         self,
         edge: &Rc<Edge>,
         route: &Route,

@@ -36,19 +36,19 @@ const CONDITIONS: [&str; 6] =
     ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
 
 /// How much of a body to the model API is JSON, where binary tensors follow.
-pub const JSON_LENGTH: &str = "inference-header-content-length";
+pub(crate) const JSON_LENGTH: &str = "inference-header-content-length";
 
 /// Bytes for what is said besides the client's fields.
 const ROOM_FOR_OWN: usize = 320;
 
 /// Whether a request asks for a part, or for nothing where it has the answer already.
-pub fn asks_for_less(head: &Head<'_>) -> bool {
+pub(crate) fn asks_for_less(head: &Head<'_>) -> bool {
     CONDITIONS.iter().any(|name| head.get(name).is_some())
 }
 
 /// A fetch to be made.
 #[derive(Debug, Clone)]
-pub struct Order {
+pub(crate) struct Order {
     /// Index of the route.
     pub route: usize,
     /// Which of its targets.
@@ -85,7 +85,7 @@ impl Order {
     ///
     /// # Errors
     /// When the request cannot be said in HTTP again.
-    pub fn new(
+    pub(crate) fn new(
         head: &Head<'_>,
         route: &Route,
         trace: &Trace,
@@ -137,7 +137,7 @@ impl Order {
     /// The same fetch, to be stored under `key`. A HEAD becomes a GET: its answer serves both.
     /// Of the request that is left which the key tells apart.
     #[must_use]
-    pub fn stored_as(
+    pub(crate) fn stored_as(
         mut self,
         route: &Route,
         key: KeyBytes,
@@ -172,23 +172,23 @@ impl Order {
 
     /// Asks with the client's own conditions, and stores nothing: where the whole cannot be stored
     /// there will be nothing to cut a part from, or to compare with.
-    pub fn ask_for_no_more(&mut self) {
+    pub(crate) fn ask_for_no_more(&mut self) {
         self.key.clear();
     }
 
     /// Whether the answer may be stored.
-    pub fn is_for_storing(&self) -> bool {
+    pub(crate) fn is_for_storing(&self) -> bool {
         !self.key.is_empty()
     }
 
     /// The path.
-    pub fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }
 
     /// Whether the upstream sees cookies that the key does not tell apart, and that are not the
     /// user's whose answer it is.
-    pub fn shows_cookies(&self, route: &Route) -> bool {
+    pub(crate) fn shows_cookies(&self, route: &Route) -> bool {
         let hidden = self.user.is_some() || self.hides_user(route);
         let unkeyed = match &route.rules {
             Some(rules) => rules.has_unkeyed_cookies(&self.client),
@@ -199,12 +199,12 @@ impl Order {
 
     /// The kind of request that this one is, of which some may have answers that can be stored and
     /// others not: its key, and whether it shows cookies.
-    pub fn kind(&self, route: &Route) -> (&[u8], bool) {
+    pub(crate) fn kind(&self, route: &Route) -> (&[u8], bool) {
         (&self.key, self.shows_cookies(route))
     }
 
     /// What storing must know of the request.
-    pub fn asked(&self, route: &Route, delay: Duration) -> Asked {
+    pub(crate) fn asked(&self, route: &Route, delay: Duration) -> Asked {
         let sent = self.client.has("authorization");
         let matters = matches!(route.targets[self.arm].1, Target::Upstream(_));
         Asked {
@@ -216,7 +216,7 @@ impl Order {
 
     /// Whether the upstream never sees this request field, whoever asks, or sees no more of it than
     /// the key tells.
-    pub fn hides(&self, name: &str, route: &Route) -> bool {
+    pub(crate) fn hides(&self, name: &str, route: &Route) -> bool {
         let source = route.personalise.as_ref().map(|p| &p.user);
         let of_user = self.hides_user(route)
             && (matches!(name, "authorization" | "cookie")
@@ -228,22 +228,22 @@ impl Order {
     }
 
     /// Whether only the head of the answer is asked for.
-    pub fn is_head(&self) -> bool {
+    pub(crate) fn is_head(&self) -> bool {
         self.method == Method::HEAD
     }
 
     /// Appends the value of a request field as the cache compares it.
-    pub fn append_selecting(&self, name: &str, key: &mut KeyBytes) {
+    pub(crate) fn append_selecting(&self, name: &str, key: &mut KeyBytes) {
         append_selecting(name, self.client.all(name), key);
     }
 
     /// The request's body.
-    pub fn body(&self) -> Bytes {
+    pub(crate) fn body(&self) -> Bytes {
         self.body.clone()
     }
 
     /// The question to a model.
-    pub fn question<'a>(&'a self, target: &'a Target) -> Question<'a> {
+    pub(crate) fn question<'a>(&'a self, target: &'a Target) -> Question<'a> {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
         let model = match target {
             Target::Model(name) => Some(name.as_ref()),
@@ -263,7 +263,12 @@ impl Order {
     }
 
     /// The request to an upstream; `offer` names the protocols that it offers to change to.
-    pub fn request(&self, route: &Route, upstream: &Upstream, offer: Option<&[u8]>) -> Request {
+    pub(crate) fn request(
+        &self,
+        route: &Route,
+        upstream: &Upstream,
+        offer: Option<&[u8]>,
+    ) -> Request {
         let host = upstream.host.as_deref().unwrap_or(&self.host);
         let room = self.target.len() + self.client.bytes() + ROOM_FOR_OWN;
         let mut request = Request::begin(self.method.clone(), &self.target, host, room);

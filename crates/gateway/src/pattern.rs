@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 /// Captured values, in the order of the pattern.
-pub type Captures<'p> = SmallVec<[&'p str; 4]>;
+pub(crate) type Captures<'p> = SmallVec<[&'p str; 4]>;
 
 /// A parsed pattern.
 #[derive(Debug, Clone)]

@@ -24,7 +24,7 @@ pub use wanted::Wanted;
 /// thousand such purges one in fifty is mistaken for purged.
 const PLACES: usize = 1 << 17;
 /// Purges of prefixes that are remembered; each is compared in turn.
-pub const PREFIXES_MAX: usize = 1 << 10;
+pub(crate) const PREFIXES_MAX: usize = 1 << 10;
 
 /// What a purge covers; every variant, arm and user's own answer with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum Area {
 }
 
 /// A host, any without one, and the beginning of path and query.
-pub type Prefix = (Option<Box<str>>, Box<str>);
+pub(crate) type Prefix = (Option<Box<str>>, Box<str>);
 
 /// How far an answer is covered by purges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -21,7 +21,7 @@ pub enum Part {
 }
 
 /// Decides what a request gets of a stored answer.
-pub fn part(head: &Head<'_>, entry: &Entry) -> Part {
+pub(crate) fn part(head: &Head<'_>, entry: &Entry) -> Part {
     let mut lines = head.all("range");
     let Some(line) = lines.next() else { return Part::Whole };
     let whole = head.method() != "GET"

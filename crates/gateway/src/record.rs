@@ -15,7 +15,7 @@ use crate::trace::Trace;
 type Items<'a> = SmallVec<[&'a str; 16]>;
 
 /// Records an exchange that ended; counts it when it cannot be recorded.
-pub fn ended(edge: &Edge, head: &Head<'_>, trace: &mut Trace, sent: &Sent) {
+pub(crate) fn ended(edge: &Edge, head: &Head<'_>, trace: &mut Trace, sent: &Sent) {
     let Some((recorder, brief)) = recorder(edge, trace) else { return };
     let items = trace.shown.as_deref().map(items);
     let exchange = exchange(edge, head, trace, sent, items.as_deref());
@@ -27,14 +27,19 @@ pub fn ended(edge: &Edge, head: &Head<'_>, trace: &mut Trace, sent: &Sent) {
 }
 
 /// Records an exchange before its reply is sent; `None` when it is not to be recorded.
-pub fn before_reply(edge: &Edge, head: &Head<'_>, trace: &Trace, sent: &Sent) -> Option<Durable> {
+pub(crate) fn before_reply(
+    edge: &Edge,
+    head: &Head<'_>,
+    trace: &Trace,
+    sent: &Sent,
+) -> Option<Durable> {
     let (recorder, brief) = recorder(edge, trace)?;
     let exchange = exchange(edge, head, trace, sent, None);
     Some(recorder.record_durably(&exchange, brief))
 }
 
 /// Records the ranking of a refresh that no request waited for.
-pub fn refresh(edge: &Edge, route: &Route, order: &Order, shown: &Shown) {
+pub(crate) fn refresh(edge: &Edge, route: &Route, order: &Order, shown: &Shown) {
     let Some(recorder) = edge.recorder.as_ref().filter(|_| route.record != RecordMode::Off) else {
         return;
     };

@@ -132,7 +132,7 @@ async fn live(
 }
 
 /// Answers from a stored entry.
-pub fn hit(
+pub(crate) fn hit(
     entry: &Arc<Entry>,
     head: &Head<'_>,
     reply: &mut Reply,
@@ -146,7 +146,7 @@ pub fn hit(
 }
 
 /// Answers from an entry that was brought back from disk.
-pub fn recalled(entry: &Entry, head: &Head<'_>, reply: &mut Reply, trace: &mut Trace) {
+pub(crate) fn recalled(entry: &Entry, head: &Head<'_>, reply: &mut Reply, trace: &mut Trace) {
     let now = Instant::now();
     trace.cache = if entry.is_fresh(now) { CacheResult::Hit } else { CacheResult::Stale };
     trace.ranked_by = entry.ranked_by;
@@ -269,7 +269,7 @@ async fn fall_back(
 }
 
 /// Writes what a fetch brought; `why` the cache did not answer, in the words of RFC 9211 §2.2.
-pub fn deliver(
+pub(crate) fn deliver(
     delivery: Delivery,
     edge: &Edge,
     head: &Head<'_>,
@@ -315,7 +315,7 @@ pub fn deliver(
 }
 
 /// Reads the body of a request that goes on to an upstream.
-pub async fn read_body(route: &Route, body: &mut Incoming<'_>) -> Result<Bytes, Refusal> {
+pub(crate) async fn read_body(route: &Route, body: &mut Incoming<'_>) -> Result<Bytes, Refusal> {
     if body.is_done() {
         return Ok(Bytes::new());
     }
@@ -324,7 +324,7 @@ pub async fn read_body(route: &Route, body: &mut Incoming<'_>) -> Result<Bytes, 
 }
 
 /// Sets what follows a reply's head; the payload of a HEAD is withheld by the connection.
-pub fn forward(delivery: Delivery, reply: &mut Reply) {
+pub(crate) fn forward(delivery: Delivery, reply: &mut Reply) {
     if let Brought::Own(own) = delivery.brought {
         let bypass = Status::Forward { why: "bypass", stored: false, collapsed: false };
         respond::fetched(reply, own.status, &own.headers, bypass);

@@ -28,7 +28,7 @@ const GIF: &[u8] =
 
 /// How a cache took part, for `Cache-Status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub(crate) enum Status {
     /// Answered from memory.
     Hit,
     /// Answered from disk.
@@ -45,7 +45,7 @@ pub enum Status {
 }
 
 /// Answers from a stored entry, or 304 when the client has it already.
-pub fn stored(
+pub(crate) fn stored(
     reply: &mut Reply,
     head: &Head<'_>,
     entry: &Entry,
@@ -111,7 +111,7 @@ fn body(entry: &Entry, decision: Decision) -> Payload {
 }
 
 /// Begins an answer that was fetched for this request alone; its payload is the caller's.
-pub fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cache: Status) {
+pub(crate) fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cache: Status) {
     reply.begin(status);
     entry::render(headers, reply.head_bytes());
     reply.block(b"", headers.has("date"));
@@ -122,7 +122,7 @@ pub fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cache: Stat
 }
 
 /// Begins the answer that the upstream has changed the protocol.
-pub fn switched(reply: &mut Reply, headers: &FieldLines) {
+pub(crate) fn switched(reply: &mut Reply, headers: &FieldLines) {
     fetched(
         reply,
         101,
@@ -135,7 +135,7 @@ pub fn switched(reply: &mut Reply, headers: &FieldLines) {
 }
 
 /// Answers a collected event.
-pub fn collected(reply: &mut Reply, gif: bool) {
+pub(crate) fn collected(reply: &mut Reply, gif: bool) {
     reply.begin(if gif { 200 } else { 204 });
     reply.field("cache-control", b"no-store");
     reply.field("cache-status", b"tidegate; detail=collected");
@@ -147,7 +147,7 @@ pub fn collected(reply: &mut Reply, gif: bool) {
 }
 
 /// Answers a preflight (Fetch standard, CORS protocol).
-pub fn preflight(reply: &mut Reply, cors: &Cors, route: &Route) {
+pub(crate) fn preflight(reply: &mut Reply, cors: &Cors, route: &Route) {
     reply.begin(204);
     reply.field("cache-status", b"tidegate; detail=preflight");
     let methods = match route.methods.is_empty() {
@@ -162,7 +162,7 @@ pub fn preflight(reply: &mut Reply, cors: &Cors, route: &Route) {
 }
 
 /// Answers a refusal.
-pub fn refused(reply: &mut Reply, refusal: &Refusal) {
+pub(crate) fn refused(reply: &mut Reply, refusal: &Refusal) {
     reply.error(refusal.status(), &refusal.message());
     reply.field("cache-control", b"no-store");
     if let Some(seconds) = refusal.retry_after() {
@@ -176,7 +176,7 @@ pub fn refused(reply: &mut Reply, refusal: &Refusal) {
 }
 
 /// Adds what explains the answer: decision, timings, cross-origin permission.
-pub fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>, trace: &Trace) {
+pub(crate) fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>, trace: &Trace) {
     let out = reply.head_bytes();
     out.extend_from_slice(b"tidegate-decision: ");
     out.extend_from_slice(trace.decision.name().as_bytes());

@@ -14,7 +14,7 @@ use crate::plan::{Plan, Route};
 /// # Errors
 /// `NoRoute` (also for a captured value that is not allowed), or `Method` when only the method
 /// kept a route from matching.
-pub fn find(plan: &Plan, head: &Head<'_>) -> Result<usize, Refusal> {
+pub(crate) fn find(plan: &Plan, head: &Head<'_>) -> Result<usize, Refusal> {
     let host = plain_host(head.host());
     let path = head.path();
     let mut allowed: Vec<&str> = Vec::new();
@@ -46,7 +46,7 @@ pub fn find(plan: &Plan, head: &Head<'_>) -> Result<usize, Refusal> {
 }
 
 /// Whether the route is for this host, given without its port.
-pub fn takes_host(route: &Route, host: &str) -> bool {
+pub(crate) fn takes_host(route: &Route, host: &str) -> bool {
     route.host.as_deref().is_none_or(|pattern| host_matches(pattern, host))
 }
 
@@ -58,14 +58,14 @@ fn takes(route: &Route, head: &Head<'_>) -> bool {
 }
 
 /// Whether a browser asks if it may send the request proper.
-pub fn is_preflight(head: &Head<'_>) -> bool {
+pub(crate) fn is_preflight(head: &Head<'_>) -> bool {
     head.method() == "OPTIONS"
         && head.get("origin").is_some()
         && head.get("access-control-request-method").is_some()
 }
 
 /// The host without its port and its trailing dot.
-pub fn plain_host(host: &str) -> &str {
+pub(crate) fn plain_host(host: &str) -> &str {
     if host.starts_with('[') {
         return host.split_inclusive(']').next().unwrap_or(host);
     }

@@ -12,7 +12,7 @@ use crate::fields::FieldLines;
 const FIELDS: [(&str, u8); 2] = [("surrogate-key", b' '), ("cache-tag", b',')];
 
 /// Bytes that one tag of one answer costs: the answer's own note, and its place in the index.
-pub const TAG_BYTES: u64 = 72;
+pub(crate) const TAG_BYTES: u64 = 72;
 
 /// The tags of an answer: fingerprints, sorted, none twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl std::ops::Deref for Tags {
 
 /// The fingerprint of a tag or a resource: FNV-1a of 64 bits, the same in every process, because
 /// what is kept on disk is compared with it after a restart.
-pub fn fingerprint(bytes: &[u8]) -> u64 {
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })

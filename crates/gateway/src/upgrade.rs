@@ -34,7 +34,7 @@ pub struct Upgrade {
 }
 
 /// The offer that goes on to the upstream; `None` when the request makes none that may.
-pub fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<(&'r Upgrade, Vec<u8>)> {
+pub(crate) fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<(&'r Upgrade, Vec<u8>)> {
     let upgrade = route.upgrade.as_ref()?;
     if head.method() != "GET" || head.body_length() != BodyLength::None {
         return None;
@@ -51,7 +51,7 @@ pub fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<(&'r Upgrade, Vec<
 ///
 /// # Errors
 /// When the upstream gives no answer.
-pub async fn pass(
+pub(crate) async fn pass(
     edge: &Rc<Edge>,
     route: &Route,
     (upgrade, offer): (&Upgrade, Vec<u8>),

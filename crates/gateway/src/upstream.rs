@@ -12,8 +12,7 @@ mod body;
 mod budget;
 mod connection;
 mod framing;
-#[cfg(feature = "fuzzing")]
-pub mod fuzzing;
+pub(crate) mod fuzzing;
 mod health;
 mod pool;
 mod render;
@@ -25,12 +24,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use body::UpstreamBody;
-pub use budget::RetryBudget;
-pub use health::{Health, HealthPlan, probe};
-pub use pool::Pool;
-pub use render::Request;
-pub use switch::Switched;
+pub(crate) use body::UpstreamBody;
+pub(crate) use budget::RetryBudget;
+pub use health::probe;
+pub(crate) use health::{Health, HealthPlan};
+pub(crate) use pool::Pool;
+pub(crate) use render::Request;
+pub(crate) use switch::Switched;
 
 use crate::error::FetchError;
 use crate::fields::FieldLines;

@@ -57,7 +57,7 @@ impl UserSource {
 }
 
 /// Every value of the cookie `name`, quotes removed.
-pub fn cookies<'h, 'n>(
+pub(crate) fn cookies<'h, 'n>(
     head: &Head<'h>,
     name: &'n str,
 ) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {

@@ -62,7 +62,7 @@ impl Consumer {
 }
 
 /// Returns the consumer that has read least, with its offset.
-pub fn slowest(disk: &dyn Disk, dir: &Path) -> Option<(String, u64)> {
+pub(crate) fn slowest(disk: &dyn Disk, dir: &Path) -> Option<(String, u64)> {
     let dir = dir.join(DIR);
     let names = disk.list(&dir).unwrap_or_default().into_iter();
     let consumers = names.filter(|name| !name.ends_with(".tmp"));

@@ -23,7 +23,7 @@ use crate::options::Sync;
 use crate::state::{Shared, set_alarm};
 use crate::ticket::Promise;
 
-pub struct Durable {
+pub(crate) struct Durable {
     state: Mutex<State>,
     changed: Condvar,
     sync: Sync,
@@ -64,7 +64,7 @@ struct Job {
 }
 
 /// Lines that were written to a segment.
-pub struct Written<'a> {
+pub(crate) struct Written<'a> {
     pub file: &'a Arc<dyn DiskFile>,
     /// The offset of the segment.
     pub start: u64,
@@ -73,13 +73,13 @@ pub struct Written<'a> {
 }
 
 impl Durable {
-    pub fn new(sync: Sync, end: u64) -> Self {
+    pub(crate) fn new(sync: Sync, end: u64) -> Self {
         let state = State { synced: end, ..State::default() };
         Self { state: Mutex::new(state), changed: Condvar::new(), sync }
     }
 
     /// Takes note of written lines and of the promises of some of them.
-    pub fn wrote(
+    pub(crate) fn wrote(
         &self,
         written: &Written<'_>,
         promises: impl Iterator<Item = (u64, Arc<Promise>)>,
@@ -106,7 +106,7 @@ impl Durable {
     }
 
     /// Takes note that the writer has left the last segment.
-    pub fn sealed(&self) {
+    pub(crate) fn sealed(&self) {
         if let Some(last) = self.state.lock().files.back_mut() {
             last.sealed = true;
         }
@@ -114,22 +114,22 @@ impl Durable {
     }
 
     /// Returns, once, that the segment being written must be left.
-    pub fn take_given_up(&self) -> bool {
+    pub(crate) fn take_given_up(&self) -> bool {
         std::mem::take(&mut self.state.lock().given_up)
     }
 
     /// Returns the offset up to which lines are durable.
-    pub fn synced(&self) -> u64 {
+    pub(crate) fn synced(&self) -> u64 {
         self.state.lock().synced
     }
 
     /// Returns how long the oldest line that is not durable has been waiting.
-    pub fn waiting(&self) -> Duration {
+    pub(crate) fn waiting(&self) -> Duration {
         self.state.lock().waiting_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Lets [`run`] make durable what is left and return.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.state.lock().closing = true;
         self.changed.notify_all();
     }
@@ -196,7 +196,7 @@ impl Durable {
 }
 
 /// The syncer: runs until the journal closes.
-pub fn run(shared: &Shared, limit: &Limit) {
+pub(crate) fn run(shared: &Shared, limit: &Limit) {
     let durable = &shared.durable;
     let mut backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5), 0);
     while let Some(job) = durable.next_job() {

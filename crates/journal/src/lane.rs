@@ -12,7 +12,7 @@ use crate::state::Shared;
 use crate::ticket::{Promise, Ticket};
 
 /// The writer is woken at once when a lane holds this much; else it comes by every few ms.
-pub const WAKE_BYTES: usize = 256 << 10;
+pub(crate) const WAKE_BYTES: usize = 256 << 10;
 
 /// The place where one I/O core puts its lines; lines of one lane keep their order.
 pub struct Lane {
@@ -72,13 +72,13 @@ impl Drop for Lane {
 
 /// The buffer of a lane, shared with the writer.
 #[derive(Default)]
-pub struct Buffer {
+pub(crate) struct Buffer {
     held: Mutex<Held>,
 }
 
 /// What a lane holds: complete lines, and the promises of those that want one.
 #[derive(Default)]
-pub struct Held {
+pub(crate) struct Held {
     pub bytes: Vec<u8>,
     pub lines: u64,
     /// By the place of the line's end in `bytes`.
@@ -89,7 +89,7 @@ pub struct Held {
 
 impl Buffer {
     /// Exchanges what the lane holds for `spare`, which must be empty.
-    pub fn take(&self, spare: &mut Held) {
+    pub(crate) fn take(&self, spare: &mut Held) {
         debug_assert!(spare.bytes.is_empty() && spare.promises.is_empty());
         let mut held = self.held.lock();
         spare.abandoned = held.abandoned;
@@ -98,11 +98,11 @@ impl Buffer {
     }
 
     /// Takes the promises and leaves the lines.
-    pub fn take_promises(&self) -> Vec<(usize, Arc<Promise>)> {
+    pub(crate) fn take_promises(&self) -> Vec<(usize, Arc<Promise>)> {
         std::mem::take(&mut self.held.lock().promises)
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.held.lock().bytes.is_empty()
     }
 }

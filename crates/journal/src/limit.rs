@@ -17,20 +17,20 @@ use crate::segment::read_exact_at;
 const NAME: &str = "synced";
 const LENGTH: usize = 42;
 
-pub struct Limit(Arc<dyn DiskFile>);
+pub(crate) struct Limit(Arc<dyn DiskFile>);
 
 impl Limit {
-    pub fn open(disk: &dyn Disk, dir: &Path) -> io::Result<Self> {
+    pub(crate) fn open(disk: &dyn Disk, dir: &Path) -> io::Result<Self> {
         Ok(Self(disk.open_write(&dir.join(NAME))?))
     }
 
-    pub fn set(&self, offset: u64) -> io::Result<()> {
+    pub(crate) fn set(&self, offset: u64) -> io::Result<()> {
         let text = format!("{offset:020}\n{offset:020}\n");
         self.0.write_at(text.as_bytes(), 0)
     }
 
     /// Returns the offset that may be read up to; without a sound file there is no limit.
-    pub fn read(disk: &dyn Disk, dir: &Path) -> io::Result<u64> {
+    pub(crate) fn read(disk: &dyn Disk, dir: &Path) -> io::Result<u64> {
         let file = match disk.open_read(&dir.join(NAME)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(u64::MAX),

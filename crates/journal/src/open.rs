@@ -15,12 +15,12 @@ use crate::reader::complete_length;
 use crate::segment::{self, Form, Segment};
 
 /// Where the journal ends, and what was cut off.
-pub struct Recovered {
+pub(crate) struct Recovered {
     pub end: u64,
     pub dropped_bytes: u64,
 }
 
-pub fn recover(disk: &dyn Disk, dir: &Path) -> Result<Recovered, JournalError> {
+pub(crate) fn recover(disk: &dyn Disk, dir: &Path) -> Result<Recovered, JournalError> {
     remove_leftovers(disk, dir).map_err(JournalError::disk("tidy", dir))?;
     let mut segments = segment::list(disk, dir).map_err(JournalError::disk("list", dir))?;
     let mut recovered = Recovered { end: 0, dropped_bytes: 0 };

@@ -272,7 +272,11 @@ impl Reader {
 }
 
 /// Returns the length of a segment, in plain bytes, up to the end of its last complete line.
-pub fn complete_length(disk: &dyn Disk, dir: &Path, segment: Segment) -> Result<u64, JournalError> {
+pub(crate) fn complete_length(
+    disk: &dyn Disk,
+    dir: &Path,
+    segment: Segment,
+) -> Result<u64, JournalError> {
     let path = segment.path(dir);
     let length = || match segment.form {
         Form::Plain => segment::complete_length(&*disk.open_read(&path)?),

@@ -13,7 +13,7 @@ use crate::state::Shared;
 /// Deletes what need not be kept, so that `bytes` more stay below the cap.
 ///
 /// Returns why they do not.
-pub fn make_room(shared: &Shared, bytes: u64) -> Result<(), String> {
+pub(crate) fn make_room(shared: &Shared, bytes: u64) -> Result<(), String> {
     let _alone = shared.upkeep.lock();
     let sized = sizes(shared).map_err(|error| format!("list segments: {error}"))?;
     let keep = shared.options.keep;
@@ -53,7 +53,7 @@ pub fn make_room(shared: &Shared, bytes: u64) -> Result<(), String> {
 }
 
 /// Returns the segments with what is known about their files.
-pub fn sizes(shared: &Shared) -> io::Result<Vec<(Segment, stdx::Metadata)>> {
+pub(crate) fn sizes(shared: &Shared) -> io::Result<Vec<(Segment, stdx::Metadata)>> {
     let segments = segment::list(&*shared.disk, shared.dir())?;
     let mut sized = Vec::with_capacity(segments.len());
     for segment in segments {

@@ -28,7 +28,7 @@ const LEVEL: i32 = 3;
 
 /// Tells the sealer to go round or to stop.
 #[derive(Default)]
-pub struct Bell {
+pub(crate) struct Bell {
     state: Mutex<Rung>,
     changed: Condvar,
 }
@@ -40,12 +40,12 @@ struct Rung {
 }
 
 impl Bell {
-    pub fn ring(&self) {
+    pub(crate) fn ring(&self) {
         self.state.lock().round = true;
         self.changed.notify_one();
     }
 
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.state.lock().closing = true;
         self.changed.notify_one();
     }
@@ -66,7 +66,7 @@ impl Bell {
 }
 
 /// Runs until the journal closes.
-pub fn run(shared: &Shared) {
+pub(crate) fn run(shared: &Shared) {
     loop {
         let compressed = compress_sealed(shared).map_err(|error| format!("compress: {error}"));
         // At the cap the next segment will not be made; the alarm says so before that.
@@ -160,7 +160,7 @@ fn copy(shared: &Shared, mut input: impl Read, target: Arc<dyn DiskFile>) -> io:
 }
 
 /// Reads a file from a place on.
-pub struct At {
+pub(crate) struct At {
     pub file: Arc<dyn DiskFile>,
     pub at: u64,
 }

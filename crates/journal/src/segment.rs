@@ -13,29 +13,29 @@ use stdx::{Disk, DiskFile};
 
 /// Which of the two forms a segment file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Form {
+pub(crate) enum Form {
     Compressed,
     Plain,
 }
 
 /// A segment file in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Segment {
+pub(crate) struct Segment {
     /// The offset of the first byte.
     pub start: u64,
     pub form: Form,
 }
 
 impl Segment {
-    pub const fn plain(start: u64) -> Self {
+    pub(crate) const fn plain(start: u64) -> Self {
         Self { start, form: Form::Plain }
     }
 
-    pub const fn compressed(start: u64) -> Self {
+    pub(crate) const fn compressed(start: u64) -> Self {
         Self { start, form: Form::Compressed }
     }
 
-    pub fn path(self, dir: &Path) -> PathBuf {
+    pub(crate) fn path(self, dir: &Path) -> PathBuf {
         dir.join(self.to_string())
     }
 
@@ -58,7 +58,7 @@ impl fmt::Display for Segment {
 
 /// Returns the segments of a journal by offset, each once: the compressed form where both exist,
 /// since it gets its name only when it is complete.
-pub fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Segment>> {
+pub(crate) fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Segment>> {
     let names = disk.list(dir)?;
     let mut segments: Vec<_> = names.iter().filter_map(|name| Segment::from_name(name)).collect();
     segments.sort_unstable();
@@ -67,7 +67,7 @@ pub fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<Segment>> {
 }
 
 /// Returns the length of `file` up to the end of its last complete line.
-pub fn complete_length(file: &dyn DiskFile) -> io::Result<u64> {
+pub(crate) fn complete_length(file: &dyn DiskFile) -> io::Result<u64> {
     let mut end = file.len()?;
     let mut chunk = vec![0; 64 << 10];
     while end > 0 {
@@ -83,7 +83,7 @@ pub fn complete_length(file: &dyn DiskFile) -> io::Result<u64> {
 }
 
 /// Fills `buffer` from `offset`.
-pub fn read_exact_at(file: &dyn DiskFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+pub(crate) fn read_exact_at(file: &dyn DiskFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read_at(&mut buffer[filled..], offset + filled as u64)? {

@@ -21,7 +21,7 @@ use crate::sealer::Bell;
 /// How long lines may gather before they are written.
 const GATHER: Duration = Duration::from_millis(5);
 
-pub struct Shared {
+pub(crate) struct Shared {
     pub options: Options,
     pub disk: Arc<dyn Disk>,
     pub signal: Signal,
@@ -43,7 +43,7 @@ const FAILING: u8 = 1;
 const CLOSED: u8 = 2;
 
 impl Shared {
-    pub fn new(options: Options, disk: Arc<dyn Disk>, end: u64) -> Self {
+    pub(crate) fn new(options: Options, disk: Arc<dyn Disk>, end: u64) -> Self {
         Self {
             durable: Durable::new(options.sync, end),
             options,
@@ -58,14 +58,14 @@ impl Shared {
         }
     }
 
-    pub fn dir(&self) -> &PathBuf {
+    pub(crate) fn dir(&self) -> &PathBuf {
         &self.options.dir
     }
 
     /// Returns whether a line is taken. One that wants a ticket is not while lines cannot be
     /// written, since its ticket could not be settled soon.
     #[inline]
-    pub fn accepts(&self, durable: bool) -> bool {
+    pub(crate) fn accepts(&self, durable: bool) -> bool {
         match self.mode.load(Ordering::Relaxed) {
             OPEN => true,
             FAILING => !durable && self.options.on_full == OnFull::Serve,
@@ -74,7 +74,7 @@ impl Shared {
     }
 
     #[cold]
-    pub fn refuse_line(&self) -> Unrecorded {
+    pub(crate) fn refuse_line(&self) -> Unrecorded {
         self.counters.unrecorded.fetch_add(1, Ordering::Relaxed);
         match (self.mode.load(Ordering::Relaxed), self.options.on_full) {
             (CLOSED, _) => Unrecorded::Closed,
@@ -83,33 +83,33 @@ impl Shared {
         }
     }
 
-    pub fn set_failing(&self, failing: bool) {
+    pub(crate) fn set_failing(&self, failing: bool) {
         let (from, to) = if failing { (OPEN, FAILING) } else { (FAILING, OPEN) };
         // A closed journal stays closed.
         let _ = self.mode.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.mode.store(CLOSED, Ordering::Release);
         self.signal.wake();
     }
 
-    pub fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.mode.load(Ordering::Acquire) == CLOSED
     }
 
-    pub fn is_failing(&self) -> bool {
+    pub(crate) fn is_failing(&self) -> bool {
         self.mode.load(Ordering::Relaxed) == FAILING
     }
 
-    pub fn lanes_are_empty(&self) -> bool {
+    pub(crate) fn lanes_are_empty(&self) -> bool {
         self.lanes.lock().iter().all(|lane| lane.is_empty())
     }
 }
 
 /// Wakes the writer, as rarely as it can.
 #[derive(Default)]
-pub struct Signal {
+pub(crate) struct Signal {
     writer: OnceLock<Thread>,
     /// The writer sleeps until a line comes.
     idle: AtomicBool,
@@ -119,14 +119,14 @@ pub struct Signal {
 
 impl Signal {
     /// Names the calling thread as the writer.
-    pub fn is_writer(&self) {
+    pub(crate) fn is_writer(&self) {
         self.writer.get_or_init(thread::current);
     }
 
     /// Tells that a lane took a line. The lane's mutex orders this after the writer's look into
     /// the lanes: either the writer saw the line, or this sees that the writer is idle.
     #[inline]
-    pub fn appended(&self, urgent: bool) {
+    pub(crate) fn appended(&self, urgent: bool) {
         if urgent {
             self.wake();
         } else if self.idle.load(Ordering::Relaxed) && self.idle.swap(false, Ordering::AcqRel) {
@@ -135,14 +135,14 @@ impl Signal {
     }
 
     /// Makes the writer come round at once.
-    pub fn wake(&self) {
+    pub(crate) fn wake(&self) {
         if !self.urgent.swap(true, Ordering::AcqRel) {
             self.unpark();
         }
     }
 
     /// Waits for the next round: until lines have gathered for a while, or until `nothing` ends.
-    pub fn wait(&self, nothing: impl Fn() -> bool, idle_max: Duration) {
+    pub(crate) fn wait(&self, nothing: impl Fn() -> bool, idle_max: Duration) {
         if !self.urgent.load(Ordering::Acquire) {
             self.idle.store(true, Ordering::Release);
             if nothing() {
@@ -165,7 +165,7 @@ impl Signal {
 
 /// What has happened so far.
 #[derive(Default)]
-pub struct Counters {
+pub(crate) struct Counters {
     /// The end of the last line written.
     pub offset: AtomicU64,
     pub lines: AtomicU64,
@@ -177,7 +177,7 @@ pub struct Counters {
 
 /// What an operator must know.
 #[derive(Default)]
-pub struct Alarms {
+pub(crate) struct Alarms {
     /// Why lines cannot be written.
     pub write: Mutex<Option<String>>,
     /// Why lines do not become durable.
@@ -187,7 +187,7 @@ pub struct Alarms {
 }
 
 /// Raises, replaces or clears an alarm, and logs when it changes.
-pub fn set_alarm(alarm: &Mutex<Option<String>>, text: Option<String>) {
+pub(crate) fn set_alarm(alarm: &Mutex<Option<String>>, text: Option<String>) {
     let mut current = alarm.lock();
     if *current == text {
         return;

@@ -49,7 +49,7 @@ impl Future for Ticket {
 
 /// The side that settles.
 #[derive(Debug, Default)]
-pub struct Promise {
+pub(crate) struct Promise {
     state: Mutex<State>,
     settled: Condvar,
 }
@@ -61,12 +61,12 @@ struct State {
 }
 
 impl Promise {
-    pub fn with_ticket() -> (Arc<Self>, Ticket) {
+    pub(crate) fn with_ticket() -> (Arc<Self>, Ticket) {
         let promise = Arc::new(Self::default());
         (promise.clone(), Ticket(promise))
     }
 
-    pub fn settle(&self, answer: Result<u64, Unrecorded>) {
+    pub(crate) fn settle(&self, answer: Result<u64, Unrecorded>) {
         let mut state = self.state.lock();
         if state.answer.is_some() {
             return;

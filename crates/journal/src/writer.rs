@@ -29,7 +29,7 @@ const IDLE_MAX: Duration = Duration::from_secs(1);
 /// keep its core for milliseconds, and the requests on it waiting.
 const WRITING_BYTES: u64 = 256 << 10;
 
-pub struct Writer {
+pub(crate) struct Writer {
     shared: Arc<Shared>,
     active: Option<Active>,
     offset: u64,
@@ -62,7 +62,7 @@ impl Active {
 }
 
 impl Writer {
-    pub fn new(shared: Arc<Shared>, end: u64) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, end: u64) -> Self {
         Self {
             shared,
             active: None,
@@ -76,7 +76,7 @@ impl Writer {
     }
 
     /// Runs until the journal closes, and then writes what the lanes hold.
-    pub fn run(mut self) {
+    pub(crate) fn run(mut self) {
         self.shared.signal.is_writer();
         while !self.shared.is_closed() {
             self.round();

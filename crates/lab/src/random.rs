@@ -11,34 +11,34 @@ const POISSON_EXACT_MAX: f64 = 40.0;
 
 /// A stream of draws.
 #[derive(Debug, Clone)]
-pub struct Draw {
+pub(crate) struct Draw {
     random: Random,
     spare: Option<f64>,
 }
 
 impl Draw {
     /// Returns the stream number `stream` of `seed`; different streams share nothing.
-    pub fn new(seed: u64, stream: u64) -> Self {
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
         Self { random: Random::new(mixed(seed ^ mixed(stream))), spare: None }
     }
 
     /// Draws 64 bits.
-    pub fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.random.bits()
     }
 
     /// Draws from 0..1.
-    pub fn fraction(&mut self) -> f64 {
+    pub(crate) fn fraction(&mut self) -> f64 {
         self.random.fraction()
     }
 
     /// Draws an index below `end`, which is at least 1.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.random.up_to(end.max(1) as u64 - 1) as usize
     }
 
     /// Draws from the standard normal distribution (Marsaglia's polar method, 1964).
-    pub fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
         }
@@ -54,12 +54,12 @@ impl Draw {
     }
 
     /// Draws from the exponential distribution of mean 1.
-    pub fn exponential(&mut self) -> f64 {
+    pub(crate) fn exponential(&mut self) -> f64 {
         -(1.0 - self.fraction()).ln()
     }
 
     /// Draws a number of events of which `mean` are expected.
-    pub fn poisson(&mut self, mean: f64) -> f64 {
+    pub(crate) fn poisson(&mut self, mean: f64) -> f64 {
         if mean > POISSON_EXACT_MAX {
             return (mean + mean.sqrt() * self.normal()).round().max(0.0);
         }

@@ -42,7 +42,7 @@ pub const FALSE_ALARM_RATE: f64 = 0.005;
 /// Searches that share it: linear on all calls, linear on the slow ones, geometric.
 const SEARCHES: f64 = 3.0;
 /// Calls of which something can be said.
-pub const CALLS_MIN: usize = 15;
+pub(crate) const CALLS_MIN: usize = 15;
 /// Milliseconds added before looking for SYN retries: 1, 3, 7 s are 2, 4, 8 s less one.
 const RETRY_MS: f64 = 1000.0;
 /// A step of the recorder is worth a word from this part of the middle half's width on, or from a
@@ -74,7 +74,7 @@ pub fn judge(series: &Series, seed: u64) -> Vec<Verdict> {
 }
 
 /// Returns the comb alone, without humps and clocks: what calibration counts.
-pub fn comb_of(series: &Series, seed: u64) -> Option<Quantised> {
+pub(crate) fn comb_of(series: &Series, seed: u64) -> Option<Quantised> {
     let sorted = Sorted::new(&series.total_ms);
     let resolution = Resolution::of(sorted.values());
     let values = dithered(series, &resolution, seed);
@@ -82,12 +82,12 @@ pub fn comb_of(series: &Series, seed: u64) -> Option<Quantised> {
 }
 
 /// Returns the clock that calls end with, if there is one: what calibration counts.
-pub fn lock_of(series: &Series) -> Option<Lock> {
+pub(crate) fn lock_of(series: &Series) -> Option<Lock> {
     lock::search(series)
 }
 
 /// Returns whether a series has several humps, without looking for a comb: what calibration counts.
-pub fn has_several_humps(series: &Series, seed: u64) -> bool {
+pub(crate) fn has_several_humps(series: &Series, seed: u64) -> bool {
     let resolution = Resolution::of(Sorted::new(&series.total_ms).values());
     humps::humps(&dithered(series, &resolution, seed), seed).1
 }

@@ -24,7 +24,7 @@ use crate::split::Split;
 use crate::verdict::{ExcessVerdict, Outside, StepShare, StepVerdict, Unclear, Verdict};
 
 use excess::{Excess, Order};
-pub use law::benjamini_hochberg;
+pub(crate) use law::benjamini_hochberg;
 use slowdowns::Slowdowns;
 
 /// The name of what no step covers.

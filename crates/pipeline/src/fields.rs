@@ -15,7 +15,7 @@ const PATTERN_BYTES_MAX: usize = 256 << 10;
 ///
 /// # Errors
 /// When neither lines have it nor a rule defines it.
-pub fn resolve(name: &str, rules: &[FieldRule]) -> Result<FieldName, UnknownField> {
+pub(crate) fn resolve(name: &str, rules: &[FieldRule]) -> Result<FieldName, UnknownField> {
     match rules.iter().find(|rule| *rule.field.name == *name) {
         Some(rule) => Ok(FieldName::Defined((*rule.field).clone())),
         None => name.parse(),
@@ -23,7 +23,7 @@ pub fn resolve(name: &str, rules: &[FieldRule]) -> Result<FieldName, UnknownFiel
 }
 
 /// Checks the section number `at`, and adds what it means to `rules`.
-pub fn check(
+pub(crate) fn check(
     config: &FieldConfig,
     at: usize,
     sources: Vec<&str>,

@@ -33,7 +33,7 @@ const WAITING_MAX: usize = 64;
 
 /// Running values of one rollup.
 #[derive(Debug)]
-pub struct Window {
+pub(crate) struct Window {
     rollup: Arc<Rollup>,
     node: Box<str>,
     source_name: Box<str>,
@@ -58,7 +58,7 @@ pub struct Window {
 
 /// Where a line stands.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'p> {
+pub(crate) struct Place<'p> {
     /// The file's name.
     pub file: &'p str,
     /// The offset of the line's first byte.
@@ -101,7 +101,7 @@ struct Line {
 
 impl Window {
     /// An empty window for lines that `node` reads from a source.
-    pub fn new(rollup: Arc<Rollup>, node: &str, source_name: &str) -> Self {
+    pub(crate) fn new(rollup: Arc<Rollup>, node: &str, source_name: &str) -> Self {
         Self {
             node: node.into(),
             source_name: source_name.into(),
@@ -122,7 +122,7 @@ impl Window {
     }
 
     /// Adds one event at `time_us`, if it passes the filter.
-    pub fn add(&mut self, event: &impl Fields, time_us: i64, place: Place<'_>) {
+    pub(crate) fn add(&mut self, event: &impl Fields, time_us: i64, place: Place<'_>) {
         if self.rollup.filter.as_ref().is_some_and(|filter| !filter.matches(event)) {
             return;
         }
@@ -149,13 +149,13 @@ impl Window {
     }
 
     /// Bytes in use; asked for often.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         // A slot of the index is 13 bytes, of which at least 7 in 16 are in use.
         self.rows.bytes() + self.index.len() * 30 + self.sketch_bytes
     }
 
     /// Takes the rows out; the window is empty after it.
-    pub fn take(&mut self) -> impl Iterator<Item = Rows> {
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = Rows> {
         self.settle();
         let sketched = self.take_sketches();
         let spare = self.spare.take();
@@ -166,17 +166,17 @@ impl Window {
     }
 
     /// How many lines lacked a number that is part of the key, since this was asked last.
-    pub fn take_without_key(&mut self) -> u64 {
+    pub(crate) fn take_without_key(&mut self) -> u64 {
         std::mem::take(&mut self.without_key)
     }
 
     /// Whether `table` is what the window's rows go into.
-    pub fn fills(&self, table: &Arc<Table>) -> bool {
+    pub(crate) fn fills(&self, table: &Arc<Table>) -> bool {
         Arc::ptr_eq(&self.rollup.table, table)
     }
 
     /// Takes the memory of rows back that were delivered.
-    pub fn recycle(&mut self, mut rows: Rows) {
+    pub(crate) fn recycle(&mut self, mut rows: Rows) {
         rows.clear();
         self.spare = Some(rows);
     }

@@ -21,13 +21,13 @@ use crate::error::ProfilesError;
 use crate::key::UserKey;
 
 /// Distinct items kept per user: the latest. `reads` of a profile never exceeds it.
-pub const USER_ITEMS_MAX: usize = 1_000;
+pub(crate) const USER_ITEMS_MAX: usize = 1_000;
 
 /// Ids kept in `recent` of a profile.
-pub const RECENT_MAX: usize = 100;
+pub(crate) const RECENT_MAX: usize = 100;
 
 /// Ids of items and names of categories longer than this are left out.
-pub const ITEM_BYTES_MAX: usize = 200;
+pub(crate) const ITEM_BYTES_MAX: usize = 200;
 
 /// What counts and for how long.
 #[derive(Debug, Clone)]

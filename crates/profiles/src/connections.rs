@@ -32,14 +32,14 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 impl Connections {
     /// Opens `count` connections to the file at `path`.
-    pub fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
+    pub(crate) fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
         let opened = (0..count.max(1)).map(|_| open(path).map(Mutex::new));
         Ok(Self(opened.collect::<Result<_, _>>()?))
     }
 
     /// Runs `work` on this thread's own connection, or on another when that is taken, which
     /// happens only with more threads than connections.
-    pub fn with<R>(&self, work: impl FnOnce(&Connection) -> R) -> R {
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&Connection) -> R) -> R {
         let own = thread_number() % self.0.len();
         let (before, from) = self.0.split_at(own);
         let free = from.iter().chain(before).find_map(Mutex::try_lock);

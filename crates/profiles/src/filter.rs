@@ -32,20 +32,20 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub fn with_capacity(count: usize) -> Self {
+    pub(crate) fn with_capacity(count: usize) -> Self {
         Self { state: RandomState::default(), hashes: Vec::with_capacity(count) }
     }
 
-    pub fn push(&mut self, key: &[u8]) {
+    pub(crate) fn push(&mut self, key: &[u8]) {
         self.hashes.push(hash(&self.state, key));
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.hashes.len()
     }
 
     /// Returns the keys ready for look-ups; none if there are more than 2^32, or no memory.
-    pub fn settle(mut self) -> Option<Filter> {
+    pub(crate) fn settle(mut self) -> Option<Filter> {
         u32::try_from(self.hashes.len()).ok()?;
         // In the order of their places, so that filling the table walks through memory once.
         self.hashes.sort_unstable();
@@ -59,12 +59,12 @@ impl Keys {
 }
 
 impl Filter {
-    pub fn holds(&self, key: &[u8]) -> bool {
+    pub(crate) fn holds(&self, key: &[u8]) -> bool {
         let hash = hash(&self.state, key);
         self.slots.get(self.slots.probe(hash)) == hash
     }
 
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.slots.bytes.len()
     }
 }

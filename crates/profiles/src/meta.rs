@@ -24,7 +24,7 @@ pub(crate) struct Meta {
 
 impl Meta {
     /// Returns the meta table; none when the file has none of ours.
-    pub fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
+    pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Option<Self>> {
         let mut columns = connection.prepare("PRAGMA table_info(meta)")?;
         let columns = columns.query_map([], |row| row.get::<_, String>("name"))?;
         if columns.collect::<rusqlite::Result<Vec<_>>>()? != ["key", "value"] {
@@ -52,18 +52,18 @@ impl Meta {
 pub(crate) struct Checksum(SipHasher13);
 
 impl Checksum {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(SipHasher13::new_with_keys(0, 0))
     }
 
-    pub fn add(&mut self, key: &[u8], data: &[u8]) {
+    pub(crate) fn add(&mut self, key: &[u8], data: &[u8]) {
         for part in [key, data] {
             self.0.write(&(part.len() as u64).to_le_bytes());
             self.0.write(part);
         }
     }
 
-    pub fn hex(&self) -> String {
+    pub(crate) fn hex(&self) -> String {
         format!("{:016x}", self.0.finish())
     }
 }

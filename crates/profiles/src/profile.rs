@@ -14,7 +14,7 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// The longest `data` that is parsed; a profile is a summary, not a history.
-pub const DATA_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const DATA_BYTES_MAX: usize = 64 * 1024;
 
 /// How deep objects may lie in one another.
 const DEPTH_MAX: usize = 4;

@@ -57,7 +57,7 @@ pub(crate) fn pick(
 
 impl Stored {
     /// Returns the text that a user's id must equal; none for what cannot be an id.
-    pub fn text(&self) -> Option<Vec<u8>> {
+    pub(crate) fn text(&self) -> Option<Vec<u8>> {
         match self {
             Self::Text(text) => Some(text.clone()),
             Self::Integer(number) => Some(number.to_string().into_bytes()),

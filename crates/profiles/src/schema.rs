@@ -59,7 +59,7 @@ impl Layout {
     ///
     /// # Errors
     /// When no table fits `schema`, or a look-up would scan it.
-    pub fn detect(
+    pub(crate) fn detect(
         connection: &Connection,
         schema: &Schema,
         path: &Path,

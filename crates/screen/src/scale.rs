@@ -34,7 +34,7 @@ pub fn ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
 
 /// Values of a range to positions in 0..=1.
 #[derive(Debug, Clone, Copy)]
-pub struct Scale {
+pub(crate) struct Scale {
     low: f64,
     high: f64,
     is_log: bool,
@@ -43,7 +43,7 @@ pub struct Scale {
 impl Scale {
     /// Between two values; where they are one, that lies in the middle. Logarithmic only where both
     /// are positive.
-    pub fn new(low: f64, high: f64, is_log: bool) -> Self {
+    pub(crate) fn new(low: f64, high: f64, is_log: bool) -> Self {
         let is_log = is_log && low > 0.0;
         let (low, high) = if is_log { (low.ln(), high.ln()) } else { (low, high) };
         if low < high {
@@ -54,19 +54,19 @@ impl Scale {
     }
 
     /// Where a value lies: 0 at the low end, 1 at the high end.
-    pub fn position(&self, value: f64) -> f64 {
+    pub(crate) fn position(&self, value: f64) -> f64 {
         let value = if self.is_log { value.ln() } else { value };
         ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }
 
     /// The value at a position.
-    pub fn value(&self, position: f64) -> f64 {
+    pub(crate) fn value(&self, position: f64) -> f64 {
         let value = self.low + (self.high - self.low) * position;
         if self.is_log { value.exp() } else { value }
     }
 
     /// Round numbers of the range.
-    pub fn ticks(&self, most: usize) -> Vec<f64> {
+    pub(crate) fn ticks(&self, most: usize) -> Vec<f64> {
         if !self.is_log {
             return ticks(self.low, self.high, most);
         }

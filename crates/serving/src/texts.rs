@@ -25,7 +25,7 @@ use ::generation::{Poll, Status, Stop, Watched};
 use models::{Embedder, Error, Tokens};
 
 pub use counters::TextCounts;
-pub use generation::{GoldenCheck, TextModel};
+pub(crate) use generation::{GoldenCheck, TextModel};
 pub(crate) use request::Then;
 pub(crate) use vectors::{Vectors, Wish, write_numbers};
 
@@ -39,7 +39,7 @@ use queue::{Queue, Wanted};
 use request::{Ready, Request, Rows, Slot};
 
 /// A model of texts. One for all threads.
-pub struct Texts {
+pub(crate) struct Texts {
     plan: TextPlan,
     folder: Watched<Arc<TextModel>>,
     pool: Arc<dyn Pool>,
@@ -49,7 +49,7 @@ pub struct Texts {
 
 /// What an operator asks about a model of texts.
 #[derive(Debug, Clone)]
-pub struct TextStatus {
+pub(crate) struct TextStatus {
     /// The version in use; none before the first good generation.
     pub version: Option<String>,
     /// The file with the weights.
@@ -67,7 +67,7 @@ struct Lacking {
 impl Texts {
     /// Opens a folder after a first look at it; one that is missing or unfit is no error here: the
     /// model answers 503 until it has a good generation.
-    pub fn open(plan: TextPlan, pool: Arc<dyn Pool>, check: GoldenCheck) -> Arc<Self> {
+    pub(crate) fn open(plan: TextPlan, pool: Arc<dyn Pool>, check: GoldenCheck) -> Arc<Self> {
         let loading = plan.clone();
         let load = move |_: &Path| TextModel::load(&loading, &check).map(Arc::new);
         let folder = Watched::open(&Embedder::weights(&plan.folder), load);
@@ -75,12 +75,12 @@ impl Texts {
         Arc::new(Self { plan, folder, pool, queue, counters })
     }
 
-    pub fn plan(&self) -> &TextPlan {
+    pub(crate) fn plan(&self) -> &TextPlan {
         &self.plan
     }
 
     /// Returns where the model stands, and what it has done.
-    pub fn status(&self) -> TextStatus {
+    pub(crate) fn status(&self) -> TextStatus {
         let loaded = self.loaded();
         let cached = loaded.as_ref().map_or((0, 0), |model| model.cache.size());
         TextStatus {
@@ -91,7 +91,7 @@ impl Texts {
     }
 
     /// Returns the generation in use.
-    pub fn loaded(&self) -> Option<Arc<TextModel>> {
+    pub(crate) fn loaded(&self) -> Option<Arc<TextModel>> {
         self.folder.peek().as_ref().map(|generation| generation.value.clone())
     }
 

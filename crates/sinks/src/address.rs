@@ -17,7 +17,7 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Whether the connection is encrypted, as libpq names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encryption {
+pub(crate) enum Encryption {
     /// Never.
     Disable,
     /// Where the server offers it; its certificate is not looked at.
@@ -30,7 +30,7 @@ pub enum Encryption {
 
 /// Where a server is, and how to speak to it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Address {
+pub(crate) struct Address {
     pub host: String,
     pub port: u16,
     pub user: String,
@@ -45,7 +45,7 @@ pub struct Address {
 
 impl Address {
     /// Reads what follows `SCHEME:`; files in parameters are relative to `root`.
-    pub fn parse(
+    pub(crate) fn parse(
         scheme: &str,
         rest: &str,
         default_port: u16,

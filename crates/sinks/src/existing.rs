@@ -9,7 +9,7 @@ use crate::sql::Dialect;
 
 /// A table as the engine describes it.
 #[derive(Debug, Default)]
-pub struct Existing {
+pub(crate) struct Existing {
     pub columns: Vec<Held>,
     /// The columns of each unique index, the primary key's among them.
     pub uniques: Vec<Vec<String>>,
@@ -17,7 +17,7 @@ pub struct Existing {
 
 /// A column as the engine describes it.
 #[derive(Debug)]
-pub struct Held {
+pub(crate) struct Held {
     pub name: String,
     /// Its type, as the engine writes it.
     pub kind: String,
@@ -28,7 +28,7 @@ pub struct Held {
 }
 
 impl Existing {
-    pub fn column(&self, name: &str) -> Option<&Held> {
+    pub(crate) fn column(&self, name: &str) -> Option<&Held> {
         self.columns.iter().find(|held| held.name.eq_ignore_ascii_case(name))
     }
 
@@ -36,7 +36,7 @@ impl Existing {
     ///
     /// # Errors
     /// Why rows of `table` cannot go into this one.
-    pub fn lacks<'t>(
+    pub(crate) fn lacks<'t>(
         &self,
         table: &'t Table,
         dialect: &Dialect,
@@ -108,7 +108,7 @@ fn is_same(unique: &[String], keys: &[Column]) -> bool {
 }
 
 /// Refuses names that the engine would cut: two could become one.
-pub fn check_names(table: &Table, bytes_max: usize) -> Result<(), String> {
+pub(crate) fn check_names(table: &Table, bytes_max: usize) -> Result<(), String> {
     let names = std::iter::once(&table.name).chain(table.columns.iter().map(|c| &c.name));
     match names.into_iter().find(|name| name.len() > bytes_max) {
         Some(name) => Err(format!("the name `{name}` has more than {bytes_max} bytes")),

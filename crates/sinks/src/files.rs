@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use pipeline::{Batch, Checkpoint, Sink, SinkError, Table};
 use serde::{Deserialize, Serialize};
 
-pub use encode::Format;
+pub(crate) use encode::Format;
 
 /// How long another writer may hold the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);

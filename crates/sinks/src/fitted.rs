@@ -18,15 +18,15 @@ use sha2::{Digest, Sha256};
 use crate::sql;
 
 /// Sums stop here: two of them can still be added without overflow.
-pub const INTEGER_SUM_MAX: i64 = i64::MAX / 2;
+pub(crate) const INTEGER_SUM_MAX: i64 = i64::MAX / 2;
 /// Real numbers stop here, for the same reason.
-pub const REAL_MAX: f64 = 1e300;
+pub(crate) const REAL_MAX: f64 = 1e300;
 /// The years 1000 to 9999, which every server knows; microseconds since the Unix epoch.
 const TIMES: (i64, i64) = (-30_610_224_000_000_000, 253_402_300_799_999_999);
 
 /// The value of a column that is stored.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value<'a> {
+pub(crate) enum Value<'a> {
     Absent,
     Integer(i64),
     Real(f64),
@@ -37,13 +37,13 @@ pub enum Value<'a> {
 
 /// The longest text that a key column takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyLimit {
+pub(crate) enum KeyLimit {
     Bytes(usize),
     Characters(usize),
 }
 
 /// Rows that fit, in the order of their keys.
-pub struct Fitted<'a> {
+pub(crate) struct Fitted<'a> {
     width: usize,
     values: Vec<Value<'a>>,
     order: Vec<u32>,
@@ -54,7 +54,7 @@ impl<'a> Fitted<'a> {
     ///
     /// # Errors
     /// When two rows that became one hold what is no sketch.
-    pub fn new(rows: &'a Rows, limits: &[KeyLimit]) -> Result<Self, String> {
+    pub(crate) fn new(rows: &'a Rows, limits: &[KeyLimit]) -> Result<Self, String> {
         let table = &*rows.table;
         let columns: Vec<&Column> = sql::stored(table).collect();
         let width = columns.len();
@@ -76,7 +76,7 @@ impl<'a> Fitted<'a> {
     }
 
     /// The rows, in the order of their keys.
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[Value<'a>]> {
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[Value<'a>]> {
         self.order.iter().map(|&row| self.row(row))
     }
 
@@ -84,7 +84,7 @@ impl<'a> Fitted<'a> {
     ///
     /// # Errors
     /// When one of them is no sketch.
-    pub fn merge_sketches<'h>(
+    pub(crate) fn merge_sketches<'h>(
         &mut self,
         at: usize,
         table: &Table,
@@ -249,7 +249,7 @@ fn key_of_nothing(column: &Column) -> Value<'static> {
 }
 
 /// U+FFFD for what is not UTF-8, and for NUL, which PostgreSQL refuses.
-pub fn clean(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn clean(bytes: &[u8]) -> Cow<'_, str> {
     let text = String::from_utf8_lossy(bytes);
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { text }
 }

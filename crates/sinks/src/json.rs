@@ -8,11 +8,11 @@ use std::io::Write;
 use pipeline::{Cell, Role, Rows};
 
 /// How times are written.
-pub type WriteTime = fn(i64, &mut Vec<u8>);
+pub(crate) type WriteTime = fn(i64, &mut Vec<u8>);
 
 /// Appends an object with the row's values by the names of their columns; what is absent is left
 /// out. Columns that an engine computes are left out too.
-pub fn object(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
+pub(crate) fn object(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut is_first = true;
     for (cell, column) in rows.row(index).zip(&rows.table.columns) {
@@ -31,7 +31,7 @@ pub fn object(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
 }
 
 /// Appends an array with the row's key.
-pub fn key(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
+pub(crate) fn key(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
     out.push(b'[');
     for (at, cell) in rows.row(index).take(rows.table.keys()).enumerate() {
         if at > 0 {
@@ -43,14 +43,14 @@ pub fn key(rows: &Rows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
 }
 
 /// `2026-11-21T09:48:00.000000Z`
-pub fn rfc3339(us: i64, out: &mut Vec<u8>) {
+pub(crate) fn rfc3339(us: i64, out: &mut Vec<u8>) {
     out.push(b'"');
     exchange::write_rfc3339(us.unsigned_abs(), out);
     out.push(b'"');
 }
 
 /// Appends a string.
-pub fn text(bytes: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn text(bytes: &[u8], out: &mut Vec<u8>) {
     let text = String::from_utf8_lossy(bytes);
     serde_json::to_writer(out, &*text).expect("writing to memory does not fail");
 }

@@ -25,7 +25,7 @@ use crate::fitted::{Fitted, KeyLimit};
 use crate::sql::{self, CHECKPOINTS, Dialect};
 use crate::trouble::{self, TRIES, Trouble, within};
 
-pub use rows::rows;
+pub(crate) use rows::rows;
 
 const ENGINE: &str = "mysql";
 /// Rows of one statement; more gain nothing.

@@ -29,7 +29,7 @@ use crate::fitted::{Fitted, KeyLimit};
 use crate::sql::{self, CHECKPOINTS, Dialect};
 use crate::trouble::{self, TRIES, Trouble, within};
 
-pub use rows::rows;
+pub(crate) use rows::rows;
 
 const ENGINE: &str = "postgres";
 /// An index entry has 2,704 bytes at most; this leaves room for numbers and times.

@@ -3,10 +3,10 @@
 use pipeline::{Column, Kind, Role, Table};
 
 /// The table of checkpoints.
-pub const CHECKPOINTS: &str = "tidegate_checkpoints";
+pub(crate) const CHECKPOINTS: &str = "tidegate_checkpoints";
 
 /// What engines write differently.
-pub struct Dialect {
+pub(crate) struct Dialect {
     /// Around names.
     pub quote: char,
     /// Types of text, whole numbers, real numbers, times and blobs.
@@ -30,12 +30,12 @@ pub struct Dialect {
 
 impl Dialect {
     /// `name` in quotes.
-    pub fn quoted(&self, name: &str) -> String {
+    pub(crate) fn quoted(&self, name: &str) -> String {
         format!("{0}{name}{0}", self.quote)
     }
 
     /// Creates the table, unless it is there; `key_text` tells the type of text in keys.
-    pub fn create(&self, table: &Table, key_text: impl Fn(&Column) -> String) -> String {
+    pub(crate) fn create(&self, table: &Table, key_text: impl Fn(&Column) -> String) -> String {
         let columns = table.columns.iter().map(|c| self.definition(table, c, &key_text(c)));
         let mut parts: Vec<String> = columns.collect();
         if table.keys() > 0 {
@@ -46,14 +46,14 @@ impl Dialect {
     }
 
     /// Adds a column that is no key to a table that is there.
-    pub fn add_column(&self, table: &Table, column: &Column) -> String {
+    pub(crate) fn add_column(&self, table: &Table, column: &Column) -> String {
         let definition = self.definition(table, column, "");
         format!("ALTER TABLE {} ADD COLUMN {definition}", self.quoted(&table.name))
     }
 
     /// Inserts the rows of `source` (`VALUES …` or `SELECT …`), each merged into the one with the
     /// same key; a row of the source has a value for each column of [`stored`].
-    pub fn merge(&self, table: &Table, source: &str) -> String {
+    pub(crate) fn merge(&self, table: &Table, source: &str) -> String {
         let name = self.quoted(&table.name);
         let mut text = format!("INSERT INTO {name} ({}) {source}", self.stored_names(table));
         if table.keys() > 0 {
@@ -71,7 +71,11 @@ impl Dialect {
 
     /// Reads the sketches of the row with a key; `placeholder` writes the n-th parameter, from 0,
     /// one for each column of the key.
-    pub fn held_sketches(&self, table: &Table, placeholder: impl Fn(usize) -> String) -> String {
+    pub(crate) fn held_sketches(
+        &self,
+        table: &Table,
+        placeholder: impl Fn(usize) -> String,
+    ) -> String {
         let sketches = table.columns.iter().filter(|column| column.role == Role::Sketch);
         let names: Vec<String> = sketches.map(|column| self.quoted(&column.name)).collect();
         let keys = table.columns[..table.keys()].iter().enumerate();
@@ -83,7 +87,7 @@ impl Dialect {
     }
 
     /// The names of the columns of [`stored`], between commas.
-    pub fn stored_names(&self, table: &Table) -> String {
+    pub(crate) fn stored_names(&self, table: &Table) -> String {
         stored(table).map(|column| self.quoted(&column.name)).collect::<Vec<_>>().join(", ")
     }
 
@@ -155,18 +159,18 @@ impl Dialect {
 
 /// The name of the machine in the key of a table of sketches, which the table beside it does not
 /// have: room is left for it in both, so that their other keys are cut alike.
-pub fn is_node(table: &Table, column: &Column) -> bool {
+pub(crate) fn is_node(table: &Table, column: &Column) -> bool {
     table.has_sketches() && table.columns[..table.keys()].last() == Some(column)
 }
 
 /// The number of texts in the key of a table, without the machine's name.
-pub fn key_texts(table: &Table) -> usize {
+pub(crate) fn key_texts(table: &Table) -> usize {
     let keys = table.columns[..table.keys()].iter();
     keys.filter(|key| key.kind == Kind::Text && !is_node(table, key)).count()
 }
 
 /// The columns that rows hold a value for.
-pub fn stored(table: &Table) -> impl Iterator<Item = &Column> {
+pub(crate) fn stored(table: &Table) -> impl Iterator<Item = &Column> {
     table.columns.iter().filter(|column| !matches!(column.role, Role::Mean { .. }))
 }
 

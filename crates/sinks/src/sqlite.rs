@@ -22,7 +22,7 @@ use crate::sql::{self, CHECKPOINTS, Dialect};
 use crate::time::{rfc3339, rfc3339_exact};
 
 pub use query::{Answer, Query, QueryError, ask, ask_sql};
-pub use rows::rows;
+pub(crate) use rows::rows;
 
 const ENGINE: &str = "sqlite";
 /// How long another process may hold the database.

@@ -15,28 +15,28 @@ use testkit::{MariaDb, Postgres, TempDir};
 use crate::open;
 
 /// A database of its own in an engine.
-pub struct Bench {
+pub(crate) struct Bench {
     pub url: String,
     query: Box<dyn Fn(&str) -> String + Send + Sync>,
     _dir: Option<TempDir>,
 }
 
 impl Bench {
-    pub fn sqlite() -> Self {
+    pub(crate) fn sqlite() -> Self {
         let dir = TempDir::new().unwrap();
         let file = dir.path().join("events.db");
         let url = format!("sqlite:{}", file.display());
         Self { url, query: Box::new(move |sql| sqlite_query(&file, sql)), _dir: Some(dir) }
     }
 
-    pub fn postgres() -> Self {
+    pub(crate) fn postgres() -> Self {
         let server = Postgres::shared();
         let url = server.database();
         let own = url.clone();
         Self { url, query: Box::new(move |sql| server.query(&own, sql)), _dir: None }
     }
 
-    pub fn mysql() -> Self {
+    pub(crate) fn mysql() -> Self {
         let server = MariaDb::shared();
         let url = server.database();
         let own = url.clone();
@@ -44,12 +44,12 @@ impl Bench {
         Self { url, query: Box::new(query), _dir: None }
     }
 
-    pub fn sink(&self) -> Box<dyn Sink> {
+    pub(crate) fn sink(&self) -> Box<dyn Sink> {
         open(&self.url, Path::new("/")).unwrap()
     }
 
     /// A sink that has made these tables.
-    pub fn prepared(&self, tables: &[&Arc<Table>]) -> Box<dyn Sink> {
+    pub(crate) fn prepared(&self, tables: &[&Arc<Table>]) -> Box<dyn Sink> {
         let mut sink = self.sink();
         let tables: Vec<_> = tables.iter().map(|table| Arc::clone(table)).collect();
         sink.prepare(&tables).unwrap();
@@ -57,7 +57,7 @@ impl Bench {
     }
 
     /// Lines of columns between `|`.
-    pub fn query(&self, sql: &str) -> String {
+    pub(crate) fn query(&self, sql: &str) -> String {
         (self.query)(sql)
     }
 }
@@ -86,12 +86,12 @@ fn sqlite_query(file: &Path, sql: &str) -> String {
     lines.join("\n")
 }
 
-pub fn column(name: &str, kind: Kind, role: Role) -> Column {
+pub(crate) fn column(name: &str, kind: Kind, role: Role) -> Column {
     Column { name: name.to_owned(), kind, role }
 }
 
 /// `path`, `minute` → `count`.
-pub fn counts() -> Arc<Table> {
+pub(crate) fn counts() -> Arc<Table> {
     Arc::new(Table {
         name: "counts".to_owned(),
         columns: vec![
@@ -102,25 +102,25 @@ pub fn counts() -> Arc<Table> {
     })
 }
 
-pub fn rows(table: &Arc<Table>, cells: &[&[Cell<'_>]]) -> Rows {
+pub(crate) fn rows(table: &Arc<Table>, cells: &[&[Cell<'_>]]) -> Rows {
     let mut rows = Rows::new(Arc::clone(table));
     cells.iter().for_each(|row| row.iter().for_each(|cell| rows.push(*cell)));
     rows
 }
 
-pub fn batch(sequence: u64, rows: Rows) -> Batch {
+pub(crate) fn batch(sequence: u64, rows: Rows) -> Batch {
     Batch { checkpoint: checkpoint(sequence), rows: vec![rows] }
 }
 
-pub fn checkpoint(sequence: u64) -> Checkpoint {
+pub(crate) fn checkpoint(sequence: u64) -> Checkpoint {
     let position = format!("{{\"offset\":{sequence}}}");
     Checkpoint { node: "n1".to_owned(), source: "web".to_owned(), sequence, position }
 }
 
 /// One row for [`counts`] at 2026-11-21T09:48:00Z.
-pub fn one(path: &str, count: i64) -> Rows {
+pub(crate) fn one(path: &str, count: i64) -> Rows {
     rows(&counts(), &[&[Cell::Text(path.as_bytes()), Cell::Time(TIME), Cell::Integer(count)]])
 }
 
 /// 2026-11-21T09:48:00Z.
-pub const TIME: i64 = 1_795_254_480_000_000;
+pub(crate) const TIME: i64 = 1_795_254_480_000_000;

@@ -2,7 +2,7 @@
 
 /// `2026-11-21T09:48:00Z`, with a fraction only where there is one; `us` is microseconds since the
 /// Unix epoch.
-pub fn rfc3339(us: i64) -> String {
+pub(crate) fn rfc3339(us: i64) -> String {
     let us = us.unsigned_abs();
     let mut text = Vec::new();
     exchange::write_rfc3339(us, &mut text);
@@ -15,7 +15,7 @@ pub fn rfc3339(us: i64) -> String {
 
 /// `2026-11-21T09:48:00.000000Z`, always with its fraction: where times are compared as text, one
 /// without would come after all of its second, since `.` sorts before `Z`.
-pub fn rfc3339_exact(us: i64) -> String {
+pub(crate) fn rfc3339_exact(us: i64) -> String {
     let mut text = Vec::with_capacity(27);
     exchange::write_rfc3339(us.unsigned_abs(), &mut text);
     String::from_utf8(text).expect("a timestamp is ASCII")

@@ -14,7 +14,7 @@ use crate::address::{Address, Encryption};
 ///
 /// # Errors
 /// When the file of root certificates cannot be read.
-pub fn config(address: &Address) -> Result<Option<Arc<ClientConfig>>, TrustError> {
+pub(crate) fn config(address: &Address) -> Result<Option<Arc<ClientConfig>>, TrustError> {
     let trust = match (&address.encryption, &address.root_certificates) {
         (Encryption::Disable, _) => return Ok(None),
         (Encryption::Prefer | Encryption::Require, _) => Trust::Anyone,

@@ -9,11 +9,11 @@ use tokio::runtime::Runtime;
 use crate::address::Address;
 
 /// How often a batch is tried at once when the server ended it for another's sake.
-pub const TRIES: u32 = 5;
+pub(crate) const TRIES: u32 = 5;
 
 /// Why a piece of work was not done.
 #[derive(Debug)]
-pub enum Trouble {
+pub(crate) enum Trouble {
     /// The caller is told just this; the connection is in order.
     Told(SinkError),
     /// The server, or we, will say the same again.
@@ -26,7 +26,7 @@ pub enum Trouble {
 
 impl Trouble {
     /// What the pipeline is told.
-    pub fn told(self, engine: &'static str, address: &Address) -> SinkError {
+    pub(crate) fn told(self, engine: &'static str, address: &Address) -> SinkError {
         let place = address.to_string();
         match self {
             Self::Told(error) => error,
@@ -39,13 +39,13 @@ impl Trouble {
 }
 
 /// A runtime for one connection. Dropping it closes the socket.
-pub fn runtime() -> Result<Runtime, Trouble> {
+pub(crate) fn runtime() -> Result<Runtime, Trouble> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Trouble::Unreachable(format!("start a runtime: {error}")))
 }
 
 /// Gives up on `work` after `limit`.
-pub async fn within<T>(
+pub(crate) async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, Trouble>>,
 ) -> Result<T, Trouble> {

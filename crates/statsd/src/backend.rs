@@ -5,9 +5,9 @@
 //! written to disk and sent later, oldest first, with the times they had. Whatever is given up is
 //! counted and said. Never here: what a flush holds (`flush`).
 
-pub mod console;
+pub(crate) mod console;
 mod file;
-pub mod graphite;
+pub(crate) mod graphite;
 mod influx;
 mod otlp;
 mod prometheus;
@@ -27,7 +27,7 @@ use stdx::Backoff;
 
 use crate::flush::Flush;
 use crate::plan::{BackendPlan, Plan};
-pub use prometheus::{Board, Bound, Format, Scrapes, page};
+pub(crate) use prometheus::{Board, Bound, Format, Scrapes, page};
 use spool::Spool;
 
 /// Flushes that wait for one backend.

@@ -14,7 +14,7 @@ use crate::flavour::Flavour;
 
 /// When flushes are due.
 #[derive(Debug)]
-pub struct Clock {
+pub(crate) struct Clock {
     interval_us: i64,
     /// Flushes are due at this and a multiple of the interval, in microseconds of Unix time.
     origin_us: i64,
@@ -23,7 +23,7 @@ pub struct Clock {
 
 impl Clock {
     /// A clock for a server that was started then, in microseconds since the Unix epoch.
-    pub fn new(flavour: Flavour, interval: Duration, started_us: u64) -> Self {
+    pub(crate) fn new(flavour: Flavour, interval: Duration, started_us: u64) -> Self {
         let origin_us = match flavour {
             Flavour::Native => 0,
             Flavour::Statsd => rounded_s(started_us) * 1_000_000,
@@ -35,7 +35,7 @@ impl Clock {
 
     /// How long until the next flush is due, when it is that late, in microseconds since the Unix
     /// epoch; to be asked once for each flush.
-    pub fn until_next(&mut self, now_us: u64) -> Duration {
+    pub(crate) fn until_next(&mut self, now_us: u64) -> Duration {
         let now_us = i64::try_from(now_us).unwrap_or(i64::MAX / 4);
         let since_us = now_us - self.origin_us;
         let mut wait_us = self.interval_us - since_us.rem_euclid(self.interval_us);
@@ -93,7 +93,7 @@ impl Interval {
 /// What an interval really took, for rates: `meant` if it is within 1 % of it, which is the jitter
 /// of waking up, and at least a second (or `meant`, where that is less), so that the few samples
 /// before an end do not look like a peak.
-pub fn elapsed(real: Duration, meant: Duration) -> Duration {
+pub(crate) fn elapsed(real: Duration, meant: Duration) -> Duration {
     if real.abs_diff(meant) <= meant / 100 {
         return meant;
     }
@@ -101,14 +101,14 @@ pub fn elapsed(real: Duration, meant: Duration) -> Duration {
 }
 
 /// The next multiple of the interval, in seconds since the Unix epoch.
-pub fn next_slot_s(interval: Duration) -> u64 {
+pub(crate) fn next_slot_s(interval: Duration) -> u64 {
     let interval_us = u64::try_from(interval.as_micros()).unwrap_or(u64::MAX).max(1);
     let slot = stdx::unix_micros() / interval_us + 1;
     rounded_s(slot.saturating_mul(interval_us))
 }
 
 /// Seconds since the Unix epoch, rounded as JavaScript rounds.
-pub fn rounded_s(unix_us: u64) -> u64 {
+pub(crate) fn rounded_s(unix_us: u64) -> u64 {
     unix_us.saturating_add(500_000) / 1_000_000
 }
 

@@ -8,7 +8,7 @@ use crate::samples::Samples;
 
 /// The shares at which quantiles are shown: both ends, the middle, and the configured percentiles,
 /// those from above turned over.
-pub fn shares(percentiles: &[f64]) -> Vec<f64> {
+pub(crate) fn shares(percentiles: &[f64]) -> Vec<f64> {
     let configured = percentiles.iter().map(|percent| {
         let share = if *percent < 0.0 { 100.0 + percent } else { *percent };
         // 99.9 / 100 is not 0.999.
@@ -22,21 +22,21 @@ pub fn shares(percentiles: &[f64]) -> Vec<f64> {
 
 /// How the values of a flushed timer are spread.
 #[derive(Debug, Clone, Copy)]
-pub struct Distribution<'s>(&'s Samples);
+pub(crate) struct Distribution<'s>(&'s Samples);
 
 impl<'s> Distribution<'s> {
     /// Of values that a flush has put in order; none when there are none.
-    pub fn of(samples: &'s Samples) -> Option<Self> {
+    pub(crate) fn of(samples: &'s Samples) -> Option<Self> {
         (!samples.is_empty()).then_some(Self(samples))
     }
 
     /// How many values there are.
-    pub fn count(&self) -> f64 {
+    pub(crate) fn count(&self) -> f64 {
         self.0.weight()
     }
 
     /// Their sum.
-    pub fn sum(&self) -> f64 {
+    pub(crate) fn sum(&self) -> f64 {
         match self.0.summary() {
             Some(summary) => summary.sum,
             None => self.weighed().map(|(value, weight)| value * weight).sum(),
@@ -44,7 +44,7 @@ impl<'s> Distribution<'s> {
     }
 
     /// The value at a share of 0 to 1.
-    pub fn quantile(&self, share: f64) -> f64 {
+    pub(crate) fn quantile(&self, share: f64) -> f64 {
         if let Some(summary) = self.0.summary() {
             return match share {
                 0.0 => summary.lower,
@@ -59,7 +59,7 @@ impl<'s> Distribution<'s> {
     }
 
     /// How many values are not above a bound.
-    pub fn up_to(&self, bound: f64) -> f64 {
+    pub(crate) fn up_to(&self, bound: f64) -> f64 {
         if let Some(summary) = self.0.summary() {
             let below = summary.quantiles.values().filter(|(value, _)| *value <= bound);
             return below.map(|(_, count)| count as f64).sum();

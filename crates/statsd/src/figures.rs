@@ -3,29 +3,29 @@
 use std::io::Write as _;
 
 /// As JavaScript does: `100`, `0.5`, `1e+21` (ECMA-262, Number::toString).
-pub fn javascript(number: f64, out: &mut Vec<u8>) {
+pub(crate) fn javascript(number: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(ryu_js::Buffer::new().format(number).as_bytes());
 }
 
 /// As Perl's `%.6f`.
-pub fn six_places(number: f64, out: &mut Vec<u8>) {
+pub(crate) fn six_places(number: f64, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{number:.6}");
 }
 
 /// As Perl's `%d`: without its fraction.
-pub fn whole(number: f64, out: &mut Vec<u8>) {
+pub(crate) fn whole(number: f64, out: &mut Vec<u8>) {
     // Writing to a vector cannot fail.
     let _ = write!(out, "{}", number as i64);
 }
 
 /// A sum that is a number: what grew beyond all numbers is the largest, what has no meaning is 0.
-pub fn finite(sum: f64) -> f64 {
+pub(crate) fn finite(sum: f64) -> f64 {
     if sum.is_nan() { 0.0 } else { sum.clamp(f64::MIN, f64::MAX) }
 }
 
 /// As JSON, whole numbers without a point, as both references print them.
-pub fn json(number: f64) -> serde_json::Value {
+pub(crate) fn json(number: f64) -> serde_json::Value {
     if number.fract() == 0.0 && number.abs() < 9e15 {
         return (number as i64).into();
     }

@@ -110,7 +110,7 @@ impl Keep {
 }
 
 /// Takes out what all tables have counted.
-pub fn collect(
+pub(crate) fn collect(
     tables: &[Arc<Mutex<Table>>],
     gauges: &Mutex<Gauges>,
     (keep, timer_values_max): (&Keep, usize),

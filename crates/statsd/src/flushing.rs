@@ -18,7 +18,7 @@ use crate::statistics::Wanted;
 const NAMES_KEPT_MAX: usize = 10_000;
 
 /// Flushes until the server ends, and once more then.
-pub fn run(shared: &Shared, mut clock: Clock) {
+pub(crate) fn run(shared: &Shared, mut clock: Clock) {
     let mut last_unix_s = None;
     loop {
         let has_ended = shared.ends_within(clock.until_next(stdx::unix_micros()));

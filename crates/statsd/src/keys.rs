@@ -14,7 +14,7 @@ use crate::server::Shared;
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Writes until the server ends, as its plan says by then.
-pub fn run(shared: &Shared) {
+pub(crate) fn run(shared: &Shared) {
     let interval = || shared.plan().key_flush.as_ref().map_or(LOOK, |keys| keys.interval);
     while !shared.ends_within(interval()) {
         let Some(plan) = &shared.plan().key_flush else { continue };

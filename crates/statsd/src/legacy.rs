@@ -44,7 +44,7 @@ pub fn read(text: &str, flavour: Flavour) -> Result<Plan, LegacyError> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_with(
+pub(crate) fn read_with(
     text: &str,
     flavour: Flavour,
     look_up: fn(&str) -> Option<IpAddr>,

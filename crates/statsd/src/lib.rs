@@ -17,7 +17,6 @@ mod figures;
 mod flavour;
 mod flush;
 mod flushing;
-#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod keys;

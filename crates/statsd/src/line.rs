@@ -10,14 +10,14 @@ mod native;
 mod perl;
 mod statsd;
 
-pub use dogstatsd::Notice;
+pub(crate) use dogstatsd::Notice;
 pub(crate) use native::write_tag_value;
 
 use crate::flavour::Flavour;
 use crate::number;
 
 /// Takes what lines say.
-pub trait Take {
+pub(crate) trait Take {
     /// Adds to a counter; the amount is multiplied up by the sample rate.
     fn counter(&mut self, key: &[u8], amount: f64);
     /// Adds a value to a timer, histogram or distribution; it stands for `weight` values.
@@ -36,7 +36,7 @@ pub trait Take {
 
 /// How a gauge changes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Change {
+pub(crate) enum Change {
     /// It is this.
     Set(f64),
     /// It is more by this.
@@ -85,7 +85,7 @@ impl Bad {
 
 /// What of a datagram was counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Lines.
     pub lines: u64,
     /// Pieces that said nothing.
@@ -94,7 +94,7 @@ pub struct Seen {
 
 /// Reads datagrams of one flavour.
 #[derive(Debug)]
-pub struct Reader {
+pub(crate) struct Reader {
     flavour: Flavour,
     cleans_keys: bool,
     counts_keys: bool,
@@ -105,7 +105,7 @@ pub struct Reader {
 
 impl Reader {
     /// A reader of this flavour; statsd's `keyNameSanitize` is on.
-    pub fn new(flavour: Flavour) -> Self {
+    pub(crate) fn new(flavour: Flavour) -> Self {
         Self {
             flavour,
             cleans_keys: true,
@@ -116,19 +116,19 @@ impl Reader {
     }
 
     /// Leaves keys as they come (`keyNameSanitize: false`).
-    pub fn leaving_keys(mut self) -> Self {
+    pub(crate) fn leaving_keys(mut self) -> Self {
         self.cleans_keys = false;
         self
     }
 
     /// Tells [`Take::key`] of every line's key.
-    pub fn counting_keys(mut self) -> Self {
+    pub(crate) fn counting_keys(mut self) -> Self {
         self.counts_keys = true;
         self
     }
 
     /// Reads one datagram, or a part of a stream that ends with a line.
-    pub fn read(&mut self, datagram: &[u8], take: &mut impl Take) -> Seen {
+    pub(crate) fn read(&mut self, datagram: &[u8], take: &mut impl Take) -> Seen {
         let mut seen = Seen::default();
         let mut rest = datagram;
         while !rest.is_empty() {

@@ -15,7 +15,7 @@ use crate::error::StatsdError;
 use crate::flavour::Flavour;
 use crate::plan::Plan;
 use crate::server::Shared;
-pub use commands::{deleted, matching};
+pub(crate) use commands::{deleted, matching};
 
 const CONNECTIONS_MAX: usize = 64;
 const LINE_BYTES_MAX: usize = 65_536;
@@ -24,7 +24,7 @@ const LINE_BYTES_MAX: usize = 65_536;
 ///
 /// # Errors
 /// When the address is taken or not ours.
-pub fn bind(plan: &Plan) -> Result<Option<TcpListener>, StatsdError> {
+pub(crate) fn bind(plan: &Plan) -> Result<Option<TcpListener>, StatsdError> {
     let Some(management) = &plan.management else { return Ok(None) };
     let address = management.address;
     TcpListener::bind(address).map(Some).map_err(StatsdError::bind(format!("tcp:{address}")))
@@ -34,7 +34,7 @@ pub fn bind(plan: &Plan) -> Result<Option<TcpListener>, StatsdError> {
 ///
 /// # Errors
 /// When there is no thread left.
-pub fn start(listener: TcpListener, shared: &Arc<Shared>) -> Result<(), StatsdError> {
+pub(crate) fn start(listener: TcpListener, shared: &Arc<Shared>) -> Result<(), StatsdError> {
     let shared = Arc::clone(shared);
     let name = "statsd management";
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {

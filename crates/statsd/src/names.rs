@@ -11,17 +11,17 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 /// A name, shared by everyone who shows it.
-pub type Name = Arc<str>;
+pub(crate) type Name = Arc<str>;
 
 /// What a slot costs beside its cell and the bytes of its name: the slot, its place in the index,
 /// and the head and rounding of an allocation.
-pub const NAME_BYTES: usize = 64;
+pub(crate) const NAME_BYTES: usize = 64;
 
 /// Slots that stay free for names to come, whatever they take.
 const FREE_MAX: usize = 16_384;
 
 /// Bytes that a name takes beside its cell.
-pub fn name_bytes(name: &str) -> usize {
+pub(crate) fn name_bytes(name: &str) -> usize {
     name.len() + NAME_BYTES
 }
 
@@ -70,7 +70,7 @@ impl<C> Default for Names<C> {
 }
 
 /// The hash of a name: the same in every table and process.
-pub fn hash(name: &[u8]) -> u64 {
+pub(crate) fn hash(name: &[u8]) -> u64 {
     FixedState::with_seed(0).hash_one(name)
 }
 

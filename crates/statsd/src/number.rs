@@ -5,7 +5,7 @@
 
 /// A number as JavaScript's `Number(text)` reads it (ECMA-262, StringToNumber); empty text, which
 /// is 0 there, is none, as statsd's `isNumber` wants it.
-pub fn javascript(text: &[u8]) -> Option<f64> {
+pub(crate) fn javascript(text: &[u8]) -> Option<f64> {
     if let Some(whole) = digits(text) {
         return Some(whole);
     }
@@ -27,7 +27,7 @@ pub fn javascript(text: &[u8]) -> Option<f64> {
 
 /// A number as Perl reads a string: as much of its beginning as is one, else 0. What Perl would
 /// make infinite or NaN is none.
-pub fn perl(text: &[u8]) -> Option<f64> {
+pub(crate) fn perl(text: &[u8]) -> Option<f64> {
     if let Some(whole) = digits(text) {
         return Some(whole);
     }
@@ -45,7 +45,7 @@ pub fn perl(text: &[u8]) -> Option<f64> {
 
 /// A plain decimal number, with or without fraction and exponent, as the protocol's own documents
 /// write them.
-pub fn decimal(text: &[u8]) -> Option<f64> {
+pub(crate) fn decimal(text: &[u8]) -> Option<f64> {
     if let Some(whole) = digits(text) {
         return Some(whole);
     }

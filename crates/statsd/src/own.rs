@@ -19,7 +19,7 @@ use crate::table::{Gauges, Table};
 
 /// A registry, and what was taken of it so far.
 #[derive(Debug)]
-pub struct Own {
+pub(crate) struct Own {
     registry: Registry,
     prefix: String,
     taken: Mutex<HashMap<Vec<u8>, Taken>>,
@@ -33,12 +33,12 @@ enum Taken {
 
 impl Own {
     /// The metrics of `registry`, under names that begin with `prefix`.
-    pub fn new(registry: Registry, prefix: &str) -> Self {
+    pub(crate) fn new(registry: Registry, prefix: &str) -> Self {
         Self { registry, prefix: prefix.to_owned(), taken: Mutex::default() }
     }
 
     /// Adds what the registry has gained since the last time.
-    pub fn take(&self, table: &Mutex<Table>, gauges: &Mutex<Gauges>) {
+    pub(crate) fn take(&self, table: &Mutex<Table>, gauges: &Mutex<Gauges>) {
         let mut taken = self.taken.lock();
         for metric in self.registry.read() {
             let name = self.name(&metric);

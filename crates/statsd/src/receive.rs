@@ -11,9 +11,9 @@ mod datagrams;
 mod intake;
 mod streams;
 
-pub use datagrams::{Datagrams, Socket};
-pub use intake::Intake;
-pub use streams::{StreamCounts, Streams};
+pub(crate) use datagrams::{Datagrams, Socket};
+pub(crate) use intake::Intake;
+pub(crate) use streams::{StreamCounts, Streams};
 
 use std::io;
 use std::os::unix::fs::FileTypeExt;

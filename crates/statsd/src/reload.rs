@@ -95,7 +95,7 @@ impl InForce {
 }
 
 /// Takes over the plan that was left, if there is one; by the thread that flushes, between flushes.
-pub fn take_over(shared: &Shared) {
+pub(crate) fn take_over(shared: &Shared) {
     let Some(next) = shared.in_force.next.lock().take() else { return };
     let before = shared.plan();
     let plan = merged(&before, next);

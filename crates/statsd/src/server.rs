@@ -438,7 +438,7 @@ fn spawn(
 }
 
 /// The references show their own counters from the first flush on.
-pub fn show_own_names(plan: &Plan, table: &Mutex<Table>) {
+pub(crate) fn show_own_names(plan: &Plan, table: &Mutex<Table>) {
     let mut names = vec!["bad_lines_seen", "packets_received"];
     if plan.flavour != Flavour::Perl {
         names.push("metrics_received");

@@ -14,11 +14,11 @@ use crate::plan::Plan;
 use crate::samples::{Samples, Summary};
 
 /// A statistic's name behind that of its timer, and its number.
-pub type Statistic = (Cow<'static, str>, f64);
+pub(crate) type Statistic = (Cow<'static, str>, f64);
 
 /// Which statistics are wanted.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub(crate) struct Wanted {
     flavour: Flavour,
     interval_s: f64,
     percentiles: Vec<Percentile>,
@@ -45,7 +45,7 @@ struct Percentile {
 
 impl Wanted {
     /// All statistics, with these percentiles; the interval is in seconds.
-    pub fn new(flavour: Flavour, interval_s: f64, percents: &[f64]) -> Self {
+    pub(crate) fn new(flavour: Flavour, interval_s: f64, percents: &[f64]) -> Self {
         let percentiles = percents.iter().map(|percent| Percentile::new(*percent, flavour));
         Self {
             flavour,
@@ -57,26 +57,26 @@ impl Wanted {
     }
 
     /// What a plan wants, of an interval that took so long.
-    pub fn by(plan: &Plan, interval: Duration) -> Self {
+    pub(crate) fn by(plan: &Plan, interval: Duration) -> Self {
         Self::new(plan.flavour, interval.as_secs_f64(), &plan.percentiles)
             .showing(plan.statistics.clone())
             .with_histograms(plan.histograms.clone())
     }
 
     /// Only these names; `count_percent` stands for `count_90` and the like.
-    pub fn showing(mut self, shown: Vec<String>) -> Self {
+    pub(crate) fn showing(mut self, shown: Vec<String>) -> Self {
         self.shown = shown;
         self
     }
 
     /// With bins for some timers; the first whose text fits counts.
-    pub fn with_histograms(mut self, histograms: Vec<Histogram>) -> Self {
+    pub(crate) fn with_histograms(mut self, histograms: Vec<Histogram>) -> Self {
         self.histograms = histograms;
         self
     }
 
     /// The statistics of one timer.
-    pub fn of(&self, name: &str, samples: &mut Samples) -> Vec<Statistic> {
+    pub(crate) fn of(&self, name: &str, samples: &mut Samples) -> Vec<Statistic> {
         let mut out = Vec::with_capacity(9 + self.percentiles.len() * 5);
         if samples.is_empty() {
             out.extend([("count".into(), 0.0), ("count_ps".into(), 0.0)]);

@@ -339,11 +339,11 @@ fn visit<C: Cell>(
 }
 
 /// Looks at a cell for a flush, and says whether it is kept.
-pub type Look<'l, C> = &'l mut dyn FnMut(names::Seen<'_, C>) -> bool;
+pub(crate) type Look<'l, C> = &'l mut dyn FnMut(names::Seen<'_, C>) -> bool;
 
 /// A table that is being added to, with the gauges, which are locked when the first one comes.
 #[derive(Debug)]
-pub struct Filling<'t> {
+pub(crate) struct Filling<'t> {
     /// The receiver's own.
     pub table: &'t mut Table,
     gauges: &'t Mutex<Gauges>,
@@ -352,7 +352,7 @@ pub struct Filling<'t> {
 
 impl<'t> Filling<'t> {
     /// Begins to add to a table.
-    pub fn new(table: &'t mut Table, gauges: &'t Mutex<Gauges>) -> Self {
+    pub(crate) fn new(table: &'t mut Table, gauges: &'t Mutex<Gauges>) -> Self {
         Self { table, gauges, held: None }
     }
 }

@@ -32,14 +32,14 @@ impl Headers {
 
 /// A start line with its headers.
 #[derive(Debug)]
-pub struct Head {
+pub(crate) struct Head {
     pub start: String,
     pub headers: Headers,
 }
 
 /// How the end of a body is known.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Framing {
+pub(crate) enum Framing {
     None,
     Length(u64),
     Chunked,
@@ -47,7 +47,7 @@ pub enum Framing {
 }
 
 /// Reads a head; `None` when the peer closed before its first byte.
-pub fn read_head(from: &mut impl BufRead) -> io::Result<Option<Head>> {
+pub(crate) fn read_head(from: &mut impl BufRead) -> io::Result<Option<Head>> {
     let Some(start) = read_line(from)? else { return Ok(None) };
     let mut headers = Headers::default();
     loop {
@@ -63,7 +63,7 @@ pub fn read_head(from: &mut impl BufRead) -> io::Result<Option<Head>> {
 }
 
 /// Returns the framing that the headers announce, or `otherwise` when they announce none.
-pub fn framing(headers: &Headers, otherwise: Framing) -> io::Result<Framing> {
+pub(crate) fn framing(headers: &Headers, otherwise: Framing) -> io::Result<Framing> {
     if headers.has_token("transfer-encoding", "chunked") {
         return Ok(Framing::Chunked);
     }
@@ -72,7 +72,7 @@ pub fn framing(headers: &Headers, otherwise: Framing) -> io::Result<Framing> {
     Ok(Framing::Length(length))
 }
 
-pub fn read_body(from: &mut impl BufRead, framing: &Framing) -> io::Result<Vec<u8>> {
+pub(crate) fn read_body(from: &mut impl BufRead, framing: &Framing) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     match framing {
         Framing::None => {}

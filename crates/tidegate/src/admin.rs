@@ -18,7 +18,7 @@ use crate::serve::Parts;
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Hangs up everything.
-pub fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
+pub(crate) fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
     let mut admin = Admin::new(token);
     let with = |page: fn(&Parts, &Visit<'_>) -> Page| {
         let parts = Arc::clone(parts);
@@ -52,7 +52,7 @@ pub fn pages(parts: &Arc<Parts>, token: Option<String>) -> Admin {
 }
 
 /// Sets the gauges of what is known elsewhere.
-pub fn refresh(parts: &Parts, registry: &Registry) {
+pub(crate) fn refresh(parts: &Parts, registry: &Registry) {
     let gauge = |name: &str, help: &str, value: u64| {
         let value = i64::try_from(value).unwrap_or(i64::MAX);
         registry.gauge(name, help, &[]).set(value);

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use stdx::Span;
 
-pub use lab::{BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs};
+pub(crate) use lab::{
+    BenchArgs, HttpArgs, LabCommand, LoadArgs, PluginArgs, ProbeArgs, Rate, ReportArgs,
+};
 
 const BEGIN: &str = "\
 Begin with `tidegate demo`; then write a tidegate.toml (`tidegate config reference` has every key),
@@ -77,7 +79,7 @@ With --json it takes requests, and writes a line for each:
 /// A personalised, model-ranked API in front of millions of users, from a handful of machines.
 #[derive(Debug, Parser)]
 #[command(name = "tidegate", version, max_term_width = 100, after_help = BEGIN)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -85,7 +87,7 @@ pub struct Cli {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Serve what the configuration names: routes, models, the journal, profiles.
     Serve(ConfigArgs),
     /// Run the news example, self-contained, with simulated readers.
@@ -118,7 +120,7 @@ pub enum Command {
 
 /// Which statsd to be.
 #[derive(Debug, Args)]
-pub struct StatsdArgs {
+pub(crate) struct StatsdArgs {
     /// What to do instead of serving.
     #[command(subcommand)]
     pub command: Option<StatsdCommand>,
@@ -137,7 +139,7 @@ pub struct StatsdArgs {
 
 /// What to do with statsd's protocol but serve it.
 #[derive(Debug, Subcommand)]
-pub enum StatsdCommand {
+pub(crate) enum StatsdCommand {
     /// Say what lines on standard input mean, and what a flush of them would be.
     #[command(after_help = STATSD_EVAL_EXAMPLE.trim_start())]
     Eval(StatsdEvalArgs),
@@ -148,7 +150,7 @@ pub enum StatsdCommand {
 
 /// What Munin asks of which plug-in.
 #[derive(Debug, Args)]
-pub struct StatsdMuninArgs {
+pub(crate) struct StatsdMuninArgs {
     /// What Munin calls the plug-in: `tidegate_` and the beginning of names in the page.
     #[arg(long, value_name = "NAME", default_value = "tidegate_")]
     pub plugin: String,
@@ -162,7 +164,7 @@ pub struct StatsdMuninArgs {
 
 /// How to read, and what.
 #[derive(Debug, Args)]
-pub struct StatsdEvalArgs {
+pub(crate) struct StatsdEvalArgs {
     /// The configuration, as for the server [default: none, everything as it is by default].
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -176,7 +178,7 @@ pub struct StatsdEvalArgs {
 
 /// Which configuration.
 #[derive(Debug, Args)]
-pub struct ConfigArgs {
+pub(crate) struct ConfigArgs {
     /// The configuration file.
     #[arg(short, long, value_name = "FILE", default_value = "tidegate.toml")]
     pub config: PathBuf,
@@ -184,7 +186,7 @@ pub struct ConfigArgs {
 
 /// How to run the demo.
 #[derive(Debug, Args)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// Serve only, without simulated readers.
     #[arg(long)]
     pub no_readers: bool,
@@ -210,7 +212,7 @@ pub struct DemoArgs {
 
 /// What to do with the configuration.
 #[derive(Debug, Subcommand)]
-pub enum ConfigCommand {
+pub(crate) enum ConfigCommand {
     /// Report every error at once, with line and key; exit code 78 when there is one.
     Check(ConfigArgs),
     /// Print the configuration as it stands, live changes included.
@@ -221,7 +223,7 @@ pub enum ConfigCommand {
 
 /// What to do with events.
 #[derive(Debug, Subcommand)]
-pub enum EventsCommand {
+pub(crate) enum EventsCommand {
     /// Read the sources of the configuration and deliver their rollups, until interrupted. `serve`
     /// does this by itself; here it runs alone, beside another web server.
     Run {
@@ -271,7 +273,7 @@ pub enum EventsCommand {
 
 /// What to deliver again, and where to.
 #[derive(Debug, Args)]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// Which configuration.
     #[command(flatten)]
     pub config: ConfigArgs,
@@ -311,7 +313,7 @@ pub struct ReplayArgs {
 
 /// Which examples to write, and where to.
 #[derive(Debug, Args)]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// Which configuration.
     #[command(flatten)]
     pub config: ConfigArgs,
@@ -349,7 +351,7 @@ pub struct ExportArgs {
 
 /// What examples are written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum ExampleFormat {
+pub(crate) enum ExampleFormat {
     /// Comma-separated values with a header.
     Csv,
     /// Apache Parquet.
@@ -358,7 +360,7 @@ pub enum ExampleFormat {
 
 /// What to read of which rollup.
 #[derive(Debug, Args)]
-pub struct QueryArgs {
+pub(crate) struct QueryArgs {
     /// Which configuration.
     #[command(flatten)]
     pub config: ConfigArgs,
@@ -392,7 +394,7 @@ pub struct QueryArgs {
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum AnswerFormat {
+pub(crate) enum AnswerFormat {
     /// Columns for people.
     Table,
     /// An array of objects.
@@ -403,7 +405,7 @@ pub enum AnswerFormat {
 
 /// Which lines to show.
 #[derive(Debug, Args)]
-pub struct InspectArgs {
+pub(crate) struct InspectArgs {
     /// Which configuration.
     #[command(flatten)]
     pub config: ConfigArgs,
@@ -416,7 +418,7 @@ pub struct InspectArgs {
 
 /// What to do with profiles.
 #[derive(Debug, Subcommand)]
-pub enum ProfilesCommand {
+pub(crate) enum ProfilesCommand {
     /// Build the profile file from the journal, as `[profiles]` says, and swap it in.
     Build {
         /// Which configuration.
@@ -443,7 +445,7 @@ pub enum ProfilesCommand {
 
 /// What to do with a model.
 #[derive(Debug, Subcommand)]
-pub enum ModelCommand {
+pub(crate) enum ModelCommand {
     /// Show what a model is made of: features and weights, trees, inputs and outputs, layers.
     Inspect {
         /// The model file, or the folder of a model of texts.
@@ -489,7 +491,7 @@ pub enum ModelCommand {
 
 /// A model of texts, and lines for it.
 #[derive(Debug, Args)]
-pub struct LinesArgs {
+pub(crate) struct LinesArgs {
     /// The model's folder: config.json, tokenizer.json, model.safetensors.
     pub folder: PathBuf,
     /// The texts, one per line; stdin by default.
@@ -501,7 +503,7 @@ pub struct LinesArgs {
 
 /// What vectors are computed in.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum PrecisionArg {
+pub(crate) enum PrecisionArg {
     /// Floats of 32 bits.
     F32,
     /// Weights and inputs of 16 bits.
@@ -512,7 +514,7 @@ pub enum PrecisionArg {
 
 /// How groups are found.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum GroupingArg {
+pub(crate) enum GroupingArg {
     /// Groups are joined while their mean cosine is high enough.
     Linkage,
     /// Groups of neighbours, for many sentences.
@@ -521,7 +523,7 @@ pub enum GroupingArg {
 
 /// What to do with the rollout.
 #[derive(Debug, Subcommand)]
-pub enum RolloutCommand {
+pub(crate) enum RolloutCommand {
     /// Show the shares of every route that personalises.
     Show(AdminArgs),
     /// Change shares; they stay changed after a restart, until cleared.
@@ -553,7 +555,7 @@ pub enum RolloutCommand {
 
 /// What to do with workers.
 #[derive(Debug, Subcommand)]
-pub enum WorkersCommand {
+pub(crate) enum WorkersCommand {
     /// Show every pool: its workers, their requests, memory and age, why workers ended, and the
     /// last error with its traceback.
     List {
@@ -575,7 +577,7 @@ pub enum WorkersCommand {
 
 /// A pool of a running server.
 #[derive(Debug, Args)]
-pub struct WorkersAsk {
+pub(crate) struct WorkersAsk {
     /// Which server.
     #[command(flatten)]
     pub admin: AdminArgs,
@@ -585,7 +587,7 @@ pub struct WorkersAsk {
 
 /// Which running server.
 #[derive(Debug, Args)]
-pub struct AdminArgs {
+pub(crate) struct AdminArgs {
     /// The server's admin address (`listen.admin`).
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8081")]
     pub admin: std::net::SocketAddr,

@@ -13,14 +13,14 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const BODY_BYTES_MAX: usize = 64 << 20;
 
 /// A connection that is kept between requests.
-pub struct Client {
+pub(crate) struct Client {
     address: SocketAddr,
     stream: BufReader<TcpStream>,
 }
 
 /// What came back.
 #[derive(Debug)]
-pub struct Reply {
+pub(crate) struct Reply {
     /// The status.
     pub status: u16,
     /// Fields, names in lower case.
@@ -34,7 +34,7 @@ impl Client {
     ///
     /// # Errors
     /// When nothing listens there.
-    pub fn connect(address: SocketAddr) -> Result<Self> {
+    pub(crate) fn connect(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&address, TIMEOUT)
             .with_context(|| format!("connect to `{address}`"))?;
         stream.set_nodelay(true)?;
@@ -46,7 +46,13 @@ impl Client {
     ///
     /// # Errors
     /// When the connection breaks or the answer is not HTTP.
-    pub fn send(&mut self, method: &str, target: &str, fields: &str, body: &[u8]) -> Result<Reply> {
+    pub(crate) fn send(
+        &mut self,
+        method: &str,
+        target: &str,
+        fields: &str,
+        body: &[u8],
+    ) -> Result<Reply> {
         let host = self.address;
         let mut request = format!("{method} {target} HTTP/1.1\r\nhost: {host}\r\n{fields}");
         if !body.is_empty() || method == "POST" {
@@ -83,7 +89,7 @@ impl Client {
 
 impl Reply {
     /// The value of a field.
-    pub fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }

@@ -28,14 +28,14 @@ const NO_TOKEN: Hint =
 
 /// A configuration with errors.
 #[derive(Debug)]
-pub struct WrongConfig {
+pub(crate) struct WrongConfig {
     file: PathBuf,
     problems: Vec<Problem>,
 }
 
 impl WrongConfig {
     /// The problems of a file.
-    pub fn new(file: PathBuf, problems: Vec<Problem>) -> Self {
+    pub(crate) fn new(file: PathBuf, problems: Vec<Problem>) -> Self {
         Self { file, problems }
     }
 }
@@ -52,7 +52,7 @@ impl fmt::Display for WrongConfig {
 impl std::error::Error for WrongConfig {}
 
 /// `tidegate serve`
-pub fn serve(file: &Path) -> Result<()> {
+pub(crate) fn serve(file: &Path) -> Result<()> {
     let plan = load(file)?;
     for note in notes::of(&plan) {
         tracing::warn!("{note}");
@@ -65,7 +65,7 @@ pub fn serve(file: &Path) -> Result<()> {
 }
 
 /// `tidegate config …`
-pub fn config(command: ConfigCommand) -> Result<()> {
+pub(crate) fn config(command: ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::Check(args) => {
             let plan = load(&args.config)?;
@@ -81,7 +81,7 @@ pub fn config(command: ConfigCommand) -> Result<()> {
 }
 
 /// `tidegate profiles …`
-pub fn profiles(command: ProfilesCommand) -> Result<()> {
+pub(crate) fn profiles(command: ProfilesCommand) -> Result<()> {
     match command {
         ProfilesCommand::Build { config, force } => {
             let mut plan = load(&config.config)?;
@@ -104,7 +104,7 @@ pub fn profiles(command: ProfilesCommand) -> Result<()> {
 }
 
 /// `tidegate rollout …`
-pub fn rollout(command: RolloutCommand) -> Result<()> {
+pub(crate) fn rollout(command: RolloutCommand) -> Result<()> {
     match command {
         RolloutCommand::Show(admin) => show_rollout(&admin, "GET", &[]),
         RolloutCommand::Set { admin, clear: true, .. } => show_rollout(&admin, "DELETE", &[]),
@@ -124,7 +124,7 @@ pub fn rollout(command: RolloutCommand) -> Result<()> {
 ///
 /// # Errors
 /// [`WrongConfig`] with every problem in it.
-pub fn load(file: &Path) -> Result<Plan> {
+pub(crate) fn load(file: &Path) -> Result<Plan> {
     let wrong = |problems| WrongConfig { file: file.to_owned(), problems };
     Ok(config::load(file).map_err(wrong)?)
 }
@@ -192,7 +192,12 @@ fn show_rollout(admin: &AdminArgs, method: &str, body: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// When no server is there, and when it refuses.
-pub fn ask_admin(admin: &AdminArgs, method: &str, path: &str, body: &[u8]) -> Result<String> {
+pub(crate) fn ask_admin(
+    admin: &AdminArgs,
+    method: &str,
+    path: &str,
+    body: &[u8],
+) -> Result<String> {
     let mut client = Client::connect(admin.admin).context(NOT_THERE)?;
     let token = environment::admin_token();
     let fields = token.map(|token| format!("authorization: Bearer {token}\r\n"));

@@ -25,7 +25,7 @@ use crate::learn;
 /// Every section, as it may stand in the file.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Config {
+pub(crate) struct Config {
     /// Name of this machine in sinks that several share; default: its host name.
     pub node: Option<String>,
     /// Threads.
@@ -64,7 +64,7 @@ pub struct Config {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "its schema is what is used: sections are read by kind")]
-pub enum UpstreamSection {
+pub(crate) enum UpstreamSection {
     /// Servers.
     Servers(UpstreamConfig),
     /// Workers.
@@ -77,7 +77,7 @@ const WINDOW_BYTES_MIN: u64 = 1_000_000;
 const WINDOW_BYTES_MAX: u64 = 2_000_000_000;
 
 /// Names of the sections, for the check of unknown ones.
-pub const SECTIONS: [&str; 16] = [
+pub(crate) const SECTIONS: [&str; 16] = [
     "node", "cores", "listen", "journal", "upstream", "model", "profiles", "events", "source",
     "field", "rollup", "sink", "cache", "limits", "route", "statsd",
 ];
@@ -85,7 +85,7 @@ pub const SECTIONS: [&str; 16] = [
 /// Threads, such as `cores = { edge = 1, work = 1 }`.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct CoresConfig {
+pub(crate) struct CoresConfig {
     /// Threads that serve connections; default: one a core of the machine.
     pub edge: Option<usize>,
     /// Threads for work of more than 200 µs; default: one a core of the machine.
@@ -95,7 +95,7 @@ pub struct CoresConfig {
 /// Addresses.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct ListenConfig {
+pub(crate) struct ListenConfig {
     /// Where the routes are served; default `127.0.0.1:8080`, or the environment's `PORT` on all
     /// addresses.
     pub public: Option<String>,
@@ -112,7 +112,7 @@ pub struct ListenConfig {
 /// The access log as a queue.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct JournalConfig {
+pub(crate) struct JournalConfig {
     /// Folder; default `data/journal`.
     pub dir: Option<String>,
     /// How often records reach the disk, such as `1s` (default), or `always`: then collection
@@ -138,7 +138,7 @@ pub struct JournalConfig {
 /// What the journal keeps.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct KeepConfig {
+pub(crate) struct KeepConfig {
     /// Age of the oldest segment; default `14d`.
     pub age: Option<String>,
     /// Bytes of all segments; default `20GB`.
@@ -146,7 +146,7 @@ pub struct KeepConfig {
 }
 
 /// Everything the process is to do.
-pub struct Plan {
+pub(crate) struct Plan {
     /// The configuration file.
     pub file: PathBuf,
     /// Its folder; relative paths start there.
@@ -181,7 +181,7 @@ pub struct Plan {
 
 /// The journal as meant.
 #[derive(Clone)]
-pub struct JournalPlan {
+pub(crate) struct JournalPlan {
     /// Options of the journal itself.
     pub options: journal::Options,
     /// Addresses are cut.
@@ -194,7 +194,7 @@ pub struct JournalPlan {
 ///
 /// # Errors
 /// Every problem found, in the order of the lines.
-pub fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
+pub(crate) fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
     let text = std::fs::read_to_string(path).map_err(|error| {
         let hint = "`-c FILE` says which to read; `tidegate demo` runs without one";
         let message = format!("read the configuration `{}`: {error}; {hint}", path.display());
@@ -209,7 +209,7 @@ pub fn load(path: &Path) -> Result<Plan, Vec<Problem>> {
 ///
 /// # Errors
 /// Every problem found, in the order of the lines.
-pub fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
+pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let mut document = Document::parse(text);
     document.known_sections(&SECTIONS);
     let cores: CoresConfig = document.section("cores");

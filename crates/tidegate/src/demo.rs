@@ -33,7 +33,7 @@ const READERS: &str = include_str!("../../../examples/news/readers.tsv");
 ///
 /// # Errors
 /// When an address is taken, or the folder for temporary files cannot be written.
-pub fn run(args: &DemoArgs) -> Result<()> {
+pub(crate) fn run(args: &DemoArgs) -> Result<()> {
     let mut signals = EndSignals::install()?;
     let folder = Folder::make()?;
     let plan = plan(&folder.0, args)?;

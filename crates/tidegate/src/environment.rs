@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// Which log lines are shown, in `tracing`'s filter syntax (`TIDEGATE_LOG`), or from which level on
 /// in Python's words (`LOG_LEVEL`).
-pub fn log_filter(usual: &str) -> String {
+pub(crate) fn log_filter(usual: &str) -> String {
     if let Ok(filter) = std::env::var("TIDEGATE_LOG") {
         return filter;
     }
@@ -26,34 +26,34 @@ pub fn log_filter(usual: &str) -> String {
 }
 
 /// Whether log lines are JSON documents (`JSON_LOGS`).
-pub fn has_json_logs() -> bool {
+pub(crate) fn has_json_logs() -> bool {
     let value = text("JSON_LOGS").unwrap_or_default().to_ascii_lowercase();
     matches!(value.as_str(), "1" | "true" | "yes" | "on")
 }
 
 /// The port of the public listener, on all addresses (`PORT`).
-pub fn port() -> Option<u16> {
+pub(crate) fn port() -> Option<u16> {
     text("PORT")?.parse().ok()
 }
 
 /// Workers of a pool (`MAX_WORKERS`).
-pub fn workers() -> Option<usize> {
+pub(crate) fn workers() -> Option<usize> {
     text("MAX_WORKERS")?.parse().ok()
 }
 
 /// Time for a worker to boot, and for a request, in seconds (`TIMEOUT`). 0, which is for ever in
 /// gunicorn, is not taken over: what hangs for ever is what pools are there to end.
-pub fn timeout() -> Option<Duration> {
+pub(crate) fn timeout() -> Option<Duration> {
     text("TIMEOUT")?.parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
 }
 
 /// Columns to draw in, where the user says so (`COLUMNS`).
-pub fn columns() -> Option<usize> {
+pub(crate) fn columns() -> Option<usize> {
     text("COLUMNS")?.parse().ok().filter(|columns| *columns > 0)
 }
 
 /// Whether the user wants no colours (`NO_COLOR`, no-color.org).
-pub fn has_no_colour() -> bool {
+pub(crate) fn has_no_colour() -> bool {
     text("NO_COLOR").is_some() || text("TERM").is_some_and(|term| term == "dumb")
 }
 
@@ -62,11 +62,11 @@ fn text(name: &str) -> Option<String> {
 }
 
 /// The name of this machine, as the system knows it.
-pub fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// The admin token (`TIDEGATE_ADMIN_TOKEN`), which wins over the configuration's.
-pub fn admin_token() -> Option<String> {
+pub(crate) fn admin_token() -> Option<String> {
     text("TIDEGATE_ADMIN_TOKEN")
 }

@@ -32,14 +32,14 @@ use crate::learn::Learner;
 use crate::progress::Progress;
 use crate::signals::EndSignals;
 use board::{Board, Shown};
-pub use time::micros;
+pub(crate) use time::micros;
 use watch::Running;
 
 /// How long `--once` bears with a sink that is down.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
 
 /// `tidegate events …`
-pub fn command(command: EventsCommand) -> Result<()> {
+pub(crate) fn command(command: EventsCommand) -> Result<()> {
     match command {
         EventsCommand::Run { config, once, give_up_after, supervised } => {
             let give_up_after = give_up_after.map_or(GIVE_UP_AFTER, |span| span.0);

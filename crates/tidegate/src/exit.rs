@@ -5,7 +5,7 @@ use std::fmt;
 
 /// An exit code; nothing more is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exit(pub u8);
+pub(crate) struct Exit(pub u8);
 
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -17,7 +17,7 @@ impl std::error::Error for Exit {}
 
 /// Wrong usage that the parser of arguments cannot see: exit code 2.
 #[derive(Debug)]
-pub struct Misuse(pub anyhow::Error);
+pub(crate) struct Misuse(pub anyhow::Error);
 
 impl fmt::Display for Misuse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

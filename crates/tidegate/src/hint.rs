@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A hint, attached with `anyhow::Context::context`.
 #[derive(Debug, Clone, Copy)]
-pub struct Hint(pub &'static str);
+pub(crate) struct Hint(pub &'static str);
 
 impl fmt::Display for Hint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -13,7 +13,7 @@ impl fmt::Display for Hint {
 }
 
 /// Returns the chain of causes on one line, and the outermost hint.
-pub fn split(error: &anyhow::Error) -> (String, Option<Hint>) {
+pub(crate) fn split(error: &anyhow::Error) -> (String, Option<Hint>) {
     let hint = error.downcast_ref::<Hint>().copied();
     let causes: Vec<String> = error
         .chain()

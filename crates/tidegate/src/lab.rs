@@ -16,7 +16,7 @@ use crate::cli::LabCommand;
 use crate::exit::Misuse;
 
 /// `tidegate lab …`
-pub fn command(command: LabCommand) -> Result<()> {
+pub(crate) fn command(command: LabCommand) -> Result<()> {
     match command {
         LabCommand::Bench(args) => bench::run(&args),
         LabCommand::Load(args) => load::run(&args),
@@ -27,7 +27,7 @@ pub fn command(command: LabCommand) -> Result<()> {
 
 /// Prints what is wrong with the command line, and returns its exit code: Nagios reads stdout, and
 /// takes 2, which is wrong usage everywhere else, for a critical target.
-pub fn misspelt(error: &clap::Error) -> ExitCode {
+pub(crate) fn misspelt(error: &clap::Error) -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).take_while(|word| word != "--").collect();
     let is_plugin = words.starts_with(&["lab".into(), "probe".into()])
         && words.iter().any(|word| word == "--plugin");

@@ -20,7 +20,7 @@ use crate::ports::user_key;
 use crate::record::Watch;
 
 /// Everything that a build needs.
-pub struct Build {
+pub(crate) struct Build {
     profiles: profiles::config::Plan,
     key: UserKey,
     reads: Reads,
@@ -34,7 +34,7 @@ enum Reads {
 
 impl Build {
     /// What the configuration says; nothing when it has no profiles, or nothing to build them from.
-    pub fn of(plan: &Plan) -> Option<Self> {
+    pub(crate) fn of(plan: &Plan) -> Option<Self> {
         let profiles = plan.profiles.clone()?;
         let journal = plan.journal.as_ref();
         let key = user_key(journal.and_then(|journal| journal.user_key.as_deref()));
@@ -53,7 +53,7 @@ impl Build {
     ///
     /// # Errors
     /// When it could not be built; it is then as it was.
-    pub fn run(&self) -> Result<Built, ProfilesError> {
+    pub(crate) fn run(&self) -> Result<Built, ProfilesError> {
         match &self.reads {
             Reads::Journal(dir) => profiles::rebuild_from_journal(dir, &self.profiles, &self.key),
             Reads::Query { url, root, text } => {
@@ -69,7 +69,7 @@ impl Build {
 ///
 /// # Errors
 /// Why there is none, for the one who wrote the configuration.
-pub fn query_sink<'p>(
+pub(crate) fn query_sink<'p>(
     profiles: &profiles::config::Plan,
     sinks: &'p [SinkPlan],
 ) -> Result<&'p SinkPlan, String> {
@@ -91,7 +91,7 @@ pub fn query_sink<'p>(
 
 /// The outcome of the last build.
 #[derive(Debug)]
-pub enum Learned {
+pub(crate) enum Learned {
     /// Of this process.
     Here(Mutex<Option<Outcome>>),
     /// Of the record process, as that says.
@@ -109,7 +109,7 @@ const AGAIN: Duration = Duration::from_secs(60);
 
 /// How a build went.
 #[derive(Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     ended: Instant,
     seconds: f64,
     result: Result<Built, String>,
@@ -129,7 +129,7 @@ impl Outcome {
 
 impl Learned {
     /// For `/status`.
-    pub fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         let outcome = match self {
             Self::Here(outcome) => outcome.lock(),
             Self::There(watch) => return watch.learned(),
@@ -146,13 +146,13 @@ impl Learned {
     }
 
     /// What is wrong, if anything is.
-    pub fn alarm(&self) -> Option<String> {
+    pub(crate) fn alarm(&self) -> Option<String> {
         let status = self.status();
         Some(format!("profile build: {}", status["error"].as_str()?))
     }
 
     /// Profiles of the last good build.
-    pub fn rows(&self) -> Option<u64> {
+    pub(crate) fn rows(&self) -> Option<u64> {
         self.status()["profiles"].as_u64()
     }
 
@@ -164,7 +164,7 @@ impl Learned {
 }
 
 /// The thread that builds.
-pub struct Learner {
+pub(crate) struct Learner {
     stop: Sender<()>,
     thread: JoinHandle<()>,
     learned: Arc<Learned>,
@@ -172,7 +172,7 @@ pub struct Learner {
 
 impl Learner {
     /// Starts the thread when the configuration names a schedule.
-    pub fn start(plan: &Plan) -> Option<Self> {
+    pub(crate) fn start(plan: &Plan) -> Option<Self> {
         let build = Build::of(plan)?;
         let every = build.profiles.every?;
         let (stop, stopped) = channel();
@@ -196,12 +196,12 @@ impl Learner {
     }
 
     /// The outcome of the last build.
-    pub fn learned(&self) -> Arc<Learned> {
+    pub(crate) fn learned(&self) -> Arc<Learned> {
         Arc::clone(&self.learned)
     }
 
     /// Ends the thread after the build it is at.
-    pub fn stop(self) {
+    pub(crate) fn stop(self) {
         drop(self.stop);
         // A build that panicked said so itself.
         let _ = self.thread.join();

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 /// What was changed.
-pub struct Live {
+pub(crate) struct Live {
     file: PathBuf,
     gateway: Arc<Gateway>,
     changes: Mutex<Changes>,
@@ -23,7 +23,7 @@ pub struct Live {
 /// The file.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Changes {
+pub(crate) struct Changes {
     /// By route.
     pub rollout: BTreeMap<String, Change>,
 }
@@ -31,7 +31,7 @@ pub struct Changes {
 /// Changes to one route's rollout.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Change {
+pub(crate) struct Change {
     /// Share let in, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollout: Option<f64>,
@@ -48,7 +48,7 @@ impl Live {
     ///
     /// # Errors
     /// When a file that cannot be read cannot be set aside either.
-    pub fn open(root: &Path, gateway: &Arc<Gateway>) -> Result<Self> {
+    pub(crate) fn open(root: &Path, gateway: &Arc<Gateway>) -> Result<Self> {
         let file = root.join("data/live.toml");
         let changes = match std::fs::read_to_string(&file) {
             Ok(text) => match toml::from_str(&text) {
@@ -76,7 +76,7 @@ impl Live {
     ///
     /// # Errors
     /// When no such route personalises, or the file cannot be written; nothing is changed then.
-    pub fn change(&self, route: Option<&str>, change: Change) -> Result<()> {
+    pub(crate) fn change(&self, route: Option<&str>, change: Change) -> Result<()> {
         self.update(route, |old| {
             old.rollout = change.rollout.or(old.rollout);
             old.hold_out = change.hold_out.or(old.hold_out);
@@ -88,7 +88,7 @@ impl Live {
     ///
     /// # Errors
     /// As for [`Self::change`].
-    pub fn clear(&self, route: Option<&str>) -> Result<()> {
+    pub(crate) fn clear(&self, route: Option<&str>) -> Result<()> {
         self.update(route, |old| *old = Change::default())
     }
 
@@ -138,7 +138,7 @@ impl Live {
 }
 
 /// The routes that personalise, with their rollouts.
-pub fn rollouts(gateway: &Gateway) -> impl Iterator<Item = (&str, &Rollout)> {
+pub(crate) fn rollouts(gateway: &Gateway) -> impl Iterator<Item = (&str, &Rollout)> {
     gateway.rollouts()
 }
 

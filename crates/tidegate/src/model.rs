@@ -15,7 +15,7 @@ use crate::progress::Progress;
 ///
 /// # Errors
 /// What is wrong with the model, or with what it is given.
-pub fn run(command: ModelCommand) -> Result<()> {
+pub(crate) fn run(command: ModelCommand) -> Result<()> {
     match command {
         ModelCommand::Inspect { file, items } => {
             println!("{}", serving::inspect(&file, items.as_deref())?);

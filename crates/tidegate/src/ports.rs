@@ -17,7 +17,7 @@ use serving::{Answer, Ask, Call, Impression, Models, Pool, RecommendParams, Refu
 use crate::config::JournalPlan;
 
 /// Profiles for the gateway's decisions.
-pub struct ProfileLookup(pub Arc<profiles::Profiles>);
+pub(crate) struct ProfileLookup(pub Arc<profiles::Profiles>);
 
 impl Profiles for ProfileLookup {
     fn look_up(&self, user: &[u8]) -> Profile {
@@ -30,7 +30,7 @@ impl Profiles for ProfileLookup {
 }
 
 /// Models for the gateway's routes.
-pub struct ModelAnswers {
+pub(crate) struct ModelAnswers {
     /// The models.
     pub models: Arc<Models>,
     /// Where user features come from.
@@ -118,7 +118,7 @@ impl serving::Asker for Client {
 }
 
 /// The work threads, as the models see them.
-pub struct WorkThreads(pub WorkPool);
+pub(crate) struct WorkThreads(pub WorkPool);
 
 impl Pool for WorkThreads {
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool {
@@ -170,7 +170,7 @@ fn hex_id(id: u128, hex: &mut [u8; 32]) -> &str {
 }
 
 /// One core's way into the journal.
-pub struct JournalRecorder {
+pub(crate) struct JournalRecorder {
     lane: Lane,
     truncate_ip: bool,
     user_key: UserKey,
@@ -180,7 +180,7 @@ pub struct JournalRecorder {
 
 impl JournalRecorder {
     /// A recorder that writes to `lane` as `plan` says.
-    pub fn new(lane: Lane, plan: &JournalPlan) -> Self {
+    pub(crate) fn new(lane: Lane, plan: &JournalPlan) -> Self {
         Self {
             lane,
             truncate_ip: plan.truncate_ip,
@@ -220,6 +220,6 @@ impl Record for JournalRecorder {
 }
 
 /// The key under which user ids are recorded and looked up.
-pub fn user_key(secret: Option<&str>) -> UserKey {
+pub(crate) fn user_key(secret: Option<&str>) -> UserKey {
     secret.map_or(UserKey::Plain, UserKey::hash)
 }

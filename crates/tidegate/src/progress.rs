@@ -8,11 +8,11 @@ const TEMPLATE: &str = "{msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}
 const REDRAW: Duration = Duration::from_millis(200);
 
 /// How many bytes of how many are done. The bar goes with its value.
-pub struct Progress(ProgressBar);
+pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     /// A bar that says what is done.
-    pub fn new(what: &str) -> Self {
+    pub(crate) fn new(what: &str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template(TEMPLATE).expect("the template is well-formed");
         bar.set_style(style);
@@ -22,7 +22,7 @@ impl Progress {
     }
 
     /// Shows `done` of `total`; both may grow.
-    pub fn set(&self, done: u64, total: u64) {
+    pub(crate) fn set(&self, done: u64, total: u64) {
         self.0.set_length(total.max(done));
         self.0.set_position(done);
     }

@@ -35,14 +35,14 @@ const SILENCE: Duration = Duration::from_secs(10);
 const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
 
 /// A record process that is kept running.
-pub struct RecordProcess {
+pub(crate) struct RecordProcess {
     watch: Arc<Watch>,
     thread: JoinHandle<()>,
 }
 
 /// What is known of it.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub(crate) struct Watch {
     ends: AtomicBool,
     known: Mutex<Known>,
 }
@@ -62,7 +62,7 @@ impl RecordProcess {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(file: &Path) -> Result<Self> {
+    pub(crate) fn start(file: &Path) -> Result<Self> {
         let watch = Arc::<Watch>::default();
         let keeper = Keeper { file: file.to_owned(), watch: Arc::clone(&watch) };
         let thread = std::thread::Builder::new().name("record".to_owned());
@@ -71,12 +71,12 @@ impl RecordProcess {
     }
 
     /// What is known of it, at any time.
-    pub fn watch(&self) -> Arc<Watch> {
+    pub(crate) fn watch(&self) -> Arc<Watch> {
         Arc::clone(&self.watch)
     }
 
     /// Tells it to deliver what it has and to end; waits for that.
-    pub fn stop(self) {
+    pub(crate) fn stop(self) {
         self.watch.ends.store(true, Ordering::Relaxed);
         if self.thread.join().is_err() {
             tracing::error!("the thread that keeps the record process panicked");
@@ -86,7 +86,7 @@ impl RecordProcess {
 
 impl Watch {
     /// For the status page.
-    pub fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         let known = self.known.lock();
         json!({
             "running": known.pid.is_some(), "pid": known.pid, "restarts": known.restarts,
@@ -98,13 +98,13 @@ impl Watch {
     }
 
     /// The outcome of its last build of profiles; null when it said nothing of one.
-    pub fn learned(&self) -> Value {
+    pub(crate) fn learned(&self) -> Value {
         let known = self.known.lock();
         known.said.as_ref().map_or(Value::Null, |(said, _)| said["learned"].clone())
     }
 
     /// What an operator should look at.
-    pub fn alarms(&self) -> Vec<String> {
+    pub(crate) fn alarms(&self) -> Vec<String> {
         let known = self.known.lock();
         let mut alarms = Vec::new();
         if let Some((why, at)) = &known.end

@@ -32,13 +32,13 @@ const LOCKED: Hint = Hint(
     "a `tidegate serve` with this journal is running; end it, or name another `[journal] dir`",
 );
 /// What to do about an address that cannot be listened on.
-pub const TAKEN: Hint = Hint(
+pub(crate) const TAKEN: Hint = Hint(
     "end what listens there (`ss -lntup` names it), or choose another address: `[listen]` and \
      `[statsd]` in the configuration, the options of `tidegate demo` (see its `--help`)",
 );
 
 /// A process that serves; dropping it without [`Server::stop`] leaves its threads running.
-pub struct Server {
+pub(crate) struct Server {
     /// Where the routes are served.
     pub public: SocketAddr,
     /// Where metrics, status and actions are served.
@@ -55,7 +55,7 @@ pub struct Server {
 }
 
 /// What the roles share.
-pub struct Parts {
+pub(crate) struct Parts {
     /// What is to be done.
     pub drain_grace: Duration,
     /// Metrics of all roles.
@@ -84,7 +84,7 @@ pub struct Parts {
 ///
 /// # Errors
 /// When an address is taken, or a folder cannot be written.
-pub fn start(mut plan: Plan) -> Result<Server> {
+pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let source = Source::at(&plan.file).ok();
     let registry = Registry::default();
     let journal = plan.journal.as_ref().map(open_journal).transpose()?;
@@ -174,7 +174,7 @@ impl Server {
     ///
     /// # Errors
     /// When records could not be made safe.
-    pub fn stop(self) -> Result<()> {
+    pub(crate) fn stop(self) -> Result<()> {
         tracing::info!("draining");
         self.drain.begin(self.parts.drain_grace);
         let all_ended_well = self.cores.join();

@@ -8,7 +8,7 @@ use signal_hook::iterator::Signals;
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waited {
+pub(crate) enum Waited {
     /// SIGINT or SIGTERM came.
     Signal,
     /// The time ran out.
@@ -16,24 +16,24 @@ pub enum Waited {
 }
 
 /// The signals that end the process; installed once.
-pub struct EndSignals(Signals);
+pub(crate) struct EndSignals(Signals);
 
 impl EndSignals {
     /// Takes SIGINT and SIGTERM over.
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn install() -> Result<Self> {
+    pub(crate) fn install() -> Result<Self> {
         Ok(Self(Signals::new([SIGINT, SIGTERM]).context("install signal handlers")?))
     }
 
     /// Waits for a signal.
-    pub fn wait(&mut self) {
+    pub(crate) fn wait(&mut self) {
         self.0.forever().next();
     }
 
     /// Looks whether a signal came, then waits for `time` at most.
-    pub fn wait_for(&mut self, time: Duration) -> Waited {
+    pub(crate) fn wait_for(&mut self, time: Duration) -> Waited {
         const STEP: Duration = Duration::from_millis(20);
         let mut left = time;
         loop {

@@ -18,16 +18,16 @@ use crate::commands::WrongConfig;
 use crate::config;
 use crate::serve::TAKEN;
 use crate::signals::EndSignals;
-pub use reload::Read;
+pub(crate) use reload::Read;
 
 /// A server with what reads its configuration again.
-pub struct Running {
+pub(crate) struct Running {
     server: Server,
     reload: Option<Watcher>,
 }
 
 /// `tidegate statsd`
-pub fn run(args: StatsdArgs) -> Result<()> {
+pub(crate) fn run(args: StatsdArgs) -> Result<()> {
     match args.command {
         Some(StatsdCommand::Eval(args)) => return eval::run(args),
         Some(StatsdCommand::Munin(args)) => return munin::run(&args),
@@ -65,7 +65,7 @@ impl Running {
     ///
     /// # Errors
     /// When an address is taken, with a hint; when the system has no threads left.
-    pub fn start(
+    pub(crate) fn start(
         plan: Plan,
         registry: Option<&Registry>,
         (file, source, read): (PathBuf, Option<Source>, Read),
@@ -80,12 +80,12 @@ impl Running {
     }
 
     /// What the server's threads share.
-    pub fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         self.server.shared()
     }
 
     /// Takes what still waits, flushes it, and waits until backends have delivered.
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         if let Some(reload) = self.reload {
             reload.stop();
         }
@@ -97,7 +97,7 @@ impl Running {
 ///
 /// # Errors
 /// With every problem of the file; when it has no `[statsd]`.
-pub fn of_own_file(file: &Path) -> Result<Plan> {
+pub(crate) fn of_own_file(file: &Path) -> Result<Plan> {
     let wrong = |problems| WrongConfig::new(file.to_owned(), problems);
     let plan = config::load(file).map_err(wrong)?;
     plan.statsd.with_context(|| format!("run statsd by `{}`: it has no [statsd]", file.display()))

@@ -16,14 +16,14 @@ use crate::commands::ask_admin;
 
 /// The pools of a server.
 #[derive(Debug, Default)]
-pub struct Pools(Vec<Workers>);
+pub(crate) struct Pools(Vec<Workers>);
 
 impl Pools {
     /// Starts every pool; returns while their apps load.
     ///
     /// # Errors
     /// When an interpreter or an app's folder is missing, or sockets cannot be made.
-    pub fn start(plans: Vec<Plan>, registry: &Registry) -> Result<Self> {
+    pub(crate) fn start(plans: Vec<Plan>, registry: &Registry) -> Result<Self> {
         let start = |plan: Plan| {
             let name = plan.name.clone();
             Workers::start(plan, registry).with_context(|| format!("start workers of `{name}`"))
@@ -32,19 +32,19 @@ impl Pools {
     }
 
     /// Has their workers answer for the upstreams of their names.
-    pub fn staff(&self, plan: &mut gateway::Plan) {
+    pub(crate) fn staff(&self, plan: &mut gateway::Plan) {
         for pool in self.pools() {
             plan.staff(pool.name(), Arc::new(Lender(Arc::clone(&pool))));
         }
     }
 
     /// What lends workers.
-    pub fn pools(&self) -> Vec<Arc<Pool>> {
+    pub(crate) fn pools(&self) -> Vec<Arc<Pool>> {
         self.0.iter().map(Workers::pool).collect()
     }
 
     /// Lets workers finish, and ends all of their processes.
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         self.0.iter().for_each(Workers::begin_end);
         self.0.into_iter().for_each(Workers::end);
     }
@@ -102,7 +102,7 @@ impl Loan for Lent {
 ///
 /// # Errors
 /// When no server is there, or it has no such pool.
-pub fn command(command: WorkersCommand) -> Result<()> {
+pub(crate) fn command(command: WorkersCommand) -> Result<()> {
     match command {
         WorkersCommand::List { admin, pool, format } => {
             let text = ask_admin(&admin, "GET", "/workers", &[])?;

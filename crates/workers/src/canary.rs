@@ -17,7 +17,7 @@ const LINE_BYTES_MAX: u64 = 64 << 10;
 ///
 /// # Errors
 /// In words, when there is no answer or it is not the one expected; the deadline is the caller's.
-pub async fn ask(socket: &Path, canary: &Canary) -> Result<(), String> {
+pub(crate) async fn ask(socket: &Path, canary: &Canary) -> Result<(), String> {
     let said =
         |error: io::Error| format!("the canary `GET {}` got no answer: {error}", canary.path);
     let stream = UnixStream::connect(socket).await.map_err(said)?;

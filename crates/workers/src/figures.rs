@@ -24,7 +24,7 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    pub fn new(registry: &Registry, pool: &str) -> Self {
+    pub(crate) fn new(registry: &Registry, pool: &str) -> Self {
         let own = [("pool", pool)];
         let refused = |why| {
             let help = "Requests that got no worker.";
@@ -62,7 +62,7 @@ impl Figures {
     }
 
     /// A worker ended, or made room for a new one.
-    pub fn ended(&self, reason: Reason) {
+    pub(crate) fn ended(&self, reason: Reason) {
         let labels = [("pool", self.pool.as_str()), ("reason", reason.name())];
         let help = "Workers that ended, by reason.";
         self.registry.counter("tidegate_workers_restarts_total", help, &labels).add(1);

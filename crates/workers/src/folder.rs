@@ -25,15 +25,15 @@ const SOCKET_PATH_BYTES: usize = if cfg!(target_os = "linux") { 108 } else { 104
 /// The longest name of a socket in the folder.
 const LONGEST_NAME: &str = "w18446744073709551615.sock";
 /// Bytes of the longest path of a folder.
-pub const FOLDER_BYTES_MAX: usize = SOCKET_PATH_BYTES - 2 - LONGEST_NAME.len();
+pub(crate) const FOLDER_BYTES_MAX: usize = SOCKET_PATH_BYTES - 2 - LONGEST_NAME.len();
 /// The environment variable that names the control socket.
-pub const CONTROL: &str = "TIDEGATE_CONTROL";
+pub(crate) const CONTROL: &str = "TIDEGATE_CONTROL";
 /// What Python runs, made by the build script.
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tidegate.pyz"));
 
 /// A folder that is ours.
 #[derive(Debug)]
-pub struct Folder {
+pub(crate) struct Folder {
     path: PathBuf,
     _lock: File,
     /// Held open for writing, never written: when we are gone the kernel tells who reads it.
@@ -42,7 +42,7 @@ pub struct Folder {
 
 /// What listens in it.
 #[derive(Debug)]
-pub struct Listeners {
+pub(crate) struct Listeners {
     /// Python processes connect here to be told what to do.
     pub control: UnixListener,
     /// Workers write what they print here.
@@ -54,7 +54,7 @@ impl Folder {
     ///
     /// # Errors
     /// When it cannot be written, is another's, or its path is too long for sockets.
-    pub fn take(plan: &Plan) -> Result<(Self, Listeners), WorkersError> {
+    pub(crate) fn take(plan: &Plan) -> Result<(Self, Listeners), WorkersError> {
         let path = plan.folder.clone();
         let bytes = path.as_os_str().as_bytes().len();
         if bytes > FOLDER_BYTES_MAX {
@@ -86,17 +86,17 @@ impl Folder {
     }
 
     /// The socket of control connections.
-    pub fn control(&self) -> PathBuf {
+    pub(crate) fn control(&self) -> PathBuf {
         self.path.join("control.sock")
     }
 
     /// What Python runs.
-    pub fn program(&self) -> PathBuf {
+    pub(crate) fn program(&self) -> PathBuf {
         self.path.join("tidegate.pyz")
     }
 
     /// Removes the socket of a worker that has ended.
-    pub fn forget(&self, socket: &Path) {
+    pub(crate) fn forget(&self, socket: &Path) {
         if socket.parent() == Some(&self.path) {
             // It may have removed it itself.
             let _ = std::fs::remove_file(socket);
@@ -105,7 +105,7 @@ impl Folder {
 
     /// Removes sockets, and ends processes that still have our control socket in their
     /// environment: hung ones, that did not notice the end of their supervisor.
-    pub fn clear(&self) -> io::Result<()> {
+    pub(crate) fn clear(&self) -> io::Result<()> {
         let ended = end_left_over(&self.control());
         if ended > 0 {
             tracing::warn!(folder = %self.path.display(), ended, "ended left-over processes");

@@ -77,11 +77,11 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    pub fn new(pool: &Arc<Pool>, (id, socket): (u64, Arc<Path>), taken: Instant) -> Self {
+    pub(crate) fn new(pool: &Arc<Pool>, (id, socket): (u64, Arc<Path>), taken: Instant) -> Self {
         Self { pool: Some(Arc::clone(pool)), id, socket, taken }
     }
 
-    pub fn accept(mut self) -> Loan {
+    pub(crate) fn accept(mut self) -> Loan {
         let pool = self.pool.take().expect("an offer is accepted once");
         let socket = Arc::clone(&self.socket);
         Loan { pool, id: self.id, socket, taken: self.taken, outcome: Outcome::Abandoned }

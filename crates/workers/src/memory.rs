@@ -22,7 +22,7 @@ pub struct Memory {
 /// Returns the memory of a process; none when it has ended or the system does not say.
 ///
 /// Takes about 1 ms for each 100 MB of resident small pages.
-pub fn of(pid: i32) -> Option<Memory> {
+pub(crate) fn of(pid: i32) -> Option<Memory> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     // A process that is ending has no memory left, which says nothing of what it took.
     Some(parse(&text)).filter(|memory| memory.pss > 0)
@@ -43,7 +43,7 @@ fn parse(text: &str) -> Memory {
 /// Returns how many bytes a new process may take; none when the system does not say.
 ///
 /// The least of what the machine has available and what the control groups leave.
-pub fn available() -> Option<u64> {
+pub(crate) fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let machine = kilobytes(line);
@@ -73,7 +73,7 @@ fn left_in_group(group: &Path) -> Option<u64> {
 
 /// Returns how many processes the kernel has killed for want of memory: of this process's control
 /// group, which its workers are in, too; else of the machine.
-pub fn killed_for_memory() -> u64 {
+pub(crate) fn killed_for_memory() -> u64 {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let counted = killed_file(&groups).and_then(|file| std::fs::read_to_string(file).ok());
     let count = counted.or_else(|| std::fs::read_to_string("/proc/vmstat").ok());

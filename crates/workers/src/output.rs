@@ -19,13 +19,13 @@ const LINES_AT_ONCE: f64 = 500.0;
 
 /// The last lines of one process.
 #[derive(Debug, Default)]
-pub struct Tail {
+pub(crate) struct Tail {
     lines: Mutex<VecDeque<String>>,
 }
 
 impl Tail {
     /// The last lines, oldest first.
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.lines.lock().iter().cloned().collect()
     }
 
@@ -40,7 +40,7 @@ impl Tail {
 
 /// Whose output it is.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub(crate) struct Source {
     /// The pool.
     pub pool: Arc<str>,
     /// `worker 7`, `keeper`.
@@ -50,7 +50,7 @@ pub struct Source {
 }
 
 /// Logs lines from `from` until its end, and keeps the last ones in `tail`.
-pub async fn follow(mut from: impl AsyncRead + Unpin, source: Source, tail: Rc<Tail>) {
+pub(crate) async fn follow(mut from: impl AsyncRead + Unpin, source: Source, tail: Rc<Tail>) {
     let mut lines = Lines::new(source, tail);
     let mut piece = vec![0; LINE_BYTES_MAX];
     // A connection that breaks is a process that ended.

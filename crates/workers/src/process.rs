@@ -15,7 +15,7 @@ use tokio::net::unix::pipe::Receiver;
 
 /// A process that was there once.
 #[derive(Debug, Clone)]
-pub struct Process {
+pub(crate) struct Process {
     pid: i32,
     handle: Handle,
 }
@@ -33,7 +33,7 @@ enum Handle {
 
 impl Process {
     /// Takes hold of the process `pid`, which may have ended.
-    pub fn hold(pid: i32) -> Self {
+    pub(crate) fn hold(pid: i32) -> Self {
         let handle = match open(pid) {
             Ok(descriptor) => Receiver::from_owned_fd_unchecked(descriptor)
                 .map_or(Handle::Number, |held| Handle::Held(Rc::new(held))),
@@ -46,12 +46,12 @@ impl Process {
     }
 
     /// Its number.
-    pub fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         self.pid
     }
 
     /// Sends a signal; one that has ended gets none.
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let sent = match &self.handle {
             Handle::Held(held) => send(held, signal),
             Handle::Number => Pid::from_raw(self.pid)
@@ -66,7 +66,7 @@ impl Process {
     }
 
     /// Waits for its end; for ever where the system has no handle.
-    pub async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         match &self.handle {
             Handle::Held(held) => {
                 if let Err(error) = held.readable().await {
@@ -79,13 +79,13 @@ impl Process {
     }
 
     /// Whether its end is known by [`Process::ended`].
-    pub fn is_watched(&self) -> bool {
+    pub(crate) fn is_watched(&self) -> bool {
         !matches!(self.handle, Handle::Number)
     }
 }
 
 /// How a process ended, in words.
-pub fn end_in_words(status: ExitStatus) -> String {
+pub(crate) fn end_in_words(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("ended with status {code}"),
         (None, Some(signal)) => {

@@ -47,7 +47,12 @@ pub(crate) struct Seat {
 
 impl Seat {
     /// A worker that has just answered.
-    pub fn new(id: u64, socket: Arc<Path>, concurrency: usize, requests_max: Option<u64>) -> Self {
+    pub(crate) fn new(
+        id: u64,
+        socket: Arc<Path>,
+        concurrency: usize,
+        requests_max: Option<u64>,
+    ) -> Self {
         Self {
             id,
             socket,
@@ -65,11 +70,11 @@ impl Seat {
         }
     }
 
-    pub fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.is_open && self.loans < self.concurrency
     }
 
-    pub fn lend(&mut self, number: u64) {
+    pub(crate) fn lend(&mut self, number: u64) {
         if self.loans == 0 {
             self.freed_early.0 = 0;
         }
@@ -78,7 +83,7 @@ impl Seat {
     }
 
     /// Ends a loan; returns what the supervisor is to know.
-    pub fn settle(&mut self, outcome: Outcome, until: Instant) -> [Option<Command>; 2] {
+    pub(crate) fn settle(&mut self, outcome: Outcome, until: Instant) -> [Option<Command>; 2] {
         match outcome {
             Outcome::Done => {
                 self.loans -= 1;
@@ -111,7 +116,7 @@ impl Seat {
     }
 
     /// The worker says that an abandoned request has ended.
-    pub fn free(&mut self) -> Option<Command> {
+    pub(crate) fn free(&mut self) -> Option<Command> {
         if self.abandoned == 0 {
             self.freed_early = ((self.freed_early.0 + 1).min(self.loans), Instant::now());
             return None;
@@ -126,13 +131,13 @@ impl Seat {
     }
 
     /// What nobody waits for is taken to be over.
-    pub fn forget_abandoned(&mut self) -> Option<Command> {
+    pub(crate) fn forget_abandoned(&mut self) -> Option<Command> {
         self.loans -= std::mem::take(&mut self.abandoned);
         self.idle()
     }
 
     /// The worker lives: what it had on broken connections is over.
-    pub fn clear(&mut self) -> Option<Command> {
+    pub(crate) fn clear(&mut self) -> Option<Command> {
         self.answered = Instant::now();
         if self.suspect == 0 {
             return None;

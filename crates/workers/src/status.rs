@@ -169,11 +169,11 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    pub fn get(&self) -> Status {
+    pub(crate) fn get(&self) -> Status {
         self.status.lock().clone()
     }
 
-    pub fn set(&self, status: Status) {
+    pub(crate) fn set(&self, status: Status) {
         *self.status.lock() = status;
     }
 }

@@ -15,7 +15,7 @@ const LINE_BYTES_MAX: u64 = 16 << 20;
 /// What a Python process says.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "say", rename_all = "lowercase")]
-pub enum Say {
+pub(crate) enum Say {
     /// First on each connection: who it is.
     Hello(Hello),
     /// It has done what it was started for.
@@ -47,7 +47,7 @@ pub enum Say {
 
 /// Who speaks.
 #[derive(Debug, Deserialize)]
-pub struct Hello {
+pub(crate) struct Hello {
     /// What it is.
     pub role: Role,
     /// Its generation; a keeper has none.
@@ -64,7 +64,7 @@ pub struct Hello {
 /// What a Python process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub(crate) enum Role {
     /// Holds what is preloaded, forks parents.
     Keeper,
     /// Holds the app, forks workers.
@@ -76,7 +76,7 @@ pub enum Role {
 /// It has loaded, imported, or listens.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Ready {
+pub(crate) struct Ready {
     /// Files of the app that it has loaded.
     pub files: Vec<PathBuf>,
     /// How long that took.
@@ -91,7 +91,7 @@ pub struct Ready {
 
 /// The file system at `/dev/shm`.
 #[derive(Debug, Clone, Copy, Deserialize)]
-pub struct Shm {
+pub(crate) struct Shm {
     /// Bytes that are free.
     pub free: u64,
     /// Bytes in all.
@@ -100,7 +100,7 @@ pub struct Shm {
 
 /// Why it cannot.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
-pub struct Failed {
+pub(crate) struct Failed {
     /// What it was doing: `preload`, `import`, `threads`, `lifespan`, `listen`, `fork`; ours are
     /// `start`, `boot`, `canary` and `run`.
     pub stage: String,
@@ -120,7 +120,7 @@ pub struct Failed {
 /// What it is told.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
-pub enum Do {
+pub(crate) enum Do {
     /// Say that you live.
     Ping {
         /// To be given back.
@@ -144,7 +144,7 @@ pub enum Do {
 
 impl Do {
     /// As it is written, with the line feed.
-    pub fn line(&self) -> Vec<u8> {
+    pub(crate) fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("plain data becomes JSON");
         line.push(b'\n');
         line
@@ -153,14 +153,14 @@ impl Do {
 
 /// Reads messages.
 #[derive(Debug)]
-pub struct Messages<R> {
+pub(crate) struct Messages<R> {
     from: BufReader<R>,
     line: Vec<u8>,
 }
 
 impl<R: AsyncRead + Unpin> Messages<R> {
     /// Of this connection.
-    pub fn new(from: R) -> Self {
+    pub(crate) fn new(from: R) -> Self {
         Self { from: BufReader::new(from), line: Vec::new() }
     }
 
@@ -168,7 +168,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
     ///
     /// # Errors
     /// When the connection breaks, or a line is longer than 16 MiB.
-    pub async fn next(&mut self) -> io::Result<Option<Result<Say, String>>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Result<Say, String>>> {
         self.line.clear();
         let mut bounded = (&mut self.from).take(LINE_BYTES_MAX);
         bounded.read_until(b'\n', &mut self.line).await?;

@@ -4,7 +4,7 @@
 use chassis::http::fuzzing::read_head;
 use gateway::fuzzing::{Accepted, Coding, Codings};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "accept-encoding: ",
     "gzip",
     "br",
@@ -21,7 +21,7 @@ pub const TOKENS: &[&str] = &[
     "\naccept-encoding: br;q=0",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     read_head(&super::request(input), |head| {
         let Ok(Some((head, _))) = head else { return };
         let accepted = Accepted::of(&head);

@@ -15,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "HTTP/1.1 200 OK\r\n",
     "HTTP/1.0 200 OK\r\n",
     "HTTP/1.1 204 No Content\r\n",
@@ -36,7 +36,7 @@ pub const TOKENS: &[&str] = &[
 ];
 
 /// The first line: `HEAD` when that was asked; its other bytes cut the rest into pieces.
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (cuts, bytes) = super::settings(input);
     let bodiless = cuts.starts_with(b"HEAD");
     let whole = read_answer([bytes], bodiless);

@@ -3,7 +3,7 @@
 
 use chassis::http::fuzzing::{Chunks, decode_chunks};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "0\r\n\r\n",
     "5\r\nhello\r\n",
     "1\r\n",
@@ -19,7 +19,7 @@ pub const TOKENS: &[&str] = &[
 ];
 
 /// The first line cuts the rest into pieces.
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (cuts, bytes) = super::settings(input);
     let whole = decode_chunks([bytes]);
     let mut pieces = Vec::new();

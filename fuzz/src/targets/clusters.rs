@@ -7,7 +7,7 @@ use models::{Clustering, Clusters, Error, Method};
 
 use super::settings;
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "l 0.35 2 3\n",
     "c 0.5 2 2\n",
     "l -1 1 1\n",
@@ -21,7 +21,7 @@ pub const TOKENS: &[&str] = &[
 
 const ROWS_MAX: usize = 600;
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (first, numbers) = settings(input);
     let Some((how, dims, wide)) = setting(first) else { return };
     let values: Vec<f32> = match wide {

@@ -3,7 +3,7 @@
 
 use gateway::fuzzing::http_date;
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "Sun, 06 Nov 1994 08:49:37 GMT",
     "Sunday, 06-Nov-94 08:49:37 GMT",
     "Sun Nov  6 08:49:37 1994",
@@ -17,7 +17,7 @@ pub const TOKENS: &[&str] = &[
     " GMT",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     if input.iter().any(|b| b.is_ascii_control()) {
         // No field value holds one.
         return;

@@ -4,7 +4,7 @@
 use chassis::http::fuzzing::read_head;
 use gateway::fuzzing::Demand;
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "cache-control: no-cache\n",
     "no-store",
     "only-if-cached",
@@ -17,7 +17,7 @@ pub const TOKENS: &[&str] = &[
     ", ",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let twice = [input, b"\n", input].concat();
     let (once, twice) = (super::request(input), super::request(&twice));
     read_head(&once, |head| {

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::settings;
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "static\n",
     "encoder\n",
     "\n@@config.json\n",
@@ -53,14 +53,14 @@ pub const TOKENS: &[&str] = &[
 
 /// A folder to begin with.
 #[derive(Debug, Clone, Copy)]
-pub enum Base {
+pub(super) enum Base {
     Static,
     Encoder,
     Empty,
 }
 
 /// Of the small encoder that the corpus of `safetensors` holds.
-pub const SMALL_CONFIG: &[u8] = br#"{"model_type":"bert","hidden_size":2,
+pub(super) const SMALL_CONFIG: &[u8] = br#"{"model_type":"bert","hidden_size":2,
     "num_attention_heads":1,"num_hidden_layers":1,"intermediate_size":3,"hidden_act":"gelu",
     "max_position_embeddings":8,"type_vocab_size":1,"vocab_size":21}"#;
 
@@ -107,7 +107,7 @@ const TEXTS: [&str; 5] = [
 /// 48 of them.
 const WORTH: usize = 4 * 48;
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (base, rest) = settings(input);
     let base = match base {
         b"static" => Base::Static,
@@ -131,7 +131,7 @@ fn files(mut rest: &[u8]) -> Vec<File<'_>> {
 }
 
 /// Loads a folder of these files in every precision, and embeds with it.
-pub fn check(base: Base, files: &[File<'_>]) {
+pub(super) fn check(base: Base, files: &[File<'_>]) {
     let own: &[File<'_>] = match base {
         Base::Static => &STATIC,
         Base::Encoder => &ENCODER,

@@ -2,7 +2,7 @@
 
 use exchange::{Exchange, Filter, decode};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "path",
     "status",
     "header.user-agent",
@@ -39,7 +39,7 @@ const LINE: &[u8] = concat!(
 )
 .as_bytes();
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let Ok(filter) = Filter::parse(text) else { return };
     assert_eq!(filter.as_str(), text);

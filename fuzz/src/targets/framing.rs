@@ -14,7 +14,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::runtime::{Builder, Runtime};
 
-pub const TOKENS: &[&str] = super::head::TOKENS;
+pub(super) const TOKENS: &[&str] = super::head::TOKENS;
 
 /// A request as a reader understood it.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ struct Reading {
     body: Vec<u8>,
 }
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let Some(ours) = our_reading(input) else { return };
     if let Some(theirs) = hypers_reading(input) {
         assert_eq!(ours, theirs, "two readings of one request");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gateway::fuzzing::{Asked, Directives, FieldLines, Lifetime, Policy, lifetime};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "cache-control: ",
     "cdn-cache-control: ",
     "surrogate-control: ",
@@ -37,7 +37,7 @@ const SECONDS_MAX: u64 = 1 << 31;
 const DAY: u64 = 86_400;
 
 /// The first line: status, whether the request was authorised.
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (settings, lines) = super::settings(input);
     let headers = super::fields(lines);
     let status = super::number(settings, 0) as u16;

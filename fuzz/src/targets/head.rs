@@ -5,7 +5,7 @@
 use chassis::http::fuzzing::read_head;
 use chassis::http::{BodyLength, Head};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "GET /",
     "POST ",
     "HEAD ",
@@ -27,7 +27,7 @@ pub const TOKENS: &[&str] = &[
     "content_length: 7\r\n",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let accepted = read_head(input, |head| match head {
         Ok(Some((head, length))) => {
             check(&head, input, length);

@@ -9,7 +9,7 @@ use chassis::http::fuzzing::read_head;
 use gateway::fuzzing::{Area, Resource, forwarded, key};
 use gateway::{Plan, Sections, Wanted};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "/?a=1&b=2",
     "?id=",
     "&utm_x=1",
@@ -36,7 +36,7 @@ const RULES: [&str; 4] = [
 
 /// The first line is the route's rules, by number; an empty line parts two requests, each a target
 /// and fields.
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (settings, rest) = super::settings(input);
     let rules = super::number(settings, 0) as usize % RULES.len();
     let cut = rest.windows(2).position(|window| window == b"\n\n").unwrap_or(rest.len());

@@ -4,7 +4,7 @@ use exchange::{
     Exchange, ExchangeRef, ImpressionRef, decode, decode_combined, decode_ltsv, encode,
 };
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "\"time\":\"2026-11-21T07:00:00.000001Z\"",
     "\"id\":\"",
     "\"method\":\"GET\"",
@@ -26,7 +26,7 @@ pub const TOKENS: &[&str] = &[
     "\\x22",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     for read in [decode, decode_combined, decode_ltsv] {
         if let Ok(exchange) = read(input) {
             check(&exchange);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use exchange::Fields;
 use pipeline::{Decoder, Format};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "\n",
     "1.2.3.4 - - ",
     "[21/Nov/2026:03:54:12 +0000] ",
@@ -51,7 +51,7 @@ const FIELDS: [&str; 12] = [
     "var.x",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     for name in FORMATS {
         let format = Format::parse(name, None, &BTreeMap::new()).expect("a known format");
         let mut decoder = Decoder::new(&format, Arc::new([]));

@@ -8,7 +8,7 @@ use serving::{Ask, ModelConfig, Models, Pool, plan};
 
 use super::{number, settings};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "{\"inputs\":[",
     "{\"name\":\"input\",",
     "\"shape\":[1,10],",
@@ -38,7 +38,7 @@ impl Pool for Never {
     }
 }
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (line, body) = settings(input);
     let json_length = Some(number(line, 0) as usize).filter(|length| *length > 0);
     let mut out = b"before".to_vec();

@@ -2,7 +2,7 @@
 
 use models::{Error, OnnxModel, OnnxScratch, OnnxValues};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "ai.onnx.ml",
     "TreeEnsembleRegressor",
     "TreeEnsembleClassifier",
@@ -37,7 +37,7 @@ const ROWS: usize = 5;
 
 const VALUES: [f32; 7] = [f32::NAN, 0.0, -1.0, 2.5, f32::INFINITY, 1e-40, -3e38];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let model = match OnnxModel::read(input) {
         Ok(model) => model,
         Err(Error::Model(problems)) => {

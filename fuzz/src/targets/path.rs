@@ -3,10 +3,10 @@
 
 use gateway::fuzzing::{Match, Pattern};
 
-pub const TOKENS: &[&str] =
+pub(super) const TOKENS: &[&str] =
     &["/", "/1/", "recommendations", ".json", ".", "items/", "%2f", "//", "..", "/{*rest}"];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let Ok(path) = std::str::from_utf8(input) else { return };
     if !path.starts_with('/') {
         return;

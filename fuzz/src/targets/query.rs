@@ -4,10 +4,11 @@
 use exchange::query_value;
 use gateway::fuzzing::without_field;
 
-pub const TOKENS: &[&str] = &["a=", "&a=1", "%61=", "+", "%2", "%zz", "%25", "&&", "b=2&a", "?"];
+pub(super) const TOKENS: &[&str] =
+    &["a=", "&a=1", "%61=", "+", "%2", "%zz", "%25", "&&", "b=2&a", "?"];
 
 /// The first line is the name.
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (name, query) = super::settings(input);
     let Ok(name) = std::str::from_utf8(name) else { return };
     let found = query_value(query, name);

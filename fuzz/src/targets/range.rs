@@ -3,11 +3,11 @@
 
 use gateway::fuzzing::{Part, range};
 
-pub const TOKENS: &[&str] =
+pub(super) const TOKENS: &[&str] =
     &["bytes=", "0-", "-5", "0-0", "5-3", "100-", "bytes = 1-2", "Bytes=", "1-2,3-4", "-0"];
 
 /// The first line is the body's length.
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (settings, line) = super::settings(input);
     let length = (super::number(settings, 0) % (1 << 40)) as usize;
     let part = range(line, length);

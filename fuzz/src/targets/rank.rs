@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serving::{ModelConfig, Ranking, plan};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "{\"candidates\":[",
     "\"id\":\"10000\"",
     "{\"id\":\"1\",",
@@ -21,7 +21,7 @@ pub const TOKENS: &[&str] = &[
     "\"candidates\":\"all\"",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let mut out = b"before".to_vec();
     match ranking().rank_body("news", input, Some("id"), &mut out) {
         Ok(_) => assert!(out.len() > 6 && out.ends_with(b"}"), "an answer is an object"),

@@ -3,7 +3,7 @@
 
 use super::embed_folder::{self, Base, SMALL_CONFIG};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "\"embeddings\":{\"dtype\":\"I8\",\"shape\":[21,2],\"data_offsets\":[0,42]}",
     "\"mapping\":{",
     "\"weights\":{",
@@ -25,7 +25,7 @@ pub const TOKENS: &[&str] = &[
     "\u{1}\0\0\0\0\0\0\0",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     embed_folder::check(Base::Static, &[("model.safetensors", input)]);
     let files = [("model.safetensors", input), ("config.json", SMALL_CONFIG)];
     embed_folder::check(Base::Encoder, &files);

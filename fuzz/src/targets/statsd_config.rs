@@ -7,7 +7,7 @@ use statsd::Flavour;
 use statsd::fuzzing::{legacy, section};
 use statsd::plan::Plan;
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "{",
     "}",
     "[",
@@ -59,7 +59,7 @@ pub const TOKENS: &[&str] = &[
     "\"histogram\"",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     for flavour in [Flavour::Statsd, Flavour::Perl] {
         let read = legacy(&text, flavour);

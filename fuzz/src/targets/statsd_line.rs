@@ -4,7 +4,7 @@
 use statsd::Flavour;
 use statsd::fuzzing::{Counted, Lines, Reading, Said, count};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     ":1|c",
     ":2|ms",
     ":+3|g",
@@ -47,7 +47,7 @@ pub const TOKENS: &[&str] = &[
 
 const FLAVOURS: [Flavour; 3] = [Flavour::Native, Flavour::Statsd, Flavour::Perl];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     for flavour in FLAVOURS {
         for cleans_keys in [true, false] {
             let mut lines = Lines::new(flavour, cleans_keys);

@@ -5,7 +5,7 @@ use gateway::fuzzing::{Directives, FieldLines};
 use http::HeaderValue;
 use sfv::{Dictionary, FieldType, Item, List, Parser};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "max-age=60",
     "no-store",
     "no-cache=?0",
@@ -26,7 +26,7 @@ pub const TOKENS: &[&str] = &[
     "Max-Age=1",
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     if let Ok(list) = Parser::new(input).parse::<List>()
         && let Some(text) = list.serialize()
     {

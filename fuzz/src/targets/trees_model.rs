@@ -3,7 +3,7 @@
 
 use models::{Error, Number, TreeScratch, Trees};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "tree\nversion=v4\n",
     "num_class=",
     "num_tree_per_iteration=",
@@ -73,7 +73,7 @@ const VALUES: [f64; 16] = [
     4e9,
 ];
 
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let trees = match Trees::read(input) {
         Ok(trees) => trees,
         Err(Error::Model(problems)) => {

@@ -4,7 +4,7 @@ use chassis::http::Head;
 use chassis::http::fuzzing::read_head;
 use gateway::fuzzing::{User, UserSource};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "cookie:userId",
     "header:x-user",
     "query:u",
@@ -19,7 +19,7 @@ pub const TOKENS: &[&str] = &[
 const ID_BYTES_MAX: usize = 16;
 
 /// The first line is the source; for a query, the rest is the query itself.
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (source, lines) = super::settings(input);
     let Some(source) = std::str::from_utf8(source).ok().and_then(UserSource::parse) else { return };
     let mut reversed: Vec<&[u8]> = lines.split(|b| *b == b'\n').collect();

@@ -5,7 +5,7 @@ use chassis::http::Head;
 use chassis::http::fuzzing::read_head;
 use gateway::fuzzing::{Accepted, KeyBytes, append_selecting, extend_by_variant};
 
-pub const TOKENS: &[&str] = &[
+pub(super) const TOKENS: &[&str] = &[
     "accept-language",
     "accept-encoding",
     "cookie",
@@ -21,7 +21,7 @@ pub const TOKENS: &[&str] = &[
 ];
 
 /// The first line names the fields; an empty line parts the two requests.
-pub fn run(input: &[u8]) {
+pub(super) fn run(input: &[u8]) {
     let (names, lines) = super::settings(input);
     let cut = lines.windows(2).position(|window| window == b"\n\n").unwrap_or(lines.len());
     let (one, other) = (&lines[..cut], lines.get(cut + 2..).unwrap_or_default());

@@ -37,7 +37,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// What was done.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(super) struct Tally {
     kills: u64,
     failures: u64,
     /// Runs that met a failed call and still delivered everything by themselves.
@@ -59,7 +59,7 @@ impl fmt::Display for Tally {
 ///
 /// # Errors
 /// The first thing found wrong.
-pub fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
+pub(super) fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
     let mut tally = Tally::default();
     if require("strace", Absent::Skip).is_none() {
         return Ok(tally);

@@ -29,7 +29,7 @@ const WORLDS_PER_WORD: u64 = 20;
 
 /// What was done.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(super) struct Tally {
     kills: u64,
     /// Kills of a process that had delivered something.
     at_work: u64,
@@ -65,7 +65,7 @@ impl fmt::Display for Tally {
 ///
 /// # Errors
 /// The first thing found wrong.
-pub fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
+pub(super) fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
     let done = Mutex::new(Tally::default());
     let next = AtomicU64::new(0);
     let lane = || {

@@ -10,7 +10,7 @@ const LINES_PER_SECOND: u64 = 500;
 const PATHS: u64 = 5;
 
 /// The line of an id, in nginx's `combined`, with its line feed.
-pub fn line(id: u64) -> String {
+pub(super) fn line(id: u64) -> String {
     let second = id / LINES_PER_SECOND;
     let (hour, minute, second) = (second / 3600 % 24, second / 60 % 60, second % 60);
     format!(
@@ -23,7 +23,7 @@ pub fn line(id: u64) -> String {
 }
 
 /// A line that is none.
-pub fn garbage(id: u64) -> String {
+pub(super) fn garbage(id: u64) -> String {
     format!("this is no line of a log {:x}\n", mixed(id))
 }
 
@@ -37,7 +37,7 @@ fn bytes(id: u64) -> u64 {
 
 /// Sums over all ids, as the table `by_id` must hold them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
+pub(super) struct Totals {
     /// Different ids.
     pub ids: u64,
     /// Lines counted.
@@ -51,26 +51,26 @@ pub struct Totals {
 }
 
 /// What the first `count` ids add up to.
-pub fn totals(count: u64) -> Totals {
+pub(super) fn totals(count: u64) -> Totals {
     let (most, last) = (count.min(1), count.saturating_sub(1));
     Totals { ids: count, lines: count, most, last, bytes: (0..count).map(bytes).sum() }
 }
 
 /// Path and time of a row of `by_second`.
-pub type Key = (String, String);
+pub(super) type Key = (String, String);
 
 /// The values of a row of `by_second`: count, sum, min, max, and the id of the last line.
-pub type Row = [u64; 5];
+pub(super) type Row = [u64; 5];
 
 /// The row of `by_second` that an id counts in.
-pub fn key(id: u64) -> Key {
+pub(super) fn key(id: u64) -> Key {
     let second = id / LINES_PER_SECOND;
     let (hour, minute, second) = (second / 3600 % 24, second / 60 % 60, second % 60);
     (path(id), format!("2026-11-21 {hour:02}:{minute:02}:{second:02}"))
 }
 
 /// The rows of `by_second` after the first `count` ids.
-pub fn rows(count: u64) -> BTreeMap<Key, Row> {
+pub(super) fn rows(count: u64) -> BTreeMap<Key, Row> {
     let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
     for id in 0..count {
         let row = rows.entry(key(id)).or_insert([0, 0, u64::MAX, 0, 0]);

@@ -19,7 +19,7 @@ const LAST: usize = 4;
 
 /// Ids that a sink holds, each of them once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub(super) struct Held {
     /// How many.
     pub ids: u64,
     /// They are the first ones that were written, without a gap.
@@ -31,7 +31,7 @@ pub struct Held {
 ///
 /// # Errors
 /// What is wrong.
-pub fn held(sink: &Sink, folder: &Path, written: u64) -> Result<Held> {
+pub(super) fn held(sink: &Sink, folder: &Path, written: u64) -> Result<Held> {
     let held = totals(sink, folder)?;
     let is_sound = held.most <= 1 && held.lines == held.ids && held.ids <= written;
     if !is_sound || (held.ids > 0 && held.last >= written) {
@@ -48,7 +48,7 @@ pub fn held(sink: &Sink, folder: &Path, written: u64) -> Result<Held> {
 ///
 /// # Errors
 /// What is wrong.
-pub fn exact(sink: &Sink, folder: &Path, written: u64) -> Result<()> {
+pub(super) fn exact(sink: &Sink, folder: &Path, written: u64) -> Result<()> {
     held(sink, folder, written)?;
     let (found, expected) = (totals(sink, folder)?, lines::totals(written));
     if found != expected {

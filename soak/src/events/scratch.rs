@@ -20,7 +20,7 @@ const SHORT: usize = 12;
 
 /// What was done.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(super) struct Tally {
     files: u64,
     trials: u64,
 }
@@ -36,7 +36,7 @@ impl fmt::Display for Tally {
 ///
 /// # Errors
 /// The first thing found wrong.
-pub fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
+pub(super) fn run(options: &Options, server: &Arc<Server>) -> Result<Tally> {
     let world = World::new(&options.binary, server)?;
     world.append(0..BEFORE)?;
     world.append_garbage()?;

@@ -16,7 +16,7 @@ const DATABASE: &str = "sink.db";
 
 /// Where rows go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Engine {
+pub(crate) enum Engine {
     /// A file beside the log.
     Sqlite,
     /// A real server, killed too.
@@ -27,7 +27,7 @@ pub enum Engine {
 
 /// What runs beside the processes that are tested.
 #[derive(Debug)]
-pub struct Server {
+pub(super) struct Server {
     engine: Running,
     /// Held for reading by whoever asks it, so that it dies under the tested ones alone.
     asked: RwLock<()>,
@@ -42,7 +42,7 @@ enum Running {
 
 impl Server {
     /// Starts what an engine needs.
-    pub fn start(engine: Engine) -> Arc<Self> {
+    pub(super) fn start(engine: Engine) -> Arc<Self> {
         let engine = match engine {
             Engine::Sqlite => Running::Sqlite,
             Engine::Postgres => Running::Postgres(Postgres::start()),
@@ -52,12 +52,12 @@ impl Server {
     }
 
     /// Whether there is something to kill.
-    pub fn can_die(&self) -> bool {
+    pub(super) fn can_die(&self) -> bool {
         !matches!(self.engine, Running::Sqlite)
     }
 
     /// Kills it with SIGKILL, and starts it again after a while.
-    pub fn die_for(&self, away: Duration) {
+    pub(super) fn die_for(&self, away: Duration) {
         let _nobody_asks = self.asked.write().unwrap_or_else(PoisonError::into_inner);
         match &self.engine {
             Running::Sqlite => {}
@@ -79,7 +79,7 @@ impl Server {
 
 /// A database of its own for one log.
 #[derive(Debug)]
-pub struct Sink {
+pub(super) struct Sink {
     /// Whose it is.
     pub server: Arc<Server>,
     url: String,
@@ -89,7 +89,7 @@ pub struct Sink {
 
 impl Sink {
     /// Makes it.
-    pub fn new(server: &Arc<Server>) -> Self {
+    pub(super) fn new(server: &Arc<Server>) -> Self {
         let _lives = server.is_asked();
         let url = match &server.engine {
             Running::Sqlite => format!("sqlite:{DATABASE}"),
@@ -100,7 +100,7 @@ impl Sink {
     }
 
     /// What stands in the configuration.
-    pub fn url(&self) -> &str {
+    pub(super) fn url(&self) -> &str {
         &self.url
     }
 
@@ -108,7 +108,7 @@ impl Sink {
     ///
     /// # Errors
     /// When the engine does not answer.
-    pub fn ask(&self, folder: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
+    pub(super) fn ask(&self, folder: &Path, table: &str, sql: &str) -> Result<Vec<Vec<String>>> {
         let _lives = self.server.is_asked();
         let schema = match &self.server.engine {
             Running::Sqlite => return ask_sqlite(folder, table, sql),

@@ -38,7 +38,7 @@ last = ["query.id"]
 
 /// Everything of one run.
 #[derive(Debug)]
-pub struct World {
+pub(super) struct World {
     /// Where rows go.
     pub sink: Sink,
     binary: PathBuf,
@@ -50,7 +50,7 @@ impl World {
     ///
     /// # Errors
     /// When the disk says no.
-    pub fn new(binary: &Path, server: &Arc<Server>) -> Result<Self> {
+    pub(super) fn new(binary: &Path, server: &Arc<Server>) -> Result<Self> {
         let folder = TempDir::new()?;
         let sink = Sink::new(server);
         let config = format!(
@@ -67,18 +67,18 @@ impl World {
     }
 
     /// The folder.
-    pub fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
     /// Keeps the folder for whoever looks into what went wrong, and says where it is.
-    pub fn keep(&mut self) -> String {
+    pub(super) fn keep(&mut self) -> String {
         self.folder.disable_cleanup(true);
         self.folder().display().to_string()
     }
 
     /// The log that grows.
-    pub fn log(&self) -> PathBuf {
+    pub(super) fn log(&self) -> PathBuf {
         self.folder().join("log/access.log")
     }
 
@@ -86,7 +86,7 @@ impl World {
     ///
     /// # Errors
     /// When the disk says no.
-    pub fn append(&self, ids: std::ops::Range<u64>) -> Result<()> {
+    pub(super) fn append(&self, ids: std::ops::Range<u64>) -> Result<()> {
         let text: String = ids.map(lines::line).collect();
         Ok(OpenOptions::new().append(true).open(self.log())?.write_all(text.as_bytes())?)
     }
@@ -95,7 +95,7 @@ impl World {
     ///
     /// # Errors
     /// When the disk says no.
-    pub fn append_garbage(&self) -> Result<()> {
+    pub(super) fn append_garbage(&self) -> Result<()> {
         let mut file = OpenOptions::new().append(true).open(self.log())?;
         Ok(file.write_all(lines::garbage(0).as_bytes())?)
     }
@@ -104,14 +104,14 @@ impl World {
     ///
     /// # Errors
     /// When the disk says no.
-    pub fn copy(&self) -> Result<Self> {
+    pub(super) fn copy(&self) -> Result<Self> {
         let world = Self::new(&self.binary, &self.sink.server)?;
         copy_all(self.folder(), world.folder())?;
         Ok(world)
     }
 
     /// `tidegate events run`, behind `before` when that is not empty.
-    pub fn command(&self, before: &[&str], once: bool) -> Command {
+    pub(super) fn command(&self, before: &[&str], once: bool) -> Command {
         let mut command = match before.split_first() {
             None => Command::new(&self.binary),
             Some((program, rest)) => {
@@ -130,7 +130,7 @@ impl World {
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(&self, before: &[&str], once: bool) -> Result<Process> {
+    pub(super) fn start(&self, before: &[&str], once: bool) -> Result<Process> {
         let said = self.folder().join("said");
         let file = OpenOptions::new().create(true).append(true).open(&said)?;
         let child = self.command(before, once).stderr(file).spawn().context("starting")?;
@@ -141,7 +141,7 @@ impl World {
     ///
     /// # Errors
     /// When it does not end well, or the sink holds anything else.
-    pub fn settle(&self, written: u64) -> Result<()> {
+    pub(super) fn settle(&self, written: u64) -> Result<()> {
         let mut process = self.start(&[], true)?;
         let status = process.wait(PATIENCE)?;
         ensure!(status.success(), "a clean run ended by {status}: {}", process.said());
@@ -151,7 +151,7 @@ impl World {
 
 /// A process; killed when dropped.
 #[derive(Debug)]
-pub struct Process {
+pub(super) struct Process {
     child: Child,
     said: PathBuf,
 }
@@ -161,7 +161,7 @@ impl Process {
     ///
     /// # Errors
     /// When it had ended by itself.
-    pub fn kill(mut self) -> Result<()> {
+    pub(super) fn kill(mut self) -> Result<()> {
         if let Some(status) = self.child.try_wait()? {
             bail!("it had ended by {status}: {}", self.said());
         }
@@ -174,7 +174,7 @@ impl Process {
     ///
     /// # Errors
     /// When it does not end, or not well.
-    pub fn end(mut self) -> Result<()> {
+    pub(super) fn end(mut self) -> Result<()> {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-s", "TERM", &id]).status()?;
         let status = self.wait(PATIENCE)?;
@@ -186,7 +186,7 @@ impl Process {
     ///
     /// # Errors
     /// When it runs on after `limit`.
-    pub fn wait(&mut self, limit: Duration) -> Result<ExitStatus> {
+    pub(super) fn wait(&mut self, limit: Duration) -> Result<ExitStatus> {
         let until = Instant::now() + limit;
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -198,7 +198,7 @@ impl Process {
     }
 
     /// The end of what was said in its folder.
-    pub fn said(&self) -> String {
+    pub(super) fn said(&self) -> String {
         let text = fs::read(&self.said).unwrap_or_default();
         String::from_utf8_lossy(&text[text.len().saturating_sub(2000)..]).into_owned()
     }

@@ -11,7 +11,7 @@ use super::{Options, Outcome};
 
 /// A server with a known cause of its latency, or without it.
 #[derive(Debug)]
-pub struct Arm {
+pub(super) struct Arm {
     pub name: &'static str,
     scene: Scene,
     /// Arguments of `lab probe`, beside the target.
@@ -41,7 +41,7 @@ enum Truth {
 }
 
 /// Every arm; in a short run those that take no more than seconds.
-pub fn all(short: bool) -> Vec<Arm> {
+pub(super) fn all(short: bool) -> Vec<Arm> {
     let mut arms = quick();
     if !short {
         arms.extend(slow());
@@ -114,7 +114,7 @@ impl Arm {
     ///
     /// # Errors
     /// When the server does not start or the probe does not end well.
-    pub fn judge(&self, options: &Options) -> Result<Outcome> {
+    pub(super) fn judge(&self, options: &Options) -> Result<Outcome> {
         let world = match World::start(&self.scene, options)? {
             Ok(world) => world,
             Err(absent) => return Ok(Outcome::Absent(absent)),

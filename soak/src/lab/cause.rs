@@ -19,7 +19,7 @@ const GROUPS: &str = "/sys/fs/cgroup";
 
 /// A share of a processor, by the kernel's CFS bandwidth control.
 #[derive(Debug)]
-pub struct Quota {
+pub(super) struct Quota {
     folder: PathBuf,
 }
 
@@ -28,7 +28,7 @@ impl Quota {
     ///
     /// # Errors
     /// Why this machine's control groups are not ours to set.
-    pub fn put(process: u32, quota: Duration, period: Duration) -> io::Result<Self> {
+    pub(super) fn put(process: u32, quota: Duration, period: Duration) -> io::Result<Self> {
         let name = format!("tidegate-soak-{process}");
         let (quota, period) = (quota.as_micros(), period.as_micros());
         let first = Path::new(GROUPS).join("cpu");
@@ -66,14 +66,14 @@ impl Drop for Quota {
 
 /// Stops a process now and then.
 #[derive(Debug)]
-pub struct Stops {
+pub(super) struct Stops {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Stops {
     /// Stops a process for `stop`, at random with `gap` between on average.
-    pub fn begin(process: u32, stop: Duration, gap: Duration, mut dice: Dice) -> Self {
+    pub(super) fn begin(process: u32, stop: Duration, gap: Duration, mut dice: Dice) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_over);
         let thread = std::thread::spawn(move || {
@@ -105,7 +105,7 @@ fn signal(process: u32, name: &str) {
 
 /// strace, which looks at a process's `pread64` calls, and delays them if told so.
 #[derive(Debug)]
-pub struct Delays {
+pub(super) struct Delays {
     strace: Child,
 }
 
@@ -114,7 +114,7 @@ impl Delays {
     ///
     /// # Errors
     /// When it may not be traced.
-    pub fn attach(process: u32, delay: Option<Duration>) -> io::Result<Option<Self>> {
+    pub(super) fn attach(process: u32, delay: Option<Duration>) -> io::Result<Option<Self>> {
         let Some(program) = require("strace", Absent::Skip) else { return Ok(None) };
         let mut strace = Command::new(program);
         strace.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=pread64"]);

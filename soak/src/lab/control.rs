@@ -18,21 +18,21 @@ const QUIET_ONE_IN: u64 = 10_000;
 
 /// Runs until it is asked.
 #[derive(Debug)]
-pub struct Control {
+pub(super) struct Control {
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<Seen>,
 }
 
 /// What it saw.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Seen {
+pub(super) struct Seen {
     sleeps: u64,
     late: u64,
 }
 
 impl Control {
     /// Begins to sleep.
-    pub fn begin() -> Self {
+    pub(super) fn begin() -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_over);
         let thread = std::thread::spawn(move || {
@@ -49,7 +49,7 @@ impl Control {
     }
 
     /// Ends, and returns what it saw.
-    pub fn end(self) -> Seen {
+    pub(super) fn end(self) -> Seen {
         self.is_over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
     }
@@ -57,7 +57,7 @@ impl Control {
 
 impl Seen {
     /// Whether the machine let a sleeper run when it was due, nearly always.
-    pub fn is_quiet(self) -> bool {
+    pub(super) fn is_quiet(self) -> bool {
         self.late * QUIET_ONE_IN <= self.sleeps
     }
 }

@@ -18,7 +18,7 @@ const STOP_GAP: Duration = Duration::from_secs(2);
 
 /// Which server there is, and what slows it down.
 #[derive(Debug)]
-pub enum Scene {
+pub(super) enum Scene {
     /// A cache before an origin that takes up to 2.2 s; every burst asks for a new page.
     CacheLock(Shield),
     /// The program, in one of its kinds.
@@ -33,7 +33,7 @@ pub enum Scene {
 
 /// What stands before an origin.
 #[derive(Debug, Clone, Copy)]
-pub enum Shield {
+pub(super) enum Shield {
     Nginx,
     Varnish,
     Tidegate,
@@ -41,7 +41,7 @@ pub enum Shield {
 
 /// A scene that runs; the causes end before the servers.
 #[derive(Debug)]
-pub struct World {
+pub(super) struct World {
     /// What is to be called.
     pub url: String,
     _quota: Option<Quota>,
@@ -57,7 +57,7 @@ impl World {
     ///
     /// # Errors
     /// When a server does not listen.
-    pub fn start(scene: &Scene, options: &Options) -> Result<Result<Self, String>> {
+    pub(super) fn start(scene: &Scene, options: &Options) -> Result<Result<Self, String>> {
         let folder = TempDir::new().context("making a folder")?;
         let (kind, words) = match scene {
             Scene::CacheLock(_) => ("origin", ""),

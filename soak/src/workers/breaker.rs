@@ -25,7 +25,7 @@ const BROKEN: [(&str, &str); 4] = [
 
 /// Makes the faults of one pool.
 #[derive(Debug)]
-pub struct Breaker<'s> {
+pub(super) struct Breaker<'s> {
     shared: &'s Shared<'s>,
     pool: usize,
     dice: Dice,
@@ -35,13 +35,13 @@ pub struct Breaker<'s> {
 
 impl<'s> Breaker<'s> {
     /// For one pool.
-    pub fn new(shared: &'s Shared<'s>, pool: usize, dice: Dice) -> Self {
+    pub(super) fn new(shared: &'s Shared<'s>, pool: usize, dice: Dice) -> Self {
         Self { shared, pool, dice, private_max: 0 }
     }
 
     /// Makes faults until the time is over, and mends the last; returns the most memory that was
     /// seen.
-    pub fn run(mut self) -> u64 {
+    pub(super) fn run(mut self) -> u64 {
         while !self.shared.is_over.load(Ordering::Relaxed) {
             sleep(Duration::from_millis(50 + self.dice.below(700)));
             if let Err(error) = self.make() {

@@ -33,7 +33,7 @@ const LARGE_BYTES: usize = 20_000_000;
 
 /// What all clients and fault makers share.
 #[derive(Debug)]
-pub struct Shared<'w> {
+pub(super) struct Shared<'w> {
     /// The server.
     pub world: &'w World,
     /// What was done.
@@ -50,7 +50,7 @@ pub struct Shared<'w> {
 
 impl<'w> Shared<'w> {
     /// Nothing done yet.
-    pub fn new(world: &'w World) -> Self {
+    pub(super) fn new(world: &'w World) -> Self {
         Self {
             world,
             tally: Tally::default(),
@@ -63,7 +63,7 @@ impl<'w> Shared<'w> {
 
     /// Waits until no request that costs a worker is under way in a pool; none begins until what is
     /// returned is dropped.
-    pub fn peace(&self, pool: usize) -> Peace<'_> {
+    pub(super) fn peace(&self, pool: usize) -> Peace<'_> {
         while self.deadly[pool].swap(true, Ordering::Relaxed) {
             sleep(Duration::from_millis(20));
         }
@@ -73,7 +73,7 @@ impl<'w> Shared<'w> {
 
 /// See [`Shared::peace`].
 #[derive(Debug)]
-pub struct Peace<'s>(&'s AtomicBool);
+pub(super) struct Peace<'s>(&'s AtomicBool);
 
 impl Drop for Peace<'_> {
     fn drop(&mut self) {
@@ -83,7 +83,7 @@ impl Drop for Peace<'_> {
 
 /// One client among several.
 #[derive(Debug)]
-pub struct Visitor<'s> {
+pub(super) struct Visitor<'s> {
     shared: &'s Shared<'s>,
     dice: Dice,
     pool: usize,
@@ -100,12 +100,12 @@ struct Ask {
 
 impl<'s> Visitor<'s> {
     /// A client with dice of its own.
-    pub fn new(shared: &'s Shared<'s>, dice: Dice) -> Self {
+    pub(super) fn new(shared: &'s Shared<'s>, dice: Dice) -> Self {
         Self { shared, dice, pool: 0 }
     }
 
     /// Asks until the time is over.
-    pub fn run(mut self) {
+    pub(super) fn run(mut self) {
         while !self.shared.is_over.load(Ordering::Relaxed) {
             self.pool = self.dice.below(POOLS.len() as u64) as usize;
             match self.dice.below(100) {
@@ -118,7 +118,7 @@ impl<'s> Visitor<'s> {
     }
 
     /// A connection with one or more requests that must succeed.
-    pub fn converse(&mut self) {
+    pub(super) fn converse(&mut self) {
         let Ok(mut client) = Client::connect(self.shared.world.public) else {
             return self.shared.tally.wrong("the server takes no connection".to_owned());
         };

@@ -14,7 +14,7 @@ const NEAR: Duration = Duration::from_millis(1_500);
 
 /// What hits workers from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(super) enum Fault {
     /// SIGKILL.
     Kill,
     /// SIGSTOP, for good.
@@ -23,7 +23,7 @@ pub enum Fault {
 
 /// All faults so far.
 #[derive(Debug, Default)]
-pub struct Ledger(Mutex<Vec<Entry>>);
+pub(super) struct Ledger(Mutex<Vec<Entry>>);
 
 #[derive(Debug)]
 struct Entry {
@@ -37,7 +37,7 @@ struct Entry {
 
 impl Ledger {
     /// Notes a fault that is about to be made.
-    pub fn begin(&self, pool: usize, fault: Fault) {
+    pub(super) fn begin(&self, pool: usize, fault: Fault) {
         let from = Instant::now();
         let until = (fault == Fault::Kill).then_some(from);
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,14 +47,14 @@ impl Ledger {
     }
 
     /// The stopped workers of a pool are gone.
-    pub fn end_stops(&self, pool: usize) {
+    pub(super) fn end_stops(&self, pool: usize) {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let open = entries.iter_mut().filter(|it| it.pool == pool && it.until.is_none());
         open.for_each(|it| it.until = Some(Instant::now()));
     }
 
     /// Takes `count` faults that a request from `begun` until now may have been hit by.
-    pub fn excuse(&self, pool: usize, fault: Fault, begun: Instant, count: usize) -> bool {
+    pub(super) fn excuse(&self, pool: usize, fault: Fault, begun: Instant, count: usize) -> bool {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |it: &&mut Entry| {
             let lasts = it.until.is_none_or(|until| until + NEAR >= begun);

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use testkit::{Client, Server, TempDir, free_port};
 
 /// Time for a request; requests that hang are killed after it.
-pub const TIMEOUT: Duration = Duration::from_secs(4);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(4);
 /// The pools' names, which paths begin with, and the files of their apps.
-pub const POOLS: [(&str, &str); 2] = [("asgi", "app.py"), ("wsgi", "plain.py")];
+pub(super) const POOLS: [(&str, &str); 2] = [("asgi", "app.py"), ("wsgi", "plain.py")];
 /// Memory that a worker may have before it is replaced.
-pub const MEMORY_MAX: u64 = 60_000_000;
+pub(super) const MEMORY_MAX: u64 = 60_000_000;
 
 const APPS: [&str; 2] = [include_str!("app.py"), include_str!("plain.py")];
 const FAULTS: &str = include_str!("faults.py");
@@ -25,7 +25,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 
 /// A running server with two pools.
 #[derive(Debug)]
-pub struct World {
+pub(super) struct World {
     /// Where clients go.
     pub public: SocketAddr,
     /// Where operators go.
@@ -39,7 +39,7 @@ pub struct World {
 
 /// Processes of a pool that hold something for its workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holders {
+pub(super) struct Holders {
     /// Holds what is preloaded.
     pub keeper: u32,
     /// Holds the app.
@@ -51,7 +51,7 @@ impl World {
     ///
     /// # Errors
     /// When it does not listen, or its pools do not come into service.
-    pub fn start(binary: &Path, shares: bool) -> Result<Self> {
+    pub(super) fn start(binary: &Path, shares: bool) -> Result<Self> {
         let folder = TempDir::new().context("making a folder")?;
         let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
@@ -93,7 +93,7 @@ impl World {
     ///
     /// # Errors
     /// When the page cannot be read.
-    pub fn pool(&self, pool: usize) -> Result<Value> {
+    pub(super) fn pool(&self, pool: usize) -> Result<Value> {
         let reply = Client::get(self.admin, "/workers").try_send().context("reading `/workers`")?;
         let mut all: Vec<Value> = serde_json::from_slice(&reply.body)?;
         ensure!(all.len() == POOLS.len(), "there are {} pools", all.len());
@@ -104,7 +104,7 @@ impl World {
     ///
     /// # Errors
     /// When that is refused.
-    pub fn tell(&self, pool: usize, what: &str) -> Result<()> {
+    pub(super) fn tell(&self, pool: usize, what: &str) -> Result<()> {
         let body = json!({ "name": POOLS[pool].0 }).to_string();
         let reply = Client::post(self.admin, &format!("/workers/{what}"), body).try_send()?;
         ensure!(reply.status == 200, "`{what}` was answered {}", reply.status);
@@ -115,7 +115,12 @@ impl World {
     ///
     /// # Errors
     /// When it is not within 40 seconds.
-    pub fn wait(&self, pool: usize, what: &str, is_it: impl Fn(&Value) -> bool) -> Result<()> {
+    pub(super) fn wait(
+        &self,
+        pool: usize,
+        what: &str,
+        is_it: impl Fn(&Value) -> bool,
+    ) -> Result<()> {
         let until = Instant::now() + 10 * TIMEOUT;
         loop {
             let told = self.pool(pool)?;
@@ -131,7 +136,7 @@ impl World {
     ///
     /// # Errors
     /// When the disk says no.
-    pub fn write_version(&self, pool: usize, version: u64) -> Result<()> {
+    pub(super) fn write_version(&self, pool: usize, version: u64) -> Result<()> {
         let text = APPS[pool].replace("VERSION = 0", &format!("VERSION = {version}"));
         self.write_app(pool, &text)
     }
@@ -140,7 +145,7 @@ impl World {
     ///
     /// # Errors
     /// When the disk says no.
-    pub fn write_app(&self, pool: usize, text: &str) -> Result<()> {
+    pub(super) fn write_app(&self, pool: usize, text: &str) -> Result<()> {
         let file = self.folder.path().join(POOLS[pool].1);
         let new = file.with_extension("new");
         fs::write(&new, text)?;
@@ -148,7 +153,7 @@ impl World {
     }
 
     /// Every process that one of the pools has started, by whatever way.
-    pub fn processes(&self) -> BTreeSet<u32> {
+    pub(super) fn processes(&self) -> BTreeSet<u32> {
         let marker = format!("TIDEGATE_CONTROL={}", self.folder.path().display());
         let is_ours = |pid: &u32| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -158,7 +163,7 @@ impl World {
     }
 
     /// Processes that have ended and whose end nobody of the server's has looked at.
-    pub fn zombies(&self) -> usize {
+    pub(super) fn zombies(&self) -> usize {
         let mut family = self.processes();
         family.insert(self.server.process_id());
         let is_zombie = |pid: u32| {
@@ -174,7 +179,7 @@ impl World {
 }
 
 /// Whether a pool has its workers, all free, and nothing else to do.
-pub fn is_whole(pool: &Value) -> bool {
+pub(super) fn is_whole(pool: &Value) -> bool {
     let workers = pool["workers"].as_array().map_or(&[][..], Vec::as_slice);
     pool["state"] == "serving"
         && workers.len() as u64 == pool["planned"].as_u64().unwrap_or(0)
@@ -185,20 +190,20 @@ pub fn is_whole(pool: &Value) -> bool {
 }
 
 /// Whether it has all its workers, busy ones too.
-pub fn is_full(pool: &Value) -> bool {
+pub(super) fn is_full(pool: &Value) -> bool {
     pool["state"] == "serving"
         && serving(pool).len() as u64 == pool["planned"].as_u64().unwrap_or(0)
 }
 
 /// The processes of the workers in service.
-pub fn serving(pool: &Value) -> Vec<u32> {
+pub(super) fn serving(pool: &Value) -> Vec<u32> {
     let workers = pool["workers"].as_array().into_iter().flatten();
     let serving = workers.filter(|it| it["state"] == "free" || it["state"] == "busy");
     serving.filter_map(|it| u32::try_from(it["pid"].as_u64()?).ok()).collect()
 }
 
 /// Keeper and parent, where there is one of each.
-pub fn holders(pool: &Value) -> Option<Holders> {
+pub(super) fn holders(pool: &Value) -> Option<Holders> {
     let all = pool["holders"].as_array()?;
     let pid = |at: usize| u32::try_from(all[at].as_u64()?).ok();
     if all.len() != 2 {
@@ -208,7 +213,7 @@ pub fn holders(pool: &Value) -> Option<Holders> {
 }
 
 /// Sends a signal; one that has ended gets none.
-pub fn signal(pid: u32, name: &str) {
+pub(super) fn signal(pid: u32, name: &str) {
     let mut kill = Command::new("kill");
     // It may have ended by itself.
     let _ = kill.args(["-s", name, &pid.to_string()]).stderr(Stdio::null()).status();
@@ -223,7 +228,7 @@ fn all_processes() -> Vec<u32> {
 ///
 /// # Errors
 /// When there is none.
-pub fn interpreter() -> Result<String> {
+pub(crate) fn interpreter() -> Result<String> {
     let mut command = Command::new("python3");
     let output = command.args(["-c", "import sys; print(sys.executable)"]).output();
     let output = output.context("looking for `python3`")?;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub(super) struct Counts {
     pub passed: usize,
     pub failed: usize,
     pub skipped: usize,
@@ -12,7 +12,7 @@ pub struct Counts {
 impl Counts {
     /// Adds the line if it is a summary: `test result: ok. 3 passed; 1 failed; …` of cargo, or
     /// `1 failed, 3 passed in 0.1s` of pytest; or if it is the `SKIPPED:` of `testkit::require`.
-    pub fn add_line(&mut self, line: &str) {
+    pub(super) fn add_line(&mut self, line: &str) {
         let line = line.trim().trim_matches('=').trim();
         let cargo = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". "));
         if line.starts_with("SKIPPED: ") {

@@ -25,7 +25,7 @@ struct Row {
 
 type Table = BTreeMap<String, Row>;
 
-pub fn check(table: &Text, graph: &Graph) -> Result<Vec<Finding>> {
+pub(super) fn check(table: &Text, graph: &Graph) -> Result<Vec<Finding>> {
     let table = parse(table)?;
     let mut findings = check_table(&table);
     for (id, package) in graph.ours() {

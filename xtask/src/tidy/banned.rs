@@ -74,7 +74,7 @@ const COMMENTS: [(&str, &str); 3] = [
     ("XXX", "say what is the matter, or mend it"),
 ];
 
-pub fn check(sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources {
         let name = source.path.rsplit('/').next().unwrap_or("");

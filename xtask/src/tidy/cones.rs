@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::ratchet::{PATH, Ratchet};
 
 /// Returns the findings, and one line per crate for the reader.
-pub fn check(graph: &Graph, ratchet: &mut Ratchet) -> (Vec<Finding>, Vec<String>) {
+pub(super) fn check(graph: &Graph, ratchet: &mut Ratchet) -> (Vec<Finding>, Vec<String>) {
     let mut findings = Vec::new();
     let mut lines = Vec::new();
     for (id, package) in graph.ours() {

@@ -12,7 +12,7 @@ use crate::tree::Text;
 const BINARY: &str = "tidegate";
 const C_BUILDERS: [&str; 3] = ["cc", "cmake", "bindgen"];
 
-pub fn check(listed: &Text, graph: &Graph) -> Vec<Finding> {
+pub(super) fn check(listed: &Text, graph: &Graph) -> Vec<Finding> {
     let names = listed.lines.iter().filter_map(|line| line.split_whitespace().next());
     let listed_names: BTreeSet<&str> = names.collect();
     let binary = graph.ours().into_iter().find(|(_, package)| package.name == BINARY);

@@ -4,7 +4,7 @@ use crate::finding::Finding;
 use crate::source::Source;
 use crate::tree::Text;
 
-pub fn check(sources: &[Source], texts: &[Text]) -> Vec<Finding> {
+pub(super) fn check(sources: &[Source], texts: &[Text]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in sources {
         let first = source.lines.first().map_or("", String::as_str);

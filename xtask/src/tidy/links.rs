@@ -11,7 +11,7 @@ use crate::tree::Text;
 
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 
-pub fn check(root: &Path, texts: &[Text], graph: &Graph) -> Vec<Finding> {
+pub(super) fn check(root: &Path, texts: &[Text], graph: &Graph) -> Vec<Finding> {
     let crates: Vec<&str> = graph.ours().iter().map(|(_, p)| p.name.as_str()).collect();
     let mut findings = Vec::new();
     for text in texts.iter().filter(|text| is_document(&text.path)) {

@@ -13,7 +13,7 @@ const COLUMNS_MAX: usize = 100;
 const EXEMPTION: &str = "// tidy: table";
 
 /// Returns the findings, and the places of exempt functions.
-pub fn check(sources: &[Source], ratchet: &mut Ratchet) -> (Vec<Finding>, Vec<String>) {
+pub(super) fn check(sources: &[Source], ratchet: &mut Ratchet) -> (Vec<Finding>, Vec<String>) {
     let mut findings = Vec::new();
     let mut exempt = Vec::new();
     for source in sources {

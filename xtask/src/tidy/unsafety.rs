@@ -9,7 +9,7 @@ use crate::finding::Finding;
 use crate::source::{Source, words};
 use crate::tree::Text;
 
-pub fn check(listed: &Text, sources: &[Source]) -> Vec<Finding> {
+pub(super) fn check(listed: &Text, sources: &[Source]) -> Vec<Finding> {
     let mut listed_files = BTreeMap::new();
     for (index, line) in listed.lines.iter().enumerate() {
         let path = line.split_whitespace().next().unwrap_or("");

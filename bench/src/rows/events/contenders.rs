@@ -10,16 +10,16 @@ use crate::lines::{self, Kind};
 use crate::setup::Setup;
 
 /// Ours on `combined`: what the others are compared with.
-pub const COMBINED: &str = "Tidegate, combined";
+pub(super) const COMBINED: &str = "Tidegate, combined";
 /// The same on a fifth of the lines.
-pub const FIFTH: &str = "Tidegate, combined, a fifth";
+pub(super) const FIFTH: &str = "Tidegate, combined, a fifth";
 /// Ours on its own journal.
-pub const JOURNAL: &str = "Tidegate, own journal";
+pub(super) const JOURNAL: &str = "Tidegate, own journal";
 /// Ours with a row a line.
-pub const RAW: &str = "Tidegate, raw";
+pub(super) const RAW: &str = "Tidegate, raw";
 
 /// A program with a file to read.
-pub struct Contender {
+pub(super) struct Contender {
     /// Its name in the tables.
     pub name: &'static str,
     /// The lines of its file.
@@ -32,7 +32,7 @@ pub struct Contender {
 
 /// How a program says how many lines it counted.
 #[derive(Debug, Clone, Copy)]
-pub enum Told {
+pub(super) enum Told {
     /// On stdout.
     Printed,
     /// In `events.db`, asked by this expression over table `reads`.
@@ -42,10 +42,10 @@ pub enum Told {
 }
 
 /// Makes the words of a command for a folder of its own.
-pub type Make = Box<dyn Fn(&Path) -> Result<Vec<String>>>;
+pub(super) type Make = Box<dyn Fn(&Path) -> Result<Vec<String>>>;
 
 /// All of them; `all` lines are in the file that most of them read.
-pub fn contenders(setup: &Setup, all: u64) -> Result<Vec<Contender>> {
+pub(super) fn contenders(setup: &Setup, all: u64) -> Result<Vec<Contender>> {
     let mut contenders = ours(setup, all)?;
     contenders.extend(services(setup, all)?);
     contenders.extend(tools(setup, all)?);

@@ -11,7 +11,7 @@ use crate::process::{Cpu, Server};
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "lab-load",
     what: "CPU that a call costs the load generator: `tidegate lab load` beside wrk",
     notes: "Both keep 64 connections busy with one thread, in turns, against the same nginx with \

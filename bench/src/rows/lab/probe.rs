@@ -11,7 +11,7 @@ use crate::process::Server;
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "lab-probe",
     what: "error of the moments at which `tidegate lab probe` sends, and what it adds to a latency",
     notes: "Calls arrive at random at an nginx with a cached answer of 4 KB on the other core: \

@@ -13,7 +13,7 @@ use crate::measure::Measurement;
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "lab-verdict",
     what: "time for a verdict on 50 calls and on a million: `tidegate lab report` of a CSV",
     notes: "The CSV has the moment and the latency of each call; reading it, quantiles, the \

@@ -10,7 +10,7 @@ use crate::measure::Measurement;
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "clusters",
     what: "1,000 to 10,000 headlines embedded and grouped, and whether the groups are stories",
     notes: "Vectors of all-MiniLM-L6-v2 in bfloat16, 384 numbers; one thread each, CPU time of the \

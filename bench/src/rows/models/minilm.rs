@@ -10,7 +10,7 @@ use crate::measure::Measurement;
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "minilm",
     what: "headlines embedded by all-MiniLM-L6-v2 in floats, bfloat16 and bytes",
     notes: "1,000 headlines of the news example (300 with `--quick`), from text to vector; one \

@@ -13,7 +13,7 @@ use crate::ranking::{FEATURES, ITEMS};
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "oip",
     what: "predict 674 rows of 50 floats by the Open Inference Protocol, a linear model",
     notes: "Closed loop over 64 keep-alive connections, one edge thread; a body in JSON has some \

@@ -8,7 +8,7 @@ use crate::measure::Measurement;
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "static",
     what: "headlines embedded by static embeddings, 30,522 tokens of 256 numbers",
     notes: "4,400 headlines, from text to vector; one thread each, CPU time of the process.\n\

@@ -11,7 +11,7 @@ use crate::measure::Measurement;
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "trees",
     what: "rows scored by 500 trees of 31 leaves over 50 numbers, 674 at once and one by one",
     notes: "A model that LightGBM trained, and rows of doubles; one thread each, CPU time of the \

@@ -12,7 +12,7 @@ use crate::peers::statsd::{self, Options};
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "statsd-blaster",
     what: "tiny datagrams as fast as one core sends them, beside collectd and a bare loop",
     notes: "`a:1|c`, again and again, from one socket: plain by `sendmmsg`, or in trains of 64 \

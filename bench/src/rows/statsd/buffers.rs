@@ -13,7 +13,7 @@ use crate::peers::statsd::{self, Options};
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "statsd-buffers",
     what: "what arrives of bursts at a busy machine, by the buffer of the socket",
     notes: "Bursts of 20,000 tiny datagrams as fast as one core sends them (trains, cut by the \

@@ -12,7 +12,7 @@ use crate::peers::statsd::{self, Options};
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "statsd-lines",
     what: "full datagrams of 86 lines, read and added up on one core, beside collectd",
     notes: "1,432 bytes of counters, `ap.0000042:12|c`, names in random order, sent in trains \
@@ -27,7 +27,7 @@ pub const ROW: Row = Row {
 };
 
 /// Lines of a datagram.
-pub const LINES: usize = 86;
+pub(crate) const LINES: usize = 86;
 const CASES: [(usize, &str); 3] =
     [(100, "100 names"), (10_000, "10,000 names"), (1_000_000, "a million names")];
 
@@ -77,14 +77,14 @@ fn describe(case: &str, has_target: bool, trials: &[Trial]) -> [Measurement; 3] 
 }
 
 /// Sends every name once, slowly enough that each arrives.
-pub fn learn(side: &statsd::Statsd, datagrams: &[Vec<u8>]) -> Result<()> {
+pub(crate) fn learn(side: &statsd::Statsd, datagrams: &[Vec<u8>]) -> Result<()> {
     let stop = Stop::Count(datagrams.len() as u64);
     let slowly = Blast::new(side.server.address, datagrams.to_vec(), stop);
     Trial::run(side, Blast { rate: Some(20_000.0), ..slowly }).map(drop)
 }
 
 /// Datagrams of 1,432 bytes with every name at least once, in random order.
-pub fn datagrams(names: usize, kind: &str) -> Vec<Vec<u8>> {
+pub(crate) fn datagrams(names: usize, kind: &str) -> Vec<Vec<u8>> {
     const LEAST: usize = 64;
     let count = names.div_ceil(LINES).max(LEAST);
     let mut order: Vec<usize> = (0..count * LINES).map(|at| at % names).collect();

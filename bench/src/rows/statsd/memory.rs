@@ -12,7 +12,7 @@ use crate::peers::statsd::{self, Options, Statsd};
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "statsd-memory",
     what: "a million counters, 100,000 timers, and receiving while they are flushed",
     notes: "Names are of ten bytes; memory is the highest that the process had resident, three \

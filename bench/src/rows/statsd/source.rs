@@ -11,7 +11,7 @@ use crate::peers::statsd::{self, Options, Statsd};
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "statsd-source",
     what: "`benchmark.pl` of Net::Statsd: how many of its datagrams arrive, beside Node statsd",
     notes: "The benchmark of Net::Statsd::Server's announcement, as Debian ships it: five kinds of \

@@ -10,7 +10,7 @@ use crate::process::Server;
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "workers-memory",
     what: "memory of 4 workers with a large array, dicts or ONNX model, over 10,000 requests",
     notes: "A FastAPI service under each; an array of 500 MiB, a dict of 700,000 dicts (about \

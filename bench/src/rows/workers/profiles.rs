@@ -11,7 +11,7 @@ use crate::peers::workers::{self, App, BOTH_CORES};
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "workers-profiles",
     what: "busy, mixed, waiting and forking tasks by workers, threads and an event loop",
     notes: "Tasks after the Ruby Concurrency Primer: `busy` computes for 5 ms in Python, `mixed` \

@@ -12,7 +12,7 @@ use crate::process::Server;
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "workers-recycle",
     what: "4 workers, each replaced after 50 requests, beside gunicorn with max_requests = 50",
     notes: "A WSGI app that says hello, 400 requests/s at even distances, each on a connection of \

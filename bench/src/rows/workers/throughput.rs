@@ -11,7 +11,7 @@ use crate::peers::workers::{self, App, BOTH_CORES, ONE_CORE, UVICORN};
 use crate::rows::Row;
 use crate::setup::Setup;
 
-pub const ROW: Row = Row {
+pub(crate) const ROW: Row = Row {
     name: "workers-throughput",
     what: "hello world and 5 ms of computing by 2 ASGI workers, beside gunicorn with uvicorn",
     notes: "The same app under all: Tidegate with one request at a time for each worker (the \

@@ -50,36 +50,36 @@ pub(super) struct Live {
 
 impl Live {
     /// A socket that was just accepted.
-    pub fn new(stream: TcpStream, peer: SocketAddr, clock: Rc<Cell<u32>>) -> Self {
+    pub(super) fn new(stream: TcpStream, peer: SocketAddr, clock: Rc<Cell<u32>>) -> Self {
         let since = Cell::new(clock.get());
         let (stage, shut) = (Cell::new(Stage::Idle), Cell::new(false));
         Self { stream, peer, stage, since, clock, shut, tunnel: RefCell::default() }
     }
 
     /// What the connection is doing.
-    pub fn stage(&self) -> Stage {
+    pub(super) fn stage(&self) -> Stage {
         self.stage.get()
     }
 
     /// Begins a stage, or its time anew.
-    pub fn enter(&self, stage: Stage) {
+    pub(super) fn enter(&self, stage: Stage) {
         self.stage.set(stage);
         self.since.set(self.clock.get());
     }
 
     /// Begins the stage's time anew.
-    pub fn progress(&self) {
+    pub(super) fn progress(&self) {
         self.since.set(self.clock.get());
     }
 
     /// Whole seconds since the stage began or last made progress.
-    pub fn seconds(&self) -> u32 {
+    pub(super) fn seconds(&self) -> u32 {
         self.clock.get().saturating_sub(self.since.get())
     }
 
     /// Waits for bytes and appends them to the lent buffer, which is given back while nothing is
     /// there to hold; returns 0 at the end of the stream.
-    pub async fn fill(&self, slot: &mut Option<Box<Buffers>>) -> io::Result<usize> {
+    pub(super) async fn fill(&self, slot: &mut Option<Box<Buffers>>) -> io::Result<usize> {
         poll_fn(|cx| self.poll_fill(cx, slot)).await
     }
 
@@ -111,7 +111,7 @@ impl Live {
 
     /// Waits until the client has closed its side of the connection, or reset it. What it sends
     /// meanwhile stays unread and wakes nobody.
-    pub async fn until_closed(&self) {
+    pub(super) async fn until_closed(&self) {
         // No socket here asks the kernel for priority data; what is left of that interest is the
         // end of reading, whatever is unread before it, and an end stays known once it came.
         // An error is the runtime's end, which ends the connection, too.
@@ -119,7 +119,7 @@ impl Live {
     }
 
     /// Writes all of `first` and then all of `second`.
-    pub async fn write_all(&self, first: &[u8], second: &[u8]) -> io::Result<()> {
+    pub(super) async fn write_all(&self, first: &[u8], second: &[u8]) -> io::Result<()> {
         let total = first.len() + second.len();
         let mut done = 0;
         while done < total {
@@ -148,7 +148,7 @@ impl Live {
     }
 
     /// Ends the socket in both directions; a task that waits on it wakes up.
-    pub fn shut(&self) {
+    pub(super) fn shut(&self) {
         // A socket that is gone already needs no shutting.
         let _ = SockRef::from(&self.stream).shutdown(std::net::Shutdown::Both);
         self.shut.set(true);
@@ -158,7 +158,7 @@ impl Live {
     }
 
     /// Waits until [`Self::shut`]; for one task.
-    pub async fn until_shut(&self) {
+    pub(super) async fn until_shut(&self) {
         poll_fn(|cx| {
             if self.shut.get() {
                 return Poll::Ready(());
@@ -170,7 +170,7 @@ impl Live {
     }
 
     /// Ends our direction only, so that the client can read what was said.
-    pub fn shut_write(&self) {
+    pub(super) fn shut_write(&self) {
         let _ = SockRef::from(&self.stream).shutdown(std::net::Shutdown::Write);
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A piece of a filter.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Token<'a> {
+pub(super) enum Token<'a> {
     /// A field name or a keyword.
     Word(&'a str),
     /// Quoted text, unescaped.
@@ -23,7 +23,7 @@ const SIGNS: [&str; 13] = ["==", "!=", "<=", ">=", "!~", "<", ">", "~", "(", ")"
 ///
 /// # Errors
 /// The byte offset of what is no token, and what is wrong with it.
-pub fn split(text: &str) -> Result<Vec<(usize, Token<'_>)>, (usize, String)> {
+pub(super) fn split(text: &str) -> Result<Vec<(usize, Token<'_>)>, (usize, String)> {
     let mut tokens = Vec::new();
     let mut at = 0;
     loop {

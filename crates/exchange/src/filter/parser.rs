@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 4096;
 const DEPTH_MAX: usize = 64;
 const PATTERN_BYTES_MAX: usize = 256 << 10;
 
-pub fn parse(text: &str, resolve: &Resolve<'_>) -> Result<Node, FilterError> {
+pub(super) fn parse(text: &str, resolve: &Resolve<'_>) -> Result<Node, FilterError> {
     let column = |offset: usize| text[..offset].chars().count() + 1;
     let located = |(offset, message)| FilterError { column: column(offset), message };
     if text.len() > BYTES_MAX {

@@ -60,7 +60,7 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
 }
 
 /// Reads an RFC 3339 time as microseconds since the Unix epoch.
-pub fn parse_time(text: &[u8]) -> Option<u64> {
+pub(crate) fn parse_time(text: &[u8]) -> Option<u64> {
     time::parse(text)
 }
 

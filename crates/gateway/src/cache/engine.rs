@@ -38,14 +38,14 @@ const GROWTH: usize = 8;
 const NONE: u32 = u32::MAX;
 
 /// A key, shared with whoever needs it.
-pub type SharedKey = Arc<[u8]>;
+pub(crate) type SharedKey = Arc<[u8]>;
 
 /// What had to make room, with its key and the key's hash.
-pub type Evicted<V> = SmallVec<[(u64, SharedKey, V); 2]>;
+pub(crate) type Evicted<V> = SmallVec<[(u64, SharedKey, V); 2]>;
 
 /// Values by key.
 #[derive(Debug)]
-pub struct Engine<V> {
+pub(crate) struct Engine<V> {
     shards: Box<[RwLock<Shard<V>>]>,
 }
 
@@ -92,14 +92,14 @@ struct Queue {
 }
 
 /// The part that keeps a key of this hash, of a number that is a power of two.
-pub fn shard_of(hash: u64, shards: usize) -> usize {
+pub(crate) fn shard_of(hash: u64, shards: usize) -> usize {
     // The hash tables take the lowest and the highest bits.
     (hash >> 32) as usize & (shards - 1)
 }
 
 /// Bytes that the engine spends on a value of this type beyond its key's and its own: a node and a
 /// place in the table, each with what lies idle on average, and a hash that is remembered.
-pub const fn bytes_each<V>() -> usize {
+pub(crate) const fn bytes_each<V>() -> usize {
     let node = size_of::<Node<V>>();
     node + node / (2 * GROWTH) + table_bytes(size_of::<u32>()) + ghosts::BYTES_EACH
 }
@@ -112,14 +112,14 @@ const fn table_bytes(held: usize) -> usize {
 impl<V: Clone> Engine<V> {
     /// Nothing yet, and room for `weight_max`, in parts of no less than `shard_min`: heavier values
     /// than a part are not kept.
-    pub fn new(weight_max: u64, shard_min: u64) -> Self {
+    pub(crate) fn new(weight_max: u64, shard_min: u64) -> Self {
         let shards = 1 << (weight_max / shard_min.max(1)).clamp(1, SHARDS_MAX).ilog2();
         let shard = || RwLock::new(Shard::new(weight_max / shards));
         Self { shards: (0..shards).map(|_| shard()).collect() }
     }
 
     /// Finds a value; this is a use.
-    pub fn get(&self, hash: u64, key: &[u8]) -> Option<V> {
+    pub(crate) fn get(&self, hash: u64, key: &[u8]) -> Option<V> {
         let shard = self.shard(hash).read();
         let node = &shard.nodes[shard.find(hash, key)? as usize];
         let uses = node.uses.load(Ordering::Relaxed);
@@ -131,7 +131,7 @@ impl<V: Clone> Engine<V> {
     }
 
     /// Finds a value; this is no use.
-    pub fn peek(&self, hash: u64, key: &[u8]) -> Option<V> {
+    pub(crate) fn peek(&self, hash: u64, key: &[u8]) -> Option<V> {
         let shard = self.shard(hash).read();
         let node = &shard.nodes[shard.find(hash, key)? as usize];
         node.held.as_ref().map(|(_, value)| value.clone())
@@ -139,7 +139,7 @@ impl<V: Clone> Engine<V> {
 
     /// Puts a value in its place, perhaps another's of the same key; returns what had to make room:
     /// the value itself when it is heavier than a part, and then what stood there is gone too.
-    pub fn insert(&self, hash: u64, key: SharedKey, value: V, weight: u64) -> Evicted<V> {
+    pub(crate) fn insert(&self, hash: u64, key: SharedKey, value: V, weight: u64) -> Evicted<V> {
         let mut evicted = Evicted::new();
         // Declared before the lock is taken, so dropped behind it.
         let _replaced: Option<(SharedKey, V)>;
@@ -163,14 +163,14 @@ impl<V: Clone> Engine<V> {
     }
 
     /// Forgets a value.
-    pub fn remove(&self, hash: u64, key: &[u8]) -> Option<V> {
+    pub(crate) fn remove(&self, hash: u64, key: &[u8]) -> Option<V> {
         let mut shard = self.shard(hash).write();
         let at = shard.find(hash, key)?;
         shard.take(at).map(|(_, value)| value)
     }
 
     /// Forgets everything.
-    pub fn clear(&self) {
+    pub(crate) fn clear(&self) {
         for shard in &self.shards {
             let mut shard = shard.write();
             let empty = Shard::new(shard.weight_max);
@@ -181,17 +181,17 @@ impl<V: Clone> Engine<V> {
     }
 
     /// Number of values.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.read().len()).sum()
     }
 
     /// Their weight.
-    pub fn weight(&self) -> u64 {
+    pub(crate) fn weight(&self) -> u64 {
         self.shards.iter().map(|shard| shard.read().weight()).sum()
     }
 
     /// Number of parts, a power of two; [`shard_of`] tells which one keeps a key.
-    pub fn shards(&self) -> usize {
+    pub(crate) fn shards(&self) -> usize {
         self.shards.len()
     }
 

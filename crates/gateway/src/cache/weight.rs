@@ -18,7 +18,7 @@ const SHARED_BYTES: usize = 32;
 const INDEX_BYTES: usize = (size_of::<(SharedKey, Tags)>() + 4) * 7 / 4;
 
 /// Bytes that a slot and its key cost.
-pub fn of(key: &[u8], slot: &Slot) -> u64 {
+pub(super) fn of(key: &[u8], slot: &Slot) -> u64 {
     let held = match slot {
         Slot::Entry(entry) => entry_bytes(entry),
         Slot::Varies(names) => names.iter().map(|name| 16 + allocated(name.len())).sum(),
@@ -44,6 +44,6 @@ fn entry_bytes(entry: &Arc<Entry>) -> usize {
 }
 
 /// What the allocator takes for so many bytes.
-pub fn allocated(bytes: usize) -> usize {
+pub(super) fn allocated(bytes: usize) -> usize {
     bytes.next_multiple_of((bytes.next_power_of_two() / 8).max(16))
 }

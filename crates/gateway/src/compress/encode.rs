@@ -35,7 +35,7 @@ thread_local! {
 ///
 /// # Errors
 /// When a library fails, which for bytes in memory none is known to do.
-pub fn whole(coding: Coding, parts: &[&[u8]], kept: bool) -> io::Result<Vec<u8>> {
+pub(crate) fn whole(coding: Coding, parts: &[&[u8]], kept: bool) -> io::Result<Vec<u8>> {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     let out = Vec::with_capacity(length / 3);
     match coding {
@@ -81,7 +81,7 @@ fn br(out: Vec<u8>, quality: i32, window: u32, size_hint: usize) -> CompressorWr
 }
 
 /// Encodes a body piece by piece.
-pub enum Encoder {
+pub(crate) enum Encoder {
     /// zstd
     Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
     /// brotli
@@ -95,7 +95,7 @@ impl Encoder {
     ///
     /// # Errors
     /// When there is no memory for it.
-    pub fn new(coding: Coding, length: Option<u64>) -> io::Result<Self> {
+    pub(crate) fn new(coding: Coding, length: Option<u64>) -> io::Result<Self> {
         Ok(match coding {
             Coding::Zstd => {
                 let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL)?;
@@ -118,7 +118,7 @@ impl Encoder {
     ///
     /// # Errors
     /// When the library fails.
-    pub fn feed(&mut self, piece: &[u8]) -> io::Result<()> {
+    pub(crate) fn feed(&mut self, piece: &[u8]) -> io::Result<()> {
         match self {
             Self::Zstd(encoder) => encoder.write_all(piece),
             Self::Br(encoder) => encoder.write_all(piece),
@@ -130,7 +130,7 @@ impl Encoder {
     ///
     /// # Errors
     /// When the library fails.
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Zstd(encoder) => encoder.flush(),
             Self::Br(encoder) => encoder.flush(),
@@ -139,7 +139,7 @@ impl Encoder {
     }
 
     /// The bytes that came out since the last call.
-    pub fn take(&mut self) -> Vec<u8> {
+    pub(crate) fn take(&mut self) -> Vec<u8> {
         std::mem::take(match self {
             Self::Zstd(encoder) => encoder.get_mut(),
             Self::Br(encoder) => encoder.get_mut(),
@@ -151,7 +151,7 @@ impl Encoder {
     ///
     /// # Errors
     /// When the library fails, or the body was not as long as was said.
-    pub fn finish(self) -> io::Result<Vec<u8>> {
+    pub(crate) fn finish(self) -> io::Result<Vec<u8>> {
         match self {
             Self::Zstd(encoder) => encoder.finish(),
             Self::Br(encoder) => Ok(encoder.into_inner()),

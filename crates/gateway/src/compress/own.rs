@@ -33,7 +33,7 @@ const STREAMS_MAX: usize = 256;
 const QUICKEST: [Coding; 3] = [Coding::Zstd, Coding::Gzip, Coding::Br];
 
 /// Encodes an answer when its route, its client and its own fields allow.
-pub fn encoded(mut own: Own, gateway: &Arc<Gateway>, route: &Route, head: &Head<'_>) -> Own {
+pub(crate) fn encoded(mut own: Own, gateway: &Arc<Gateway>, route: &Route, head: &Head<'_>) -> Own {
     let Some(compression) = &route.compress else { return own };
     if own.status == 304 {
         name_as_asked(&mut own.headers, head);

@@ -42,7 +42,7 @@ const OVERHEAD_BYTES: usize = 128;
 
 /// An answer in one coding.
 #[derive(Debug)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Its fields, rendered as an entry's are.
     pub fields: Bytes,
     /// Its body.
@@ -168,19 +168,23 @@ impl Shapes {
 }
 
 /// The answer in the coding that serves a request best, when one has been made.
-pub fn chosen<'e>(head: &Head<'_>, entry: &'e Entry, decision: Decision) -> Option<&'e Shape> {
+pub(crate) fn chosen<'e>(
+    head: &Head<'_>,
+    entry: &'e Entry,
+    decision: Decision,
+) -> Option<&'e Shape> {
     let shapes = entry.shapes.as_ref()?;
     shapes.chosen(wanted(head, shapes.offered, decision), decision)
 }
 
 /// The fields of an entry in a coding, made or not.
-pub fn fields(entry: &Entry, coding: Coding, decision: Decision) -> Bytes {
+pub(crate) fn fields(entry: &Entry, coding: Coding, decision: Decision) -> Bytes {
     let made = entry.shapes.as_ref().and_then(|shapes| shapes.made(coding, decision));
     made.map_or_else(|| encoded_fields(&entry.fields, coding), |shape| shape.fields.clone())
 }
 
 /// Takes over what was made of an entry that has the same body, perhaps under other fields.
-pub fn inherit(entry: &Entry, from: &Entry) {
+pub(crate) fn inherit(entry: &Entry, from: &Entry) {
     let (Some(to), Some(shapes)) = (&entry.shapes, &from.shapes) else { return };
     if to.slots.len() != shapes.slots.len()
         || entry.decision_at != from.decision_at
@@ -201,7 +205,12 @@ pub fn inherit(entry: &Entry, from: &Entry) {
 }
 
 /// Has an entry's answer made in the coding that a request likes, unless it has been.
-pub async fn ready(edge: &Rc<Edge>, entry: &Arc<Entry>, head: &Head<'_>, decision: Decision) {
+pub(crate) async fn ready(
+    edge: &Rc<Edge>,
+    entry: &Arc<Entry>,
+    head: &Head<'_>,
+    decision: Decision,
+) {
     let Some(shapes) = &entry.shapes else { return };
     if shapes.is_complete(decision) {
         return;
@@ -213,7 +222,12 @@ pub async fn ready(edge: &Rc<Edge>, entry: &Arc<Entry>, head: &Head<'_>, decisio
 }
 
 /// The same for a request of which only its likings are left.
-pub async fn ready_for(edge: &Rc<Edge>, entry: &Arc<Entry>, by: &Accepted, decision: Decision) {
+pub(crate) async fn ready_for(
+    edge: &Rc<Edge>,
+    entry: &Arc<Entry>,
+    by: &Accepted,
+    decision: Decision,
+) {
     let Some(shapes) = &entry.shapes else { return };
     if let Some(lacking) = shapes.lacking(by.best(shapes.offered), decision) {
         obtain(edge, entry, decision, lacking).await;

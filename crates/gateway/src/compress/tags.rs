@@ -11,19 +11,19 @@ use crate::fields::FieldLines;
 const MARK: &[u8] = b"~tg-";
 
 /// The tag of an answer encoded here.
-pub fn encoded(tag: &[u8], coding: Coding) -> Option<Vec<u8>> {
+pub(crate) fn encoded(tag: &[u8], coding: Coding) -> Option<Vec<u8>> {
     let inner = opaque(tag).strip_suffix(b"\"")?;
     Some([b"W/", inner, MARK, coding.name().as_bytes(), b"\""].concat())
 }
 
 /// A tag without its mark of weakness.
-pub fn opaque(tag: &[u8]) -> &[u8] {
+pub(crate) fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }
 
 /// The coding that a tag names and what stands before the mark, `"` and all; `None` for a tag that
 /// was not made here.
-pub fn split(tag: &[u8]) -> Option<(&[u8], Coding)> {
+pub(crate) fn split(tag: &[u8]) -> Option<(&[u8], Coding)> {
     let tag = opaque(tag).strip_suffix(b"\"")?;
     Coding::ALL.into_iter().find_map(|coding| {
         let rest = tag.strip_suffix(coding.name().as_bytes())?.strip_suffix(MARK)?;
@@ -33,7 +33,7 @@ pub fn split(tag: &[u8]) -> Option<(&[u8], Coding)> {
 
 /// The coding in which a client holds the answer with our tag `ours`, by one of the tags it sent:
 /// `None` when that is not the same answer, `Some(None)` when it holds the bytes as they are.
-pub fn held(tag: &[u8], ours: &[u8]) -> Option<Option<Coding>> {
+pub(crate) fn held(tag: &[u8], ours: &[u8]) -> Option<Option<Coding>> {
     if opaque(tag) == opaque(ours) {
         return Some(None);
     }
@@ -45,7 +45,7 @@ pub fn held(tag: &[u8], ours: &[u8]) -> Option<Option<Coding>> {
 ///
 /// `If-Match` compares strongly, so a mark of weakness that was added here must go; `If-Range` is
 /// left alone, for an encoded answer is no part of the bytes as they are.
-pub fn restore(headers: &mut FieldLines) {
+pub(crate) fn restore(headers: &mut FieldLines) {
     for (name, strong) in [("if-match", true), ("if-none-match", false)] {
         let lines: Vec<Vec<u8>> = headers.all(name).map(<[u8]>::to_vec).collect();
         let is_marked = |line: &Vec<u8>| memchr::memmem::find(line, MARK).is_some();

@@ -13,7 +13,7 @@ const KEYS_MAX: usize = 1 << 19;
 
 /// Keys that came before.
 #[derive(Debug, Default)]
-pub struct Doorkeeper {
+pub(super) struct Doorkeeper {
     young: Vec<u64>,
     old: Vec<u64>,
     keys: usize,
@@ -21,7 +21,7 @@ pub struct Doorkeeper {
 
 impl Doorkeeper {
     /// Notes a key; true when it came before.
-    pub fn knows(&mut self, hash: &Hash) -> bool {
+    pub(super) fn knows(&mut self, hash: &Hash) -> bool {
         if self.young.is_empty() || self.keys >= KEYS_MAX {
             self.old = std::mem::replace(&mut self.young, vec![0; BITS / 64]);
             self.keys = 0;

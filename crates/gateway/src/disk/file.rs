@@ -7,7 +7,7 @@ use redb::StorageBackend;
 use stdx::DiskFile;
 
 /// A file that the engine reads and writes in place.
-pub struct File(pub Arc<dyn DiskFile>);
+pub(super) struct File(pub Arc<dyn DiskFile>);
 
 impl std::fmt::Debug for File {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

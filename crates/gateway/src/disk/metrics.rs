@@ -4,7 +4,7 @@ use metrics::{Counter, Gauge, Registry};
 
 /// Handles.
 #[derive(Debug)]
-pub struct DiskMetrics {
+pub(super) struct DiskMetrics {
     /// Look-ups that brought an answer that may be used as it is.
     pub hits: Counter,
     /// Look-ups that brought one to ask the origin about.
@@ -35,7 +35,7 @@ pub struct DiskMetrics {
 
 impl DiskMetrics {
     /// Registers them.
-    pub fn new(registry: &Registry) -> Self {
+    pub(super) fn new(registry: &Registry) -> Self {
         let look_ups = |result| {
             let help = "Look-ups on disk, by result.";
             registry.counter("tidegate_disk_lookups_total", help, &[("result", result)])

@@ -13,7 +13,7 @@ use super::store::Logged;
 
 /// All purges, of this life and of those before.
 #[derive(Debug, Default)]
-pub struct PurgeLog {
+pub(super) struct PurgeLog {
     /// The last number of the lives before.
     base: u64,
     /// What was purged then.
@@ -29,7 +29,7 @@ pub struct PurgeLog {
 
 impl PurgeLog {
     /// Takes over what the lives before have written; false when it makes no sense.
-    pub fn resume(&mut self, logged: &Logged) -> bool {
+    pub(super) fn resume(&mut self, logged: &Logged) -> bool {
         self.before = Records::beginning_at(logged.floor);
         for (place, number) in &logged.places {
             self.before.resume_place((place >> 1) as u32, place & 1 == 1, *number);
@@ -45,7 +45,7 @@ impl PurgeLog {
     }
 
     /// Nothing is on disk any more.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.before = Records::default();
         self.unwritten = Logged::default();
         self.lost = self.last;
@@ -53,17 +53,17 @@ impl PurgeLog {
 
     /// The number on disk of a purge of this life; `None` when an answer fetched after it, and not
     /// after later ones, is not to be written.
-    pub fn stamp(&self, stamp: u64) -> Option<u64> {
+    pub(super) fn stamp(&self, stamp: u64) -> Option<u64> {
         (stamp >= self.lost).then_some(self.base + stamp)
     }
 
     /// The number in this life of a purge on disk; 0 for those before.
-    pub fn stamp_here(&self, stamp: u64) -> u64 {
+    pub(super) fn stamp_here(&self, stamp: u64) -> u64 {
         stamp.saturating_sub(self.base)
     }
 
     /// Notes a purge of this life; `stamp` is the number of the last.
-    pub fn add(&mut self, areas: &[Area], soft: bool, stamp: u64) {
+    pub(super) fn add(&mut self, areas: &[Area], soft: bool, stamp: u64) {
         self.last = self.last.max(stamp);
         for area in areas {
             let number = match (area, area.place()) {
@@ -81,12 +81,12 @@ impl PurgeLog {
     }
 
     /// Whether there are purges to write.
-    pub fn has_unwritten(&self) -> bool {
+    pub(super) fn has_unwritten(&self) -> bool {
         !self.unwritten.places.is_empty() || !self.unwritten.prefixes.is_empty()
     }
 
     /// Purges to write, by their numbers on disk.
-    pub fn take_unwritten(&mut self) -> Logged {
+    pub(super) fn take_unwritten(&mut self) -> Logged {
         let mut taken = std::mem::take(&mut self.unwritten);
         let numbers = taken.places.values_mut().chain(taken.prefixes.values_mut());
         numbers.for_each(|number| *number += self.base);
@@ -94,7 +94,7 @@ impl PurgeLog {
     }
 
     /// How far an answer is covered by purges of the lives before.
-    pub fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> Verdict {
+    pub(super) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> Verdict {
         self.before.verdict(stamp, key, tags)
     }
 }

@@ -21,9 +21,9 @@ const KEYS_MAX: usize = 1 << 18;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// What is to stand under a key; `None` is nothing.
-pub type Wanted = Option<Stored>;
+pub(super) type Wanted = Option<Stored>;
 /// Changes by key.
-pub type Changes = HashMap<Box<[u8]>, Wanted, RandomState>;
+pub(super) type Changes = HashMap<Box<[u8]>, Wanted, RandomState>;
 
 #[derive(Debug, Default)]
 struct State {
@@ -39,14 +39,14 @@ struct State {
 
 /// Changes that wait to be written.
 #[derive(Debug, Default)]
-pub struct Queue {
+pub(super) struct Queue {
     state: Mutex<State>,
     ready: Condvar,
 }
 
 /// What there is to do.
 #[derive(Debug)]
-pub struct Work {
+pub(super) struct Work {
     /// Changes to write; call [`Queue::written`] after.
     pub changes: Arc<Changes>,
     /// More keys changed than could be remembered.
@@ -57,7 +57,7 @@ pub struct Work {
 
 impl Queue {
     /// Adds a change; false when its answer was dropped.
-    pub fn push(&self, key: Box<[u8]>, stored: Wanted) -> bool {
+    pub(super) fn push(&self, key: Box<[u8]>, stored: Wanted) -> bool {
         let mut state = self.state.lock();
         let bytes = weight(&stored);
         let fits = state.waiting_bytes + state.writing_bytes + bytes <= BYTES_MAX;
@@ -78,7 +78,7 @@ impl Queue {
     }
 
     /// What is to stand under a key, when that is not written yet.
-    pub fn get(&self, key: &[u8]) -> Option<Wanted> {
+    pub(super) fn get(&self, key: &[u8]) -> Option<Wanted> {
         let state = self.state.lock();
         if state.lost_count {
             return Some(state.waiting.get(key).cloned().flatten());
@@ -87,7 +87,7 @@ impl Queue {
     }
 
     /// Waits until enough waits, the time is over, or no more will come.
-    pub fn take(&self, until: Instant) -> Work {
+    pub(super) fn take(&self, until: Instant) -> Work {
         let mut state = self.state.lock();
         while state.waiting_bytes < BATCH_BYTES && !state.stopping {
             if self.ready.wait_until(&mut state, until).timed_out() {
@@ -105,7 +105,7 @@ impl Queue {
     }
 
     /// Forgets what was taken: it is written.
-    pub fn written(&self) {
+    pub(super) fn written(&self) {
         let mut state = self.state.lock();
         state.writing = Arc::default();
         state.writing_bytes = 0;
@@ -113,24 +113,24 @@ impl Queue {
     }
 
     /// Forgets everything: nothing is on disk any more.
-    pub fn clear(&self) {
+    pub(super) fn clear(&self) {
         let mut state = self.state.lock();
         *state = State { stopping: state.stopping, ..State::default() };
     }
 
     /// Whether more keys changed than could be remembered.
-    pub fn lost_count(&self) -> bool {
+    pub(super) fn lost_count(&self) -> bool {
         self.state.lock().lost_count
     }
 
     /// Says that no more will come.
-    pub fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.state.lock().stopping = true;
         self.ready.notify_one();
     }
 
     /// Waits for a while; true when no more will come.
-    pub fn pause(&self, span: Duration) -> bool {
+    pub(super) fn pause(&self, span: Duration) -> bool {
         let mut state = self.state.lock();
         let until = Instant::now() + span;
         while !state.stopping && !self.ready.wait_until(&mut state, until).timed_out() {}
@@ -138,12 +138,12 @@ impl Queue {
     }
 
     /// How long what was taken has been written by now.
-    pub fn writing_for(&self) -> Duration {
+    pub(super) fn writing_for(&self) -> Duration {
         self.state.lock().taken_at.map_or(Duration::ZERO, |at| at.elapsed())
     }
 
     /// Changes that wait.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         let state = self.state.lock();
         state.waiting.len() + state.writing.len()
     }

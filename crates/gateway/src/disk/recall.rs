@@ -24,7 +24,11 @@ use super::record::{Kept, Stored};
 
 /// Looks for an order's answer on disk and promotes it to memory. What may not be used as it is
 /// becomes what the fetch asks the origin about.
-pub async fn recall(gateway: &Gateway, route: &Route, order: &mut Order) -> Option<Arc<Entry>> {
+pub(crate) async fn recall(
+    gateway: &Gateway,
+    route: &Route,
+    order: &mut Order,
+) -> Option<Arc<Entry>> {
     let tier = gateway.disk.as_ref()?;
     let room = route.cache.as_ref()?.disk?;
     let demand = order.recall?;
@@ -122,7 +126,7 @@ fn shaped(route: &Route, stamp: u64, kept: Kept) -> Arc<Entry> {
 }
 
 /// Writes an answer that is about to be stored in memory. A user's own stays in memory.
-pub fn keep(
+pub(crate) fn keep(
     gateway: &Gateway,
     route: &Route,
     order: &Order,
@@ -142,7 +146,7 @@ pub fn keep(
 }
 
 /// Forgets what stands under a key; call it before memory forgets.
-pub fn forget(gateway: &Gateway, route: &Route, key: &[u8]) {
+pub(crate) fn forget(gateway: &Gateway, route: &Route, key: &[u8]) {
     let room = route.cache.as_ref().and_then(|cache| cache.disk);
     if let Some((tier, room)) = gateway.disk.as_ref().zip(room) {
         tier.forget(&key_on_disk(room, key));
@@ -150,7 +154,7 @@ pub fn forget(gateway: &Gateway, route: &Route, key: &[u8]) {
 }
 
 /// Which room a route has: what it stored is found again only while it is configured the same.
-pub fn room(config: &RouteConfig) -> u64 {
+pub(crate) fn room(config: &RouteConfig) -> u64 {
     XxHash3_64::oneshot(format!("{config:?}").as_bytes())
 }
 

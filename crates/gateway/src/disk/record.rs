@@ -42,7 +42,7 @@ pub struct Kept {
 
 /// Why a record is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
+pub(super) enum Doubt {
     /// Its bytes are not those that were written.
     Damaged,
     /// It is of another key with the same hash.
@@ -51,7 +51,7 @@ pub enum Doubt {
 
 /// What the clocks show.
 #[derive(Debug, Clone, Copy)]
-pub struct Clocks {
+pub(super) struct Clocks {
     /// The steady one.
     pub now: Instant,
     /// The wall clock, microseconds since the Unix epoch; `None` when it shows less than it once
@@ -60,7 +60,7 @@ pub struct Clocks {
 }
 
 /// Writes a record.
-pub fn encode(key: &[u8], stored: &Stored) -> Vec<u8> {
+pub(super) fn encode(key: &[u8], stored: &Stored) -> Vec<u8> {
     let mut out = Writer(vec![0; 8]);
     match stored {
         Stored::Varies(names) => {
@@ -86,7 +86,7 @@ pub fn encode(key: &[u8], stored: &Stored) -> Vec<u8> {
 ///
 /// # Errors
 /// When it is damaged, or another key's.
-pub fn decode(bytes: &[u8], key: &[u8], clocks: Clocks) -> Result<Stored, Doubt> {
+pub(super) fn decode(bytes: &[u8], key: &[u8], clocks: Clocks) -> Result<Stored, Doubt> {
     let mut rest = Reader(bytes);
     let sum = rest.number().ok_or(Doubt::Damaged)?;
     if sum != XxHash3_64::oneshot(rest.0) {

@@ -19,7 +19,7 @@ use redb::{
 use crate::purge::PREFIXES_MAX;
 
 /// A key by its hash.
-pub type Hash = [u8; 16];
+pub(super) type Hash = [u8; 16];
 
 /// What the tables mean; a file of another format is emptied.
 const FORMAT: u64 = 1;
@@ -53,7 +53,7 @@ const PREFIXES: TableDefinition<'_, &[u8], u64> = TableDefinition::new("prefixes
 
 /// Why the store is of no use any more.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub(super) enum StoreError {
     /// Another version wrote it.
     #[error("format {0} of another version")]
     Format(u64),
@@ -70,7 +70,7 @@ impl<E: Into<redb::Error>> From<E> for StoreError {
 
 /// A change of one record.
 #[derive(Debug)]
-pub struct Change {
+pub(super) struct Change {
     /// The hash of its key.
     pub hash: Hash,
     /// The record; `None` forgets it.
@@ -81,7 +81,7 @@ pub struct Change {
 
 /// The last purges: what is there to remember of them.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Logged {
+pub(super) struct Logged {
     /// Whatever was fetched before this purge counts as purged.
     pub floor: u64,
     /// The number of the last purge by place.
@@ -94,7 +94,7 @@ pub struct Logged {
 
 /// Records in a file.
 #[derive(Debug)]
-pub struct Store {
+pub(super) struct Store {
     database: Database,
     bytes_max: u64,
     head: Mutex<Head>,
@@ -132,7 +132,7 @@ impl Store {
     ///
     /// # Errors
     /// When the file is none of this version, or cannot be read: it is to be removed.
-    pub fn open(file: impl StorageBackend, bytes_max: u64) -> Result<Self, StoreError> {
+    pub(super) fn open(file: impl StorageBackend, bytes_max: u64) -> Result<Self, StoreError> {
         let mut builder = Database::builder();
         let database = builder.set_cache_size(MEMORY_BYTES).create_with_backend(file)?;
         let mut transaction = database.begin_write()?;
@@ -160,7 +160,7 @@ impl Store {
     ///
     /// # Errors
     /// When the engine fails.
-    pub fn get(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(super) fn get(&self, hash: &Hash) -> Result<Option<Vec<u8>>, StoreError> {
         let transaction = self.database.begin_read()?;
         let Some(place) = transaction.open_table(INDEX)?.get(hash)? else { return Ok(None) };
         let (at, length) = place.value();
@@ -188,7 +188,12 @@ impl Store {
     ///
     /// # Errors
     /// When the engine fails; then nothing is changed.
-    pub fn write(&self, changes: &[Change], clock: u64, durable: bool) -> Result<(), StoreError> {
+    pub(super) fn write(
+        &self,
+        changes: &[Change],
+        clock: u64,
+        durable: bool,
+    ) -> Result<(), StoreError> {
         let mut head = self.head.lock();
         let mut after = *head;
         after.loose += changes.len() as u64 * PAGE_BYTES;
@@ -219,17 +224,17 @@ impl Store {
     }
 
     /// Number of records.
-    pub fn entries(&self) -> u64 {
+    pub(super) fn entries(&self) -> u64 {
         self.entries.load(Ordering::Relaxed)
     }
 
     /// Records that had to make room since the store was opened.
-    pub fn evicted(&self) -> u64 {
+    pub(super) fn evicted(&self) -> u64 {
         self.evicted.load(Ordering::Relaxed)
     }
 
     /// Bytes in use, of those given.
-    pub fn used(&self) -> u64 {
+    pub(super) fn used(&self) -> u64 {
         self.head.lock().used + self.entries() * INDEX_BYTES
     }
 
@@ -238,7 +243,7 @@ impl Store {
     ///
     /// # Errors
     /// When the engine fails.
-    pub fn log(&self, purges: &Logged) -> Result<(), StoreError> {
+    pub(super) fn log(&self, purges: &Logged) -> Result<(), StoreError> {
         let mut transaction = self.database.begin_write()?;
         transaction.set_quick_repair(true);
         {
@@ -268,7 +273,7 @@ impl Store {
     ///
     /// # Errors
     /// When the engine fails.
-    pub fn logged(&self) -> Result<Logged, StoreError> {
+    pub(super) fn logged(&self) -> Result<Logged, StoreError> {
         let transaction = self.database.begin_read()?;
         let floor = transaction.open_table(NUMBERS)?.get("floor")?;
         let floor = floor.map_or(0, |number| number.value());
@@ -288,7 +293,7 @@ impl Store {
     ///
     /// # Errors
     /// When the engine fails.
-    pub fn clock(&self) -> Result<u64, StoreError> {
+    pub(super) fn clock(&self) -> Result<u64, StoreError> {
         let numbers = self.database.begin_read()?.open_table(NUMBERS)?;
         Ok(numbers.get("clock")?.map_or(0, |clock| clock.value()))
     }

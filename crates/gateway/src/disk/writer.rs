@@ -26,7 +26,7 @@ const CLOCK_NOTED: Duration = Duration::from_secs(60);
 /// Bytes of one transaction.
 const TRANSACTION_BYTES: usize = 1 << 20;
 /// Share of the bytes given that records may fill; the rest is the engine's, to write beside them.
-pub const FILL: f64 = 0.85;
+pub(super) const FILL: f64 = 0.85;
 /// A wall clock this far behind what it once showed was wrong then: no age can be told any more.
 const LAG_HOPELESS: u64 = 3_600_000_000;
 /// Time before the first new try after a failure, and the longest.
@@ -36,7 +36,7 @@ const RETRY: (Duration, Duration) = (
 );
 
 /// A store in use, with the lock on its folder, which is given back after it.
-pub struct Opened {
+pub(super) struct Opened {
     /// The store.
     pub store: Store,
     _lock: Box<dyn Send + Sync>,
@@ -44,7 +44,7 @@ pub struct Opened {
 
 /// Why the store is out of use.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub(super) enum Fault {
     #[error("another process uses the folder `{}`", .0.display())]
     Locked(PathBuf),
     #[error("use the folder `{}`", .0.display())]
@@ -62,7 +62,7 @@ pub enum Fault {
 }
 
 /// Runs until the queue is stopped; says when it has tried to open the store.
-pub fn run(shared: &Shared, ready: &Sender<()>) {
+pub(super) fn run(shared: &Shared, ready: &Sender<()>) {
     let mut backoff = Backoff::new(RETRY.0, RETRY.1, std::process::id().into());
     loop {
         let outcome = open(shared).and_then(|opened| {
@@ -232,7 +232,7 @@ fn make_durable(shared: &Shared, store: &Store) -> Result<(), Fault> {
 }
 
 /// Writes the purges that are not written yet.
-pub fn log_purges(shared: &Shared, store: &Store) -> Result<(), Fault> {
+pub(super) fn log_purges(shared: &Shared, store: &Store) -> Result<(), Fault> {
     if !shared.log.lock().has_unwritten() {
         return Ok(());
     }

@@ -10,10 +10,10 @@ use sfv::{BareItem, Dictionary, ListEntry, Parser};
 use crate::fields::FieldLines;
 
 /// A lifetime longer than this says no more than this (RFC 9111 §1.2.2 names 2^31 seconds).
-pub const SECONDS_MAX: u64 = 1 << 31;
+pub(crate) const SECONDS_MAX: u64 = 1 << 31;
 
 /// The field meant for shared caches alone (RFC 9213 §3.1).
-pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
+pub(super) const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
 
 const SURROGATE_CONTROL: &str = "surrogate-control";
 
@@ -124,7 +124,10 @@ impl Directives {
 /// Calls `found` with every directive of a line: its name and what stands behind `=`.
 ///
 /// A comma within a quoted string separates nothing (RFC 9110 §5.6.4).
-pub fn each_directive<'l>(line: &'l [u8], mut found: impl FnMut(&'l [u8], Option<&'l [u8]>)) {
+pub(crate) fn each_directive<'l>(
+    line: &'l [u8],
+    mut found: impl FnMut(&'l [u8], Option<&'l [u8]>),
+) {
     let mut rest = line;
     while !rest.is_empty() {
         let end = unquoted_comma(rest).unwrap_or(rest.len());
@@ -154,7 +157,7 @@ fn unquoted_comma(text: &[u8]) -> Option<usize> {
 }
 
 /// Returns a number of seconds, bare or quoted, cut at 2^31; `None` when it is malformed.
-pub fn seconds(text: &[u8]) -> Option<u64> {
+pub(crate) fn seconds(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"\"").and_then(|t| t.strip_suffix(b"\"")).unwrap_or(text);
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {

@@ -10,13 +10,13 @@ use super::{Served, assert_hit, assert_miss, before, decision, eventually, route
 use crate::accept::Coding;
 use crate::purge::Wanted;
 
-pub const ALL: (&str, &str) = ("Accept-Encoding", "gzip, deflate, br, zstd");
-pub const BR: (&str, &str) = ("Accept-Encoding", "br");
-pub const GZIP: (&str, &str) = ("Accept-Encoding", "gzip");
-pub const ZSTD: (&str, &str) = ("Accept-Encoding", "zstd");
+pub(super) const ALL: (&str, &str) = ("Accept-Encoding", "gzip, deflate, br, zstd");
+pub(super) const BR: (&str, &str) = ("Accept-Encoding", "br");
+pub(super) const GZIP: (&str, &str) = ("Accept-Encoding", "gzip");
+pub(super) const ZSTD: (&str, &str) = ("Accept-Encoding", "zstd");
 
 /// A JSON text of about so many bytes that shrinks as such texts do.
-pub fn json(bytes: usize) -> String {
+pub(super) fn json(bytes: usize) -> String {
     let mut text = String::from("[");
     let mut seed = 1u64;
     while text.len() < bytes {
@@ -32,7 +32,7 @@ pub fn json(bytes: usize) -> String {
 
 /// The body as it was before it was encoded.
 #[track_caller]
-pub fn decoded(reply: &Reply) -> Vec<u8> {
+pub(super) fn decoded(reply: &Reply) -> Vec<u8> {
     let mut out = Vec::new();
     match reply.header("content-encoding") {
         None => return reply.body.clone(),
@@ -48,7 +48,7 @@ pub fn decoded(reply: &Reply) -> Vec<u8> {
 }
 
 /// Bodies encoded so far, in all codings.
-pub fn encodings(served: &Served) -> u64 {
+pub(super) fn encodings(served: &Served) -> u64 {
     served.gateway.metrics.encoded.iter().map(metrics::Counter::get).sum()
 }
 

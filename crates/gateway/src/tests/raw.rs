@@ -12,10 +12,10 @@ use testkit::PATIENCE;
 use super::eventually;
 
 /// One connection to the origin.
-pub type Line = BufReader<TcpStream>;
+pub(super) type Line = BufReader<TcpStream>;
 
 /// A running origin; dropping it closes every connection.
-pub struct RawOrigin {
+pub(super) struct RawOrigin {
     pub address: SocketAddr,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -33,7 +33,7 @@ struct Shared {
 impl RawOrigin {
     /// Starts an origin whose script gets each head and the connection, of which the head is
     /// read; it returns whether another request may come on it.
-    pub fn start(script: impl Fn(&str, &mut Line) -> bool + Send + Sync + 'static) -> Self {
+    pub(super) fn start(script: impl Fn(&str, &mut Line) -> bool + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (shared, script) = (Arc::<Shared>::default(), Arc::new(script));
@@ -63,29 +63,29 @@ impl RawOrigin {
     }
 
     /// Every head so far.
-    pub fn heads(&self) -> Vec<String> {
+    pub(super) fn heads(&self) -> Vec<String> {
         self.shared.heads.lock().unwrap().clone()
     }
 
     /// Method and target of every request so far.
-    pub fn asked(&self) -> Vec<String> {
+    pub(super) fn asked(&self) -> Vec<String> {
         self.heads().iter().map(|head| line_of(head)).collect()
     }
 
     /// Waits until every connection has ended, with all that was sent on it, and returns method
     /// and target of every request.
-    pub fn finish(self) -> Vec<String> {
+    pub(super) fn finish(self) -> Vec<String> {
         self.wait_for_ends(self.connections());
         self.asked()
     }
 
     /// Waits until so many connections have ended.
-    pub fn wait_for_ends(&self, count: usize) {
+    pub(super) fn wait_for_ends(&self, count: usize) {
         eventually("connections end", || self.shared.ended.load(Ordering::SeqCst) >= count);
     }
 
     /// Connections so far.
-    pub fn connections(&self) -> usize {
+    pub(super) fn connections(&self) -> usize {
         self.shared.connections.lock().unwrap().len()
     }
 }
@@ -117,14 +117,14 @@ fn read_head(line: &mut Line) -> Option<String> {
 }
 
 /// The values of a field in a head.
-pub fn values<'h>(head: &'h str, name: &str) -> Vec<&'h str> {
+pub(super) fn values<'h>(head: &'h str, name: &str) -> Vec<&'h str> {
     let fields = head.lines().filter_map(|line| line.split_once(':'));
     let own = fields.filter(|(own, _)| own.eq_ignore_ascii_case(name));
     own.map(|(_, value)| value.trim()).collect()
 }
 
 /// Reads the body that a head announces by one length and nothing else.
-pub fn read_body(head: &str, line: &mut Line) -> Vec<u8> {
+pub(super) fn read_body(head: &str, line: &mut Line) -> Vec<u8> {
     assert!(values(head, "transfer-encoding").is_empty(), "{head}");
     let lengths = values(head, "content-length");
     assert!(lengths.len() < 2, "{head}");
@@ -132,12 +132,12 @@ pub fn read_body(head: &str, line: &mut Line) -> Vec<u8> {
 }
 
 /// Says something; the other side may have gone.
-pub fn say(line: &mut Line, bytes: impl AsRef<[u8]>) {
+pub(super) fn say(line: &mut Line, bytes: impl AsRef<[u8]>) {
     let _ = line.get_mut().write_all(bytes.as_ref());
 }
 
 /// Connects and sends bytes.
-pub fn connect(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Line {
+pub(super) fn connect(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Line {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(bytes.as_ref()).unwrap();
@@ -145,7 +145,7 @@ pub fn connect(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Line {
 }
 
 /// The next head's lines, without the empty one.
-pub fn head(line: &mut Line) -> Vec<String> {
+pub(super) fn head(line: &mut Line) -> Vec<String> {
     read_head(line)
         .expect("a head comes")
         .lines()
@@ -155,14 +155,14 @@ pub fn head(line: &mut Line) -> Vec<String> {
 }
 
 /// Exactly so many bytes.
-pub fn bytes(line: &mut Line, count: usize) -> Vec<u8> {
+pub(super) fn bytes(line: &mut Line, count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
     line.read_exact(&mut bytes).unwrap();
     bytes
 }
 
 /// All that comes until the other side closes.
-pub fn rest(line: &mut Line) -> String {
+pub(super) fn rest(line: &mut Line) -> String {
     let mut bytes = Vec::new();
     line.read_to_end(&mut bytes).unwrap();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -11,7 +11,7 @@ use super::framing::{Framing, framing};
 use crate::fields::FieldLines;
 
 /// Bytes of one head.
-pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+pub(super) const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Bytes for the lines that are added on the way.
 const ROOM_FOR_OWN: usize = 64;
 /// Fields of one head.
@@ -33,7 +33,7 @@ pub struct Head {
 ///
 /// # Errors
 /// `Malformed` when it must not be guessed at, or is too long.
-pub fn parse(bytes: &[u8], bodiless: bool) -> Result<Option<(Head, usize)>, FetchError> {
+pub(super) fn parse(bytes: &[u8], bodiless: bool) -> Result<Option<(Head, usize)>, FetchError> {
     // The parser would pass over empty lines.
     if bytes.first().is_some_and(|first| *first != b'H') {
         return Err(FetchError::Malformed);

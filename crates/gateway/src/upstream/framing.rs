@@ -37,7 +37,7 @@ impl Framing {
 ///
 /// # Errors
 /// `Malformed` when the end of its body is in doubt.
-pub fn framing(
+pub(super) fn framing(
     status: u16,
     fields: &FieldLines,
     (old, bodiless): (bool, bool),

@@ -30,7 +30,7 @@ const READ_AHEAD_WITHIN: Duration = Duration::from_secs(1);
 
 /// Workers as one core sees them.
 #[derive(Debug)]
-pub struct Staff {
+pub(super) struct Staff {
     workers: Arc<dyn Workers>,
     /// By worker.
     lines: RefCell<HashMap<u64, Rc<Line>>>,
@@ -38,7 +38,7 @@ pub struct Staff {
 
 impl Staff {
     /// No connections yet.
-    pub fn new(workers: Arc<dyn Workers>) -> Self {
+    pub(super) fn new(workers: Arc<dyn Workers>) -> Self {
         Self { workers, lines: RefCell::default() }
     }
 

@@ -10,7 +10,7 @@ const NEGLIGIBLE: f64 = 1e-17;
 
 /// Where two samples of numbers differ most.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Distance {
+pub(super) struct Distance {
     /// The number at which they do.
     pub threshold: f64,
     /// Whether the slow sample has more above it.
@@ -21,7 +21,7 @@ pub struct Distance {
 
 /// Returns the two-sided p-value that a property is as frequent in both sets: `with` have it, of
 /// `all` (Fisher 1934; the smaller tail doubled).
-pub fn fisher(with: [u64; 2], all: [u64; 2]) -> f64 {
+pub(super) fn fisher(with: [u64; 2], all: [u64; 2]) -> f64 {
     let (total, having) = (all[0] + all[1], with[0] + with[1]);
     let (least, most) = (having.saturating_sub(all[1]), having.min(all[0]));
     let ln_at = |count: u64| {
@@ -46,7 +46,7 @@ pub fn fisher(with: [u64; 2], all: [u64; 2]) -> f64 {
 
 /// Returns the 95 % interval of the difference of two shares (Newcombe 1998, method 10: from
 /// Wilson's intervals of both).
-pub fn difference_interval(with: [u64; 2], all: [u64; 2]) -> [f64; 2] {
+pub(super) fn difference_interval(with: [u64; 2], all: [u64; 2]) -> [f64; 2] {
     let share = [0, 1].map(|side| with[side] as f64 / all[side].max(1) as f64);
     let bounds = [0, 1].map(|side| wilson(share[side], all[side] as f64));
     let difference = share[0] - share[1];
@@ -66,7 +66,7 @@ fn wilson(share: f64, count: f64) -> [f64; 2] {
 
 /// Compares two ascending samples; nothing when one is empty or no value tells them apart. Ties
 /// make the p-value too large, never too small.
-pub fn kolmogorov_smirnov(slow: &[f64], typical: &[f64]) -> Option<Distance> {
+pub(super) fn kolmogorov_smirnov(slow: &[f64], typical: &[f64]) -> Option<Distance> {
     let (m, n) = (slow.len() as f64, typical.len() as f64);
     if slow.is_empty() || typical.is_empty() {
         return None;

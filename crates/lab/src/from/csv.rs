@@ -14,7 +14,7 @@ use super::rows::{Row, Rows};
 use super::value::{Moment, Unit, duration_ms, moment};
 
 /// Reads rows.
-pub fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
     let delimiter = delimiter(bytes);
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)

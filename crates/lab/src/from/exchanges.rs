@@ -33,7 +33,7 @@ const ATTRIBUTES: [&str; 12] = [
 ];
 
 /// Reads the lines of a journal's file.
-pub fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
     let fields = fields();
     for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
         if !line.trim_ascii().is_empty() {

@@ -56,7 +56,7 @@ const ENDS: [&str; 7] = ["ended", "end", "end_time", "endtime", "finished", "sto
 
 /// What a column is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Column {
+pub(super) enum Column {
     /// The whole call.
     Total(Unit),
     /// When it began; the unit where the name says one.
@@ -72,7 +72,7 @@ pub enum Column {
 }
 
 /// Returns what each column is, or why the names say too little.
-pub fn columns(header: &[String]) -> Result<Vec<Column>, String> {
+pub(super) fn columns(header: &[String]) -> Result<Vec<Column>, String> {
     let names: Vec<(String, Option<Unit>)> = header.iter().map(|name| split(name)).collect();
     if let [(_, unit)] = &names[..] {
         return Ok(vec![Column::Total(unit.unwrap_or(Unit::MILLIS))]);

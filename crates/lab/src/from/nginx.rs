@@ -44,14 +44,14 @@ const MOMENTS: [&str; 8] =
     ["time", "time_iso8601", "time_local", "msec", "@timestamp", "timestamp", "ts", "datetime"];
 
 /// Returns whether a line is one of an access log: LTSV, or combined.
-pub fn is_access_log(line: &[u8]) -> bool {
+pub(super) fn is_access_log(line: &[u8]) -> bool {
     exchange::decode_ltsv(line).is_ok()
         || exchange::decode_combined(line).is_ok()
         || combined_end(line).is_some_and(|end| exchange::decode_combined(&line[..end]).is_ok())
 }
 
 /// Reads lines.
-pub fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
     for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
         let line = line.trim_ascii();
         if line.is_empty() {

@@ -86,7 +86,7 @@ struct Placed {
 }
 
 /// Reads exports: one document, or one a line.
-pub fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
     let mut spans: Vec<Placed> = Vec::new();
     let mut resources: Vec<Vec<KeyValue>> = Vec::new();
     match serde_json::from_slice::<Export>(bytes) {

@@ -23,7 +23,7 @@ const OTHER: &str = "(other)";
 
 /// One call as a reader found it.
 #[derive(Debug, Clone, Default)]
-pub struct Row<'a> {
+pub(super) struct Row<'a> {
     /// Milliseconds in all.
     pub total_ms: f64,
     /// Milliseconds since the Unix epoch, or since whatever `has_epoch` of [`Rows`] says.
@@ -35,7 +35,7 @@ pub struct Row<'a> {
 }
 
 /// The columns so far.
-pub struct Rows<'a> {
+pub(super) struct Rows<'a> {
     name: &'a str,
     options: &'a ReadOptions,
     /// Whether times count from the Unix epoch.
@@ -54,7 +54,7 @@ pub struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// No rows of a file.
-    pub fn new(name: &'a str, options: &'a ReadOptions) -> Self {
+    pub(super) fn new(name: &'a str, options: &'a ReadOptions) -> Self {
         Self {
             name,
             options,
@@ -72,17 +72,17 @@ impl<'a> Rows<'a> {
         }
     }
 
-    pub fn options(&self) -> &'a ReadOptions {
+    pub(super) fn options(&self) -> &'a ReadOptions {
         self.options
     }
 
     /// Adds a note to the series.
-    pub fn note(&mut self, note: String) {
+    pub(super) fn note(&mut self, note: String) {
         self.notes.push(note);
     }
 
     /// Counts a call that the filter holds back.
-    pub fn held_back(&mut self) {
+    pub(super) fn held_back(&mut self) {
         self.filtered += 1;
     }
 
@@ -90,7 +90,7 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// What [`bad`](Self::bad) says: a time of it may be no duration.
-    pub fn push(&mut self, row: &Row<'_>, line: u64) -> Result<(), LabError> {
+    pub(super) fn push(&mut self, row: &Row<'_>, line: u64) -> Result<(), LabError> {
         let durations =
             std::iter::once(("latency", row.total_ms)).chain(row.phases.iter().copied());
         for (column, ms) in durations {
@@ -123,7 +123,7 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// `Row`, when no row may be bad.
-    pub fn bad(
+    pub(super) fn bad(
         &mut self,
         line: u64,
         column: &str,
@@ -151,12 +151,12 @@ impl<'a> Rows<'a> {
     }
 
     /// Why the file as a whole cannot be read.
-    pub fn no_file(&self, why: String) -> LabError {
+    pub(super) fn no_file(&self, why: String) -> LabError {
         LabError::File { file: self.name.to_owned(), why }
     }
 
     /// Counts a call that failed.
-    pub fn failed(&mut self, cause: &str) {
+    pub(super) fn failed(&mut self, cause: &str) {
         *self.left_out.failed.entry(cause.to_owned()).or_default() += 1;
     }
 
@@ -164,7 +164,7 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// `File` when there were no rows, or all are bad.
-    pub fn into_series(mut self) -> Result<Series, LabError> {
+    pub(super) fn into_series(mut self) -> Result<Series, LabError> {
         let calls = self.total_ms.len();
         if calls == 0 && self.bad > 0 {
             let first = self.notes.first().map_or("", |note| note.trim_start_matches("left out: "));
@@ -238,7 +238,7 @@ impl<'a> Rows<'a> {
 }
 
 /// Returns whether a moment lies in the time asked for.
-pub fn is_within(unix_ms: f64, options: &ReadOptions) -> bool {
+pub(super) fn is_within(unix_ms: f64, options: &ReadOptions) -> bool {
     options.since_unix_ms.is_none_or(|since| unix_ms >= since)
         && options.until_unix_ms.is_none_or(|until| unix_ms < until)
 }

@@ -4,16 +4,16 @@
 
 /// A unit of time, as milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Unit(pub f64);
+pub(super) struct Unit(pub f64);
 
 impl Unit {
     /// Milliseconds.
-    pub const MILLIS: Self = Self(1.0);
+    pub(super) const MILLIS: Self = Self(1.0);
     /// Seconds.
-    pub const SECONDS: Self = Self(1000.0);
+    pub(super) const SECONDS: Self = Self(1000.0);
 
     /// Returns the unit that a word names.
-    pub fn named(word: &str) -> Option<Self> {
+    pub(super) fn named(word: &str) -> Option<Self> {
         let ms = match word {
             "ns" | "nano" | "nanos" | "nsec" | "nanosecond" | "nanoseconds" => 1e-6,
             "us" | "µs" | "μs" | "micro" | "micros" | "usec" | "microsec" | "microsecond"
@@ -29,7 +29,7 @@ impl Unit {
 
 /// Returns a duration in milliseconds: a number in `unit`, or one with its own unit (`1.5s`). NaN,
 /// infinity and negative numbers are returned as they are.
-pub fn duration_ms(text: &str, unit: Unit) -> Option<f64> {
+pub(super) fn duration_ms(text: &str, unit: Unit) -> Option<f64> {
     let text = text.trim();
     if let Ok(number) = text.parse::<f64>() {
         return Some(number * unit.0);
@@ -41,7 +41,7 @@ pub fn duration_ms(text: &str, unit: Unit) -> Option<f64> {
 
 /// What a column of moments counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Moment {
+pub(super) enum Moment {
     /// RFC 3339, or the time of an access log; or a number since the Unix epoch, by its size.
     Absolute(f64),
     /// Milliseconds since something else.
@@ -51,7 +51,7 @@ pub enum Moment {
 /// Returns a moment: RFC 3339, an access log's time, or a number. A number without a `unit` that is
 /// as large as the present is since the Unix epoch, in seconds, milliseconds, microseconds or
 /// nanoseconds by its size; a smaller one is relative, and in seconds.
-pub fn moment(text: &str, unit: Option<Unit>) -> Option<Moment> {
+pub(super) fn moment(text: &str, unit: Option<Unit>) -> Option<Moment> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     let written = exchange::parse_rfc3339(bare.as_bytes())

@@ -14,7 +14,7 @@ const TAIL: f64 = 0.025;
 
 /// The two-sided p-value of Wilcoxon's signed-rank test on ascending differences. Zeros take part
 /// in the ranking and then drop out (Pratt, 1959).
-pub fn signed_p(differences: &[f64]) -> f64 {
+pub(super) fn signed_p(differences: &[f64]) -> f64 {
     let mut order: Vec<f64> = differences.to_vec();
     order.sort_unstable_by(|a, b| a.abs().total_cmp(&b.abs()));
     let ranks = doubled_ranks(&order, |a, b| a.abs() == b.abs());
@@ -32,7 +32,7 @@ pub fn signed_p(differences: &[f64]) -> f64 {
 }
 
 /// The two-sided p-value of the rank-sum test on two ascending samples.
-pub fn sum_p(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn sum_p(a: &[f64], b: &[f64]) -> f64 {
     let mut both: Vec<(f64, bool)> = a.iter().map(|value| (*value, false)).collect();
     both.extend(b.iter().map(|value| (*value, true)));
     both.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
@@ -49,7 +49,7 @@ pub fn sum_p(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The rank (from 1) of the Walsh average that bounds the 95 % interval of `n` pairs.
-pub fn signed_cut(n: usize) -> Option<u64> {
+pub(super) fn signed_cut(n: usize) -> Option<u64> {
     if n <= EXACT_PAIRS {
         let ranks: Vec<u64> = (1..=n as u64).collect();
         return exact_cut(&signed_counts(&ranks));
@@ -59,7 +59,7 @@ pub fn signed_cut(n: usize) -> Option<u64> {
 }
 
 /// The rank (from 1) of the difference that bounds the 95 % interval of samples of `a` and `b`.
-pub fn sum_cut(a: usize, b: usize) -> Option<u64> {
+pub(super) fn sum_cut(a: usize, b: usize) -> Option<u64> {
     if a + b <= EXACT_CALLS {
         let ranks: Vec<u64> = (1..=(a + b) as u64).collect();
         let least = b * (b + 1) / 2;

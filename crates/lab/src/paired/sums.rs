@@ -5,7 +5,7 @@
 //! (Counting instead of Monahan's random pivots, "Algorithm 616", 1984: no luck, same order.)
 
 /// A set of sums of which each is counted, never stored.
-pub trait Pairs {
+pub(super) trait Pairs {
     /// Returns how many there are.
     fn len(&self) -> u64;
     /// Returns how many are at most `bound`.
@@ -13,10 +13,10 @@ pub trait Pairs {
 }
 
 /// The means of any two values, each with itself too.
-pub struct Walsh<'a>(pub &'a [f64]);
+pub(super) struct Walsh<'a>(pub &'a [f64]);
 
 /// The differences of any value of `b` to any of `a`.
-pub struct Gaps<'a> {
+pub(super) struct Gaps<'a> {
     /// Ascending.
     pub a: &'a [f64],
     /// Ascending.
@@ -62,7 +62,7 @@ impl Pairs for Gaps<'_> {
 }
 
 /// The median: of an even number of sums, the mean of the middle two.
-pub fn median(pairs: &impl Pairs) -> f64 {
+pub(super) fn median(pairs: &impl Pairs) -> f64 {
     let n = pairs.len();
     let (low, high) = (n.div_ceil(2), n / 2 + 1);
     let below = smallest(pairs, low);
@@ -71,7 +71,7 @@ pub fn median(pairs: &impl Pairs) -> f64 {
 }
 
 /// The sums of rank `cut` (from 1) from below and from above.
-pub fn between(pairs: &impl Pairs, cut: u64) -> [f64; 2] {
+pub(super) fn between(pairs: &impl Pairs, cut: u64) -> [f64; 2] {
     [smallest(pairs, cut), smallest(pairs, pairs.len() + 1 - cut)]
 }
 

@@ -4,7 +4,7 @@
 const NOTHING_MS: f64 = 1e-9;
 
 /// Returns a time as `850 µs`, `12.3 ms`, `1.50 s`, `2.5 min`.
-pub fn time(ms: f64) -> String {
+pub(super) fn time(ms: f64) -> String {
     let size = ms.abs();
     match size {
         _ if !ms.is_finite() => "unknown".to_owned(),
@@ -19,7 +19,7 @@ pub fn time(ms: f64) -> String {
 }
 
 /// Returns a time on an axis: as short as it can be.
-pub fn tick(ms: f64) -> String {
+pub(super) fn tick(ms: f64) -> String {
     let text = time(ms);
     let Some((number, unit)) = text.split_once(' ') else { return text };
     if !number.contains('.') {
@@ -30,7 +30,7 @@ pub fn tick(ms: f64) -> String {
 
 /// Returns milliseconds to a tenth of what is certain of them: as many digits as its interval
 /// justifies.
-pub fn exact(ms: f64, ci_ms: [f64; 2]) -> String {
+pub(super) fn exact(ms: f64, ci_ms: [f64; 2]) -> String {
     let width = ci_ms[1] - ci_ms[0];
     if !(width > 0.0 && width.is_finite()) {
         return time(ms);
@@ -40,7 +40,7 @@ pub fn exact(ms: f64, ci_ms: [f64; 2]) -> String {
 }
 
 /// Returns an interval as `499.6 to 500.9 ms`.
-pub fn interval(ci_ms: [f64; 2]) -> String {
+pub(super) fn interval(ci_ms: [f64; 2]) -> String {
     let width = ci_ms[1] - ci_ms[0];
     let places = match width {
         _ if width > 0.0 && width.is_finite() => {
@@ -52,7 +52,7 @@ pub fn interval(ci_ms: [f64; 2]) -> String {
 }
 
 /// Returns a share as `18 %`, `0.4 %`.
-pub fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
         _ if !percent.is_finite() => "unknown".to_owned(),
@@ -64,7 +64,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// Returns a p-value as `p = 0.013`, `p = 2e-9`.
-pub fn p(p: f64) -> String {
+pub(super) fn p(p: f64) -> String {
     match p {
         _ if p >= 0.995 => "p = 1".to_owned(),
         _ if p >= 0.0995 => format!("p = {p:.2}"),
@@ -75,7 +75,7 @@ pub fn p(p: f64) -> String {
 }
 
 /// Returns a count with commas between thousands.
-pub fn count(count: u64) -> String {
+pub(super) fn count(count: u64) -> String {
     let text = count.to_string();
     let mut out = String::new();
     for (at, digit) in text.chars().enumerate() {
@@ -88,12 +88,12 @@ pub fn count(count: u64) -> String {
 }
 
 /// Returns `count` things by their name: `1 call`, `1,000 calls`.
-pub fn of(number: u64, one: &str, several: &str) -> String {
+pub(super) fn of(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { several })
 }
 
 /// Returns a number with so many digits that matter, never in powers of ten.
-pub fn digits(value: f64, matter: i32) -> String {
+pub(super) fn digits(value: f64, matter: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

@@ -19,7 +19,7 @@ const COLUMNS: usize = 1200;
 const DOTS_MAX: usize = 400;
 
 /// Returns text as HTML and SVG take it.
-pub fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in screen::clean(text).chars() {
         match character {
@@ -132,7 +132,7 @@ fn up(high: f64, height: f64) -> Axis {
 
 /// What a chart is called, for who cannot see it.
 #[derive(Debug, Clone, Copy)]
-pub struct Title<'a> {
+pub(super) struct Title<'a> {
     /// In a few words.
     pub short: &'a str,
     /// In a sentence.
@@ -140,7 +140,7 @@ pub struct Title<'a> {
 }
 
 /// Latencies against time, in milliseconds; the second line is what it is compared with.
-pub fn line(
+pub(super) fn line(
     title: Title<'_>,
     lines: &[&[(f64, f64)]],
     x: &dyn Fn(f64) -> String,
@@ -210,7 +210,7 @@ fn path(points: &[(f64, f64)], across: &Axis, up: &Axis) -> String {
 }
 
 /// Counts in bins, with marks under the axis.
-pub fn histogram(title: Title<'_>, counted: &super::Counted, marks: &[f64]) -> String {
+pub(super) fn histogram(title: Title<'_>, counted: &super::Counted, marks: &[f64]) -> String {
     const HEIGHT: f64 = 240.0;
     let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
     let highest = counted.counts.iter().copied().max().unwrap_or(0).max(1);
@@ -245,7 +245,7 @@ pub fn histogram(title: Title<'_>, counted: &super::Counted, marks: &[f64]) -> S
 
 /// Latency against quantile: equal steps across are tenfold rarer calls. Each line is the sorted
 /// latencies of a series.
-pub fn quantiles(title: Title<'_>, lines: &[&[f64]], is_log: bool) -> String {
+pub(super) fn quantiles(title: Title<'_>, lines: &[&[f64]], is_log: bool) -> String {
     const HEIGHT: f64 = 240.0;
     let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
     let longest = lines.iter().map(|line| line.len()).max().unwrap_or(0);
@@ -284,7 +284,7 @@ pub fn quantiles(title: Title<'_>, lines: &[&[f64]], is_log: bool) -> String {
 
 /// One row of two bars.
 #[derive(Debug, Clone)]
-pub struct Pair {
+pub(super) struct Pair {
     /// What both are of.
     pub name: String,
     /// Left and right: how long, and how it reads.
@@ -294,7 +294,7 @@ pub struct Pair {
 }
 
 /// Two bars a row, left and right of each other, as source document 002 drew them.
-pub fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared: bool) -> String {
+pub(super) fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared: bool) -> String {
     const ROW: f64 = 24.0;
     const NAME: f64 = 170.0;
     const HALF: f64 = (WIDTH - NAME) / 2.0;

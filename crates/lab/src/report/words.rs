@@ -273,7 +273,7 @@ fn attribute(found: &AttributeVerdict) -> Words {
 }
 
 /// An attribute with its value: `server = b`, `bytes > 4096`; a threshold in three digits.
-pub fn named(found: &AttributeVerdict) -> String {
+pub(super) fn named(found: &AttributeVerdict) -> String {
     let threshold = ["> ", "<= "].iter().find_map(|sign| {
         let value = found.value.strip_prefix(sign)?.parse().ok()?;
         Some(format!("{} {sign}{}", found.attribute, digits(value, 3)))

@@ -26,7 +26,7 @@ const CROWDED: f64 = 20.0;
 
 /// Returns whether the comb that `line` goes through, of `values` in the order of the calls, is
 /// the draining of a backlog; `step` is that of the clock.
-pub fn is_backlog(values: &[f64], line: &Line, step: f64) -> bool {
+pub(super) fn is_backlog(values: &[f64], line: &Line, step: f64) -> bool {
     let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
     let reach = (3.0 * line.jitter).min(line.quantum / 3.0);
     let intervals = NUMERATORS.flat_map(|above| {

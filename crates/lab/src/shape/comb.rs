@@ -16,7 +16,7 @@ const CYCLES: [f64; 2] = [12.0, 256.0];
 /// A quantum is at least so many steps of the clock.
 const STEPS_MIN: f64 = 8.0;
 /// p-value that the other half of the calls must reach.
-pub const CONFIRMED_MAX: f64 = 0.05;
+pub(super) const CONFIRMED_MAX: f64 = 0.05;
 /// Within this much of the best score, the larger spacing is preferred.
 const AS_GOOD: f64 = 3.0;
 
@@ -34,7 +34,7 @@ const ONCE_FROM: usize = 100_000;
 const HALF_TOOTH_CALLS: f64 = 2.0;
 
 /// A sample to be searched.
-pub struct Sample<'a> {
+pub(super) struct Sample<'a> {
     /// Milliseconds of each event, dithered, in any order.
     pub values: &'a [f64],
     /// Milliseconds of each call in the order of the calls.
@@ -48,7 +48,7 @@ pub struct Sample<'a> {
 }
 
 /// A comb that stood every test.
-pub struct Found {
+pub(super) struct Found {
     /// The fitted comb.
     pub line: Line,
     /// Its teeth as counted.
@@ -61,7 +61,7 @@ pub struct Found {
 
 impl Sample<'_> {
     /// Searches for a comb of p-value at most `p_max`.
-    pub fn search(&self, p_max: f64) -> Option<Found> {
+    pub(super) fn search(&self, p_max: f64) -> Option<Found> {
         let frame = Frame::new(&self.bounds()?);
         let comb = best(&frame, self.values, TOOTH_CALLS)?;
         let line = fit::line(&within(&frame, self.values), &comb)?;
@@ -150,7 +150,7 @@ fn split(frame: &Frame, values: &[f64], draw: &mut Draw) -> f64 {
 
 impl Found {
     /// Counts the cells of the fitted comb in `values`, as far as the search saw any.
-    pub fn counted(&self, values: &[f64]) -> Comb {
+    pub(super) fn counted(&self, values: &[f64]) -> Comb {
         let line = &self.line;
         let last = self.comb.first + self.comb.cells.len() as i64;
         let reach = (last as f64 + 0.5).mul_add(line.quantum, line.origin);

@@ -11,14 +11,14 @@ use realfft::num_complex::Complex64;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 
 /// Bins from the least value to the greatest.
-pub const BINS: usize = 1024;
+pub(super) const BINS: usize = 1024;
 const PADDED: usize = 4 * BINS;
 /// Differences below this part of the highest point are rounding of the transform.
 const NOISE: f64 = 1e-11;
 
 /// The grid on which densities of one sample and of its bootstraps stand.
 #[derive(Clone)]
-pub struct Grid {
+pub(super) struct Grid {
     low: f64,
     step: f64,
     forward: Arc<dyn RealToComplex<f64>>,
@@ -27,14 +27,14 @@ pub struct Grid {
 
 /// Binned values, ready to be smoothed.
 #[derive(Clone)]
-pub struct Density {
+pub(super) struct Density {
     grid: Grid,
     spectrum: Vec<Complex64>,
 }
 
 impl Grid {
     /// Returns a grid over `low..=high`; of a single point when they are equal.
-    pub fn new(low: f64, high: f64) -> Self {
+    pub(super) fn new(low: f64, high: f64) -> Self {
         let mut planner = RealFftPlanner::new();
         Self {
             low,
@@ -45,22 +45,22 @@ impl Grid {
     }
 
     /// Returns the value at the middle of a bin.
-    pub fn at(&self, bin: usize) -> f64 {
+    pub(super) fn at(&self, bin: usize) -> f64 {
         self.low + bin as f64 * self.step
     }
 
     /// Returns the bin nearest to `value`.
-    pub fn bin(&self, value: f64) -> usize {
+    pub(super) fn bin(&self, value: f64) -> usize {
         (((value - self.low) / self.step).round().max(0.0) as usize).min(BINS - 1)
     }
 
     /// Returns the distance from bin to bin.
-    pub fn step(&self) -> f64 {
+    pub(super) fn step(&self) -> f64 {
         self.step
     }
 
     /// Bins `values`, each shared by its two nearest bins.
-    pub fn density(&self, values: impl IntoIterator<Item = f64>) -> Density {
+    pub(super) fn density(&self, values: impl IntoIterator<Item = f64>) -> Density {
         let mut bins = vec![0.0; PADDED];
         for value in values {
             let place = ((value - self.low) / self.step).clamp(0.0, (BINS - 1) as f64);
@@ -73,7 +73,7 @@ impl Grid {
     }
 
     /// Takes over the contents of [`BINS`] bins.
-    pub fn binned(&self, mut bins: Vec<f64>) -> Density {
+    pub(super) fn binned(&self, mut bins: Vec<f64>) -> Density {
         bins.resize(PADDED, 0.0);
         self.transformed(bins)
     }
@@ -87,12 +87,12 @@ impl Grid {
 
 impl Density {
     /// Returns the grid that the bins stand on.
-    pub fn grid(&self) -> &Grid {
+    pub(super) fn grid(&self) -> &Grid {
         &self.grid
     }
 
     /// Returns the number of values per bin, smoothed by a Gaussian kernel of bandwidth `h`.
-    pub fn smooth(&self, h: f64) -> Vec<f64> {
+    pub(super) fn smooth(&self, h: f64) -> Vec<f64> {
         let width = h / self.grid.step / PADDED as f64 * TAU;
         let damped = |(bin, value): (usize, &Complex64)| {
             let damping = (-0.5 * (bin as f64 * width).powi(2)).exp() / PADDED as f64;
@@ -108,13 +108,13 @@ impl Density {
     }
 
     /// Returns how many humps the density has at bandwidth `h`.
-    pub fn modes(&self, h: f64) -> usize {
+    pub(super) fn modes(&self, h: f64) -> usize {
         peaks(&self.smooth(h)).len()
     }
 
     /// Returns the least bandwidth at which there are at most `k` humps (Silverman, "Using kernel
     /// density estimates to investigate multimodality", 1981), to a thousandth of itself.
-    pub fn critical(&self, k: usize) -> f64 {
+    pub(super) fn critical(&self, k: usize) -> f64 {
         let (mut low, mut high) = (self.grid.step / 4.0, self.grid.step * BINS as f64);
         if self.modes(low) <= k {
             return low;
@@ -128,7 +128,7 @@ impl Density {
 }
 
 /// The bins of the highest points of a curve; a plateau counts once.
-pub fn peaks(curve: &[f64]) -> Vec<usize> {
+pub(super) fn peaks(curve: &[f64]) -> Vec<usize> {
     let noise = NOISE * curve.iter().copied().fold(0.0, f64::max);
     let mut peaks = Vec::new();
     let (mut rising, mut turn) = (true, 0);

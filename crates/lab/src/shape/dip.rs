@@ -23,7 +23,7 @@ const UNIFORM: [(usize, [f64; 8]); 7] = [
 
 /// Returns the p-value of the dip of `n` values, between 0.001 and 1: from the table, with the
 /// logarithm of p linear between its levels.
-pub fn dip_p(dip: f64, n: usize) -> f64 {
+pub(super) fn dip_p(dip: f64, n: usize) -> f64 {
     let scaled = dip * (n as f64).sqrt();
     let size = UNIFORM.partition_point(|(size, _)| *size < n).min(UNIFORM.len() - 1);
     // The quantiles grow with n: the larger size is the safer one.
@@ -42,7 +42,7 @@ pub fn dip_p(dip: f64, n: usize) -> f64 {
 }
 
 /// Returns the dip of `ascending` values; 0 of none.
-pub fn dip(ascending: &[f64]) -> f64 {
+pub(super) fn dip(ascending: &[f64]) -> f64 {
     let n = ascending.len();
     if n == 0 {
         return 0.0;

@@ -51,7 +51,7 @@ const BETTER: f64 = 0.1;
 
 /// A comb as fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Line {
+pub(super) struct Line {
     /// From tooth to tooth.
     pub quantum: f64,
     /// Where the tooth number 0 is.
@@ -81,7 +81,7 @@ struct Count {
 }
 
 /// Fits the line through the teeth of `comb` to `values`; nothing when all calls are on one tooth.
-pub fn line(values: &[f64], comb: &Comb) -> Option<Line> {
+pub(super) fn line(values: &[f64], comb: &Comb) -> Option<Line> {
     let first = Line {
         quantum: comb.quantum,
         origin: comb.origin,
@@ -106,35 +106,35 @@ pub fn line(values: &[f64], comb: &Comb) -> Option<Line> {
 
 impl Line {
     /// Returns the number of the tooth nearest to `value`, and how far off it is.
-    pub fn place(&self, value: f64) -> (f64, f64) {
+    pub(super) fn place(&self, value: f64) -> (f64, f64) {
         let k = ((value - self.origin) / self.quantum).round();
         (k, value - self.origin - k * self.quantum)
     }
 
     /// How many quanta before the origin the tooth is that is nearest to no wait at all.
-    pub fn zeroth(&self) -> f64 {
+    pub(super) fn zeroth(&self) -> f64 {
         (self.origin / self.quantum).round()
     }
 
     /// How many quanta half of `calls` waited at most.
-    pub fn quanta(&self, calls: &[f64]) -> f64 {
+    pub(super) fn quanta(&self, calls: &[f64]) -> f64 {
         self.place(Sorted::new(calls).median()).0 + self.zeroth()
     }
 
     /// Whether half of `calls` are on teeth of the line.
-    pub fn holds(&self, calls: &[f64]) -> bool {
+    pub(super) fn holds(&self, calls: &[f64]) -> bool {
         let offs = Sorted::of(calls.iter().map(|value| self.place(*value).1.abs()));
         offs.median() <= ON_TOOTH * self.jitter
     }
 
     /// Whether nine in ten of `calls` are nearest to one tooth.
-    pub fn is_one_tooth(&self, calls: &[f64]) -> bool {
+    pub(super) fn is_one_tooth(&self, calls: &[f64]) -> bool {
         let calls = Sorted::new(calls);
         self.place(calls.at(0.05)).0 == self.place(calls.at(0.95)).0
     }
 
     /// Where the slow calls begin, if the tooth of the fast ones has most of `calls`.
-    pub fn above_most(&self, calls: &[f64]) -> Option<f64> {
+    pub(super) fn above_most(&self, calls: &[f64]) -> Option<f64> {
         let (k, _) = self.place(Sorted::new(calls).median());
         let above = (k + 0.5).mul_add(self.quantum, self.origin);
         let fast: Vec<f64> = calls.iter().copied().filter(|value| *value <= above).collect();
@@ -142,7 +142,7 @@ impl Line {
     }
 
     /// The same line, but `calls` have the numbers of their teeth from `other`.
-    pub fn numbered_as(&self, other: &Self, calls: &[f64]) -> Self {
+    pub(super) fn numbered_as(&self, other: &Self, calls: &[f64]) -> Self {
         let middle = Sorted::new(calls).median();
         let more = self.place(middle).0 - other.place(middle).0;
         Self { origin: self.origin + more * self.quantum, ..*self }
@@ -150,7 +150,7 @@ impl Line {
 
     /// Whether the `fast` calls lie where the line through the `slow` ones has a tooth, which is
     /// the less certain the farther it is from these.
-    pub fn meets(&self, fast: &[f64], slow: &[f64]) -> bool {
+    pub(super) fn meets(&self, fast: &[f64], slow: &[f64]) -> bool {
         let (k, off) = self.place(Sorted::new(fast).median());
         let (middle, _) = self.place(Sorted::new(slow).median());
         off.abs() <= (middle - k) * self.margin + MISSED * self.quantum

@@ -19,7 +19,7 @@ const OCTAVE_OFF_MAX: f64 = 0.03;
 const HALF_TOOTH_CALLS: f64 = 2.0;
 
 /// A geometric comb.
-pub struct Geometric {
+pub(super) struct Geometric {
     /// Milliseconds of the tooth of exponent 0, before `added` is taken off.
     pub unit_ms: f64,
     /// Half the 95 % interval of the unit, as a factor's logarithm to base 2.
@@ -36,7 +36,7 @@ pub struct Geometric {
 
 /// Searches `values` plus `added_ms` for at least `teeth` teeth that double, with p at most
 /// `p_max`.
-pub fn search(
+pub(super) fn search(
     values: &[f64],
     added_ms: f64,
     teeth: usize,

@@ -8,14 +8,14 @@
 use super::density::{BINS, Grid};
 use super::dip::{dip, dip_p};
 use super::null::shift;
-pub use super::silverman::DRAWS;
+pub(crate) use super::silverman::DRAWS;
 use super::silverman::{Smoothed, calibrated, tops, valley};
 use crate::quantiles::Sorted;
 use crate::random::Draw;
 use crate::verdict::{Modality, Mode};
 
 /// What either test must reach.
-pub const P_MAX: f64 = 0.005;
+pub(crate) const P_MAX: f64 = 0.005;
 /// Raw p-value above which k humps are enough.
 const ENOUGH: f64 = 0.05;
 const HUMPS_MAX: usize = 8;
@@ -28,7 +28,7 @@ const SMOOTHED: f64 = 0.8;
 const BOOTSTRAPS: usize = 199;
 
 /// Returns the humps of `values`, and whether they are several.
-pub fn humps(values: &[f64], seed: u64) -> (Modality, bool) {
+pub(super) fn humps(values: &[f64], seed: u64) -> (Modality, bool) {
     let mut draw = Draw::new(seed, 3);
     let shift = shift(values);
     let logs = Sorted::of(values.iter().map(|value| (value + shift).ln()));

@@ -24,7 +24,7 @@ use crate::verdict::{Lock, TickCost};
 /// Bouts, at least, of which something can be said.
 const BOUTS_MIN: usize = 12;
 /// p-value at which calls are in step with a clock.
-pub const LOCKED_MAX: f64 = 0.001;
+pub(crate) const LOCKED_MAX: f64 = 0.001;
 /// p-value, by one cut of the bouts, above which the beginnings are not in step.
 const FREE_MIN: f64 = 0.003;
 /// Periods looked at, as the number of them in the whole time.
@@ -39,7 +39,7 @@ const SLIGHT: f64 = 0.02;
 /// Returns whether the calls end in step with a clock of period `ms`; nothing when their times are
 /// not known, are too few, or began in step themselves, and where one cut of the bouts says yes
 /// and another no.
-pub fn in_step(series: &Series, ms: f64) -> Option<bool> {
+pub(super) fn in_step(series: &Series, ms: f64) -> Option<bool> {
     let spans = Spans::of(series)?;
     if spans.begin_in_step(ms) {
         return None;
@@ -52,7 +52,7 @@ pub fn in_step(series: &Series, ms: f64) -> Option<bool> {
 }
 
 /// Searches for a clock that the calls end with.
-pub fn search(series: &Series) -> Option<Lock> {
+pub(super) fn search(series: &Series) -> Option<Lock> {
     let spans = Spans::of(series)?;
     let ends: Vec<f64> = spans.0.iter().map(|span| span[1]).collect();
     let (low, high) = (*ends.first()?, *ends.last()?);

@@ -18,10 +18,10 @@ const EXCEEDANCES: u32 = 3;
 /// Draws after which a score that none has reached is significant.
 const FIRST: u32 = 999;
 /// Draws for a p-value at most.
-pub const DRAWS: u32 = 1999;
+pub(crate) const DRAWS: u32 = 1999;
 
 /// A smooth distribution near a sample.
-pub struct Smooth {
+pub(super) struct Smooth {
     logs: Vec<f64>,
     shift: f64,
     floor: f64,
@@ -32,7 +32,7 @@ pub struct Smooth {
 
 impl Smooth {
     /// Smooths `values`; `floor` is what none of them can be below (the cut of a tail).
-    pub fn of(values: &[f64], floor: f64) -> Self {
+    pub(super) fn of(values: &[f64], floor: f64) -> Self {
         let shift = shift(values);
         let logs: Vec<f64> = values.iter().map(|value| (value + shift).ln()).collect();
         let (low, high) = ends(&logs);
@@ -53,12 +53,12 @@ impl Smooth {
     }
 
     /// Draws as many values as the sample has.
-    pub fn sample(&self, draw: &mut Draw) -> Vec<f64> {
+    pub(super) fn sample(&self, draw: &mut Draw) -> Vec<f64> {
         (0..self.logs.len()).map(|_| self.value(draw)).collect()
     }
 
     /// Returns how many calls each bin of `frame` expects; together as many as the sample has.
-    pub fn expected(&self, frame: &Frame) -> Vec<f64> {
+    pub(super) fn expected(&self, frame: &Frame) -> Vec<f64> {
         let (low, high) = ends(&self.logs);
         let grid = Grid::new(low, high);
         let curve = grid.density(self.logs.iter().copied()).smooth(self.h);
@@ -85,7 +85,7 @@ impl Smooth {
 /// Counts how often `score`, called on fresh draws, reaches `observed`: the p-value. Where none of
 /// [`FIRST`] draws reaches it, there are no more of them: of samples without a comb, 0.16 % have
 /// that luck or at most two exceedances of [`DRAWS`].
-pub fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> f64 {
+pub(super) fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> f64 {
     let mut reached = 0;
     for drawn in 1..=DRAWS {
         if score() >= observed {
@@ -102,13 +102,13 @@ pub fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> f64 {
 }
 
 /// What is added before taking logarithms, so that 0 has one and the finest times do not stretch.
-pub fn shift(values: &[f64]) -> f64 {
+pub(super) fn shift(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
     (mean * 0.01).max(f64::MIN_POSITIVE)
 }
 
 /// The least and the greatest of `values`.
-pub fn ends(values: &[f64]) -> (f64, f64) {
+pub(super) fn ends(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
         (low.min(*value), high.max(*value))
     })

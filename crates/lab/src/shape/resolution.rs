@@ -18,7 +18,7 @@ const OCTAVE_VALUES: usize = 8;
 
 /// The steps in which times were recorded.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Resolution {
+pub(super) enum Resolution {
     /// None that shows.
     Fine,
     /// One step for all, in milliseconds.
@@ -31,7 +31,7 @@ pub enum Resolution {
 
 impl Resolution {
     /// Finds the steps of `ascending` times.
-    pub fn of(ascending: &[f64]) -> Self {
+    pub(super) fn of(ascending: &[f64]) -> Self {
         let mut distinct: Vec<f64> = ascending.to_vec();
         distinct.dedup_by(|next, before| *next - *before <= 1e-9 * next.abs());
         let (Some(first), Some(last)) = (distinct.first(), distinct.last()) else {
@@ -53,7 +53,7 @@ impl Resolution {
     }
 
     /// Returns the width of the step at `value`; 0 where none shows.
-    pub fn at(&self, value: f64) -> f64 {
+    pub(super) fn at(&self, value: f64) -> f64 {
         match self {
             Self::Fine => 0.0,
             Self::Step(step) => *step,
@@ -67,7 +67,7 @@ impl Resolution {
     }
 
     /// Spreads every value over its step, so that what remains is no comb of the recorder.
-    pub fn dither(&self, values: &mut [f64], draw: &mut Draw) {
+    pub(super) fn dither(&self, values: &mut [f64], draw: &mut Draw) {
         if *self != Self::Fine {
             for value in values {
                 *value = (*value + self.at(*value) * (draw.fraction() - 0.5)).max(0.0);

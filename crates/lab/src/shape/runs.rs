@@ -13,7 +13,7 @@ const MEMORY_MIN: f64 = 3.5;
 const ALIKE: [f64; 2] = [4.0, 0.5];
 
 /// Returns one value for each run of like neighbours, its median.
-pub fn collapsed(values: &[f64]) -> Vec<f64> {
+pub(super) fn collapsed(values: &[f64]) -> Vec<f64> {
     let n = values.len();
     if n < 3 || correlation(values) < MEMORY_MIN / (n as f64).sqrt() {
         return values.to_vec();

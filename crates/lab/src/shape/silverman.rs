@@ -15,7 +15,7 @@ use crate::random::Draw;
 
 /// Draws for a p-value at most, and after how many exceedances they end: at 13 % of them the
 /// calibrated p-value is 5 %, and more of it is of no interest.
-pub const DRAWS: u32 = 499;
+pub(crate) const DRAWS: u32 = 499;
 const EXCEEDANCES: u32 = 65;
 /// Raw and calibrated p-values of one hump, with straight lines between: from 5 % on Hall and
 /// York's, below what the least favourable families of `calibration::humps` were measured to need
@@ -29,7 +29,7 @@ const ROOM: f64 = 3.0;
 const STRIDE: f64 = 1.1;
 
 /// A sample, smoothed until `k` humps hold enough calls.
-pub struct Smoothed {
+pub(super) struct Smoothed {
     density: Density,
     k: usize,
     /// Calls that a hump holds.
@@ -40,7 +40,7 @@ pub struct Smoothed {
 
 impl Smoothed {
     /// Smooths `sorted` values until at most `k` humps hold `least` of them.
-    pub fn of(sorted: &Sorted, k: usize, least: f64) -> Self {
+    pub(super) fn of(sorted: &Sorted, k: usize, least: f64) -> Self {
         let values = sorted.values();
         let (low, high) = ends(values);
         let on = |room: f64| {
@@ -52,17 +52,17 @@ impl Smoothed {
     }
 
     /// Returns the number of values per bin of [`Self::grid`].
-    pub fn curve(&self) -> Vec<f64> {
+    pub(super) fn curve(&self) -> Vec<f64> {
         self.density.smooth(self.h)
     }
 
     /// Returns the grid that the curve stands on.
-    pub fn grid(&self) -> &Grid {
+    pub(super) fn grid(&self) -> &Grid {
         self.density.grid()
     }
 
     /// Returns the part of smooth samples with `k` humps that need as much smoothing.
-    pub fn raw_p(&self, draw: &mut Draw) -> f64 {
+    pub(super) fn raw_p(&self, draw: &mut Draw) -> f64 {
         let curve = self.curve();
         // Draws keep the variance when shrunk by this; instead, what they are smoothed with grows.
         let ratio = self.h / self.deviation.max(f64::MIN_POSITIVE);
@@ -81,7 +81,7 @@ impl Smoothed {
 }
 
 /// Returns the p-value of one hump that belongs to a raw one.
-pub fn calibrated(raw: f64) -> f64 {
+pub(super) fn calibrated(raw: f64) -> f64 {
     let after = CALIBRATED.partition_point(|(from, _)| *from < raw).clamp(1, CALIBRATED.len() - 1);
     let ((from, low), (to, high)) = (CALIBRATED[after - 1], CALIBRATED[after]);
     low + (high - low) * (raw - from) / (to - from)
@@ -89,7 +89,7 @@ pub fn calibrated(raw: f64) -> f64 {
 
 /// Returns the bins of the tops of those humps of a curve that hold `least` calls between the
 /// valleys around them.
-pub fn tops(curve: &[f64], least: f64) -> Vec<usize> {
+pub(super) fn tops(curve: &[f64], least: f64) -> Vec<usize> {
     let peaks = peaks(curve);
     let mut from = 0;
     let mut held = Vec::new();
@@ -104,7 +104,7 @@ pub fn tops(curve: &[f64], least: f64) -> Vec<usize> {
 }
 
 /// Returns the lowest bin between two tops.
-pub fn valley(curve: &[f64], left: usize, right: usize) -> usize {
+pub(super) fn valley(curve: &[f64], left: usize, right: usize) -> usize {
     let lowest = (left..right).min_by(|one, other| curve[*one].total_cmp(&curve[*other]));
     lowest.unwrap_or(left)
 }

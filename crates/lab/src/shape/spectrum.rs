@@ -26,7 +26,7 @@ const CYCLES_MIN: f64 = 1.7;
 
 /// The window and the frequencies of a search; the same for a sample and its nulls.
 #[derive(Clone)]
-pub struct Frame {
+pub(super) struct Frame {
     low: f64,
     width: f64,
     cycles: f64,
@@ -35,7 +35,7 @@ pub struct Frame {
 }
 
 /// What a search may look at.
-pub struct Bounds {
+pub(super) struct Bounds {
     /// Least value.
     pub low: f64,
     /// From the least to the greatest value.
@@ -46,12 +46,12 @@ pub struct Bounds {
 
 impl Frame {
     /// Returns the frame of a search.
-    pub fn new(bounds: &Bounds) -> Self {
+    pub(super) fn new(bounds: &Bounds) -> Self {
         Self::up_to(bounds, (bounds.cycles * HARMONICS as f64).min(2048.0))
     }
 
     /// Returns the frame of a search for very many cycles, with two harmonics.
-    pub fn wide(bounds: &Bounds) -> Self {
+    pub(super) fn wide(bounds: &Bounds) -> Self {
         Self::up_to(bounds, bounds.cycles * 2.0)
     }
 
@@ -64,32 +64,32 @@ impl Frame {
     }
 
     /// Returns the greatest number of spacings that the search looks at.
-    pub fn cycles(&self) -> f64 {
+    pub(super) fn cycles(&self) -> f64 {
         self.cycles
     }
 
     /// Returns the number of bins.
-    pub fn bins(&self) -> usize {
+    pub(super) fn bins(&self) -> usize {
         self.bins
     }
 
     /// Returns the width of a bin.
-    pub fn bin_width(&self) -> f64 {
+    pub(super) fn bin_width(&self) -> f64 {
         self.width / self.bins as f64
     }
 
     /// Returns the value in the middle of `bin`.
-    pub fn middle(&self, bin: usize) -> f64 {
+    pub(super) fn middle(&self, bin: usize) -> f64 {
         self.low + (bin as f64 + 0.5) * self.width / self.bins as f64
     }
 
     /// Returns whether `value` is in the window.
-    pub fn holds(&self, value: f64) -> bool {
+    pub(super) fn holds(&self, value: f64) -> bool {
         value >= self.low && value <= self.low + self.width
     }
 
     /// Returns how many of `values` fall into each bin; those outside fall into none.
-    pub fn histogram(&self, values: &[f64]) -> Vec<f64> {
+    pub(super) fn histogram(&self, values: &[f64]) -> Vec<f64> {
         let mut bins = vec![0.0; self.bins];
         let scale = self.bins as f64 / self.width;
         for value in values {
@@ -102,7 +102,7 @@ impl Frame {
     }
 
     /// Returns the spacings at which the histogram is most periodic.
-    pub fn candidates(&self, histogram: &[f64]) -> Vec<f64> {
+    pub(super) fn candidates(&self, histogram: &[f64]) -> Vec<f64> {
         let spectrum = self.spectrum(histogram);
         let calls = histogram.iter().sum::<f64>().max(1.0);
         let power = |value: Complex64| 2.0 * value.norm_sqr() / calls;

@@ -15,7 +15,7 @@ const TENTH_OF: usize = 300;
 
 /// Returns the time above which calls are the tail: the first valley after the highest hump of the
 /// logarithms, else the 90th percentile.
-pub fn cut(values: &[f64]) -> Option<f64> {
+pub(super) fn cut(values: &[f64]) -> Option<f64> {
     let sorted = Sorted::new(values);
     let cut = valley(values).or_else(|| (values.len() >= TENTH_OF).then(|| sorted.at(0.9)))?;
     let above = values.len() - sorted.values().partition_point(|value| *value <= cut);

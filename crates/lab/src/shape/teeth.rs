@@ -13,9 +13,9 @@ const PHASES: usize = 128;
 /// Widths of the window around a tooth, in phases: 3 % to 31 % of the spacing.
 const WINDOWS: [usize; 5] = [4, 8, 16, 28, 40];
 /// Calls on an occupied tooth of a whole sample, at least.
-pub const TOOTH_CALLS: f64 = 5.0;
+pub(super) const TOOTH_CALLS: f64 = 5.0;
 /// Occupied teeth, at least.
-pub const TEETH: usize = 3;
+pub(super) const TEETH: usize = 3;
 /// One-sided 10 % of a normal distribution: an occupied tooth stands out by that.
 const STANDS_OUT: f64 = 1.2816;
 /// Up to so many teeth, places from the first to the last may be empty only as far as more than
@@ -31,7 +31,7 @@ const SECOND: f64 = 4.5;
 
 /// Values with how many calls each stands for.
 #[derive(Clone, Copy)]
-pub struct Points<'a> {
+pub(super) struct Points<'a> {
     /// The values.
     pub at: &'a [f64],
     /// Calls at each; each one when empty.
@@ -44,7 +44,7 @@ pub struct Points<'a> {
 
 /// A spacing and how well it fits.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Comb {
+pub(super) struct Comb {
     /// From tooth to tooth.
     pub quantum: f64,
     /// Where the tooth number 0 is.
@@ -63,7 +63,7 @@ pub struct Comb {
 
 /// One cell of a comb.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Cell {
+pub(super) struct Cell {
     /// Calls in it.
     pub calls: f64,
     /// Those in the window around its tooth.
@@ -79,7 +79,7 @@ impl Cell {
     }
 
     /// Returns how many calls are on the tooth if the others are spread evenly.
-    pub fn on_tooth(&self) -> f64 {
+    pub(super) fn on_tooth(&self) -> f64 {
         if self.chance < 1.0 { (self.excess() / (1.0 - self.chance)).max(0.0) } else { self.calls }
     }
 
@@ -92,14 +92,14 @@ impl Cell {
 
 impl Comb {
     /// Returns the numbers of the occupied teeth with their cells.
-    pub fn occupied(&self) -> impl Iterator<Item = (i64, Cell)> + '_ {
+    pub(super) fn occupied(&self) -> impl Iterator<Item = (i64, Cell)> + '_ {
         let numbered = self.cells.iter().enumerate();
         let numbered = numbered.map(|(place, cell)| (self.first + place as i64, *cell));
         numbered.filter(|(_, cell)| cell.occupied(self.tooth))
     }
 
     /// Returns whether there are places without a tooth between occupied ones.
-    pub fn has_holes(&self) -> bool {
+    pub(super) fn has_holes(&self) -> bool {
         let (mut teeth, mut last) = (0, None);
         for (k, _) in self.occupied() {
             teeth += last.map_or(1, |last| k - last);
@@ -128,7 +128,7 @@ impl Points<'_> {
     }
 
     /// Judges spacings, each at its best offset: the combs of those that hold.
-    pub fn combs(&self, quanta: &[f64]) -> Vec<Comb> {
+    pub(super) fn combs(&self, quanta: &[f64]) -> Vec<Comb> {
         let low = self.low();
         let mut places = Vec::with_capacity(self.at.len());
         let folds = quanta.iter().filter_map(|quantum| self.fold(low, *quantum, &mut places));
@@ -148,14 +148,14 @@ impl Points<'_> {
     }
 
     /// Counts the cells of one spacing at its best offset, whatever they hold.
-    pub fn folded(&self, quantum: f64) -> Option<Comb> {
+    pub(super) fn folded(&self, quantum: f64) -> Option<Comb> {
         let fold = self.fold(self.low(), quantum, &mut Vec::new())?;
         Some(self.cut(fold.quantum, fold.origin, fold.window))
     }
 
     /// Returns `comb` with the line through its teeth fitted by least squares, where that fits
     /// better.
-    pub fn refined(&self, comb: Comb) -> Comb {
+    pub(super) fn refined(&self, comb: Comb) -> Comb {
         let (mut calls, mut k, mut x, mut kk, mut kx) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for (at, weight) in self.each() {
             let place = (at - comb.origin) / comb.quantum;
@@ -247,7 +247,7 @@ impl Points<'_> {
     }
 
     /// Counts the cells around `origin` + k `quantum`, and scores them.
-    pub fn cut(&self, quantum: f64, origin: f64, window: f64) -> Comb {
+    pub(super) fn cut(&self, quantum: f64, origin: f64, window: f64) -> Comb {
         let first = ((self.low() - origin) / quantum).round();
         // Half a cell below the first tooth: places are positive, and truncating is rounding down.
         let edge = origin + (first - 0.5) * quantum;
@@ -297,7 +297,7 @@ fn score(cells: &[Cell]) -> f64 {
 
 /// −ln of the chance of so many calls in the windows of all cells but the `left_out` (at most two)
 /// with most excess.
-pub fn evidence(cells: &[Cell], left_out: usize) -> f64 {
+pub(super) fn evidence(cells: &[Cell], left_out: usize) -> f64 {
     let mut largest = [usize::MAX; 2];
     for place in 0..cells.len() {
         let over = |other: usize| {
@@ -323,7 +323,7 @@ pub fn evidence(cells: &[Cell], left_out: usize) -> f64 {
 /// ln P(X ≥ `hits`) for a binomial X of `n` trials: Chernoff's exponent with the factor of Bahadur
 /// and Rao ("On deviations of the sample mean", 1960), right to a few percent. 0 where it is not
 /// a tail.
-pub fn ln_tail(n: f64, chance: f64, hits: f64) -> f64 {
+pub(super) fn ln_tail(n: f64, chance: f64, hits: f64) -> f64 {
     if n <= 0.0 || hits <= chance * n {
         return 0.0;
     }

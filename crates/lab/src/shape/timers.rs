@@ -36,7 +36,7 @@ const TIMERS: [Timer; 16] = [
 ];
 
 /// Returns the known timer whose period is nearest to `period_ms`, when one is within six percent.
-pub fn nearest(period_ms: f64) -> Option<String> {
+pub(super) fn nearest(period_ms: f64) -> Option<String> {
     let off = |timer: &Timer| (period_ms / timer.ms).ln().abs();
     let nearest = TIMERS.iter().min_by(|one, other| off(one).total_cmp(&off(other)))?;
     (off(nearest) <= NEAR).then(|| nearest.of.into())

@@ -13,7 +13,7 @@ use crate::split::Split;
 
 /// Milliseconds by which a step is longer in slow calls than in typical ones.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Excess {
+pub(super) struct Excess {
     pub ms: f64,
     pub ci_ms: [f64; 2],
     /// What each call has to do with it: the estimate moves by the mean of these.
@@ -23,7 +23,7 @@ pub struct Excess {
 }
 
 /// Which calls are slow and which typical, in the order of their times.
-pub struct Order<'a> {
+pub(super) struct Order<'a> {
     split: &'a Split,
     /// All rows, the fastest first.
     rows: Vec<u32>,
@@ -33,7 +33,7 @@ pub struct Order<'a> {
 
 impl<'a> Order<'a> {
     /// Returns the order of a split of calls that take `total_ms`.
-    pub fn new(total_ms: &[f64], split: &'a Split) -> Self {
+    pub(super) fn new(total_ms: &[f64], split: &'a Split) -> Self {
         let mut rows: Vec<u32> = (0..total_ms.len() as u32).collect();
         let total = |row: &u32| total_ms[*row as usize];
         rows.sort_by(|one, other| total(one).total_cmp(&total(other)));
@@ -45,7 +45,7 @@ impl<'a> Order<'a> {
 
     /// Returns the excess of a step of which each call took `ms`; zero when there is no slow or no
     /// typical call.
-    pub fn excess(&self, ms: &[f64]) -> Excess {
+    pub(super) fn excess(&self, ms: &[f64]) -> Excess {
         let (slow, typical) = (&self.split.slow, &self.split.typical);
         if slow.is_empty() || typical.is_empty() {
             return Excess::default();
@@ -93,7 +93,7 @@ impl<'a> Order<'a> {
 
 impl Excess {
     /// Returns the part of `whole` that this is, with its 95 % interval.
-    pub fn part(&self, whole: &Self) -> (f64, [f64; 2]) {
+    pub(super) fn part(&self, whole: &Self) -> (f64, [f64; 2]) {
         let part = self.ms / whole.ms;
         let both = self.influence.iter().zip(&whole.influence);
         let influence: Vec<f64> = both.map(|(own, whole)| own - part * whole).collect();

@@ -24,7 +24,7 @@ const EXPOSURE_MIN: f64 = 1e-4;
 
 /// Slow-downs and exposure of each step.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Slowdowns {
+pub(super) struct Slowdowns {
     /// Slow-downs of each step.
     pub counts: Vec<u64>,
     /// Milliseconds spent in each step but for its slow-downs, over all calls.
@@ -73,7 +73,7 @@ impl Slowdowns {
 impl Slowdowns {
     /// Returns the relative error of the exposure of the step `of`, as a part of that of the steps
     /// `among`.
-    pub fn share_error(&self, of: usize, among: &[usize]) -> f64 {
+    pub(super) fn share_error(&self, of: usize, among: &[usize]) -> f64 {
         let whole: f64 = among.iter().map(|at| self.exposures_ms[*at]).sum();
         let share = self.exposures_ms[of] / whole;
         let variance = |at: &usize| {

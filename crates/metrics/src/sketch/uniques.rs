@@ -31,7 +31,7 @@ const DENSE_BYTES: usize = REGISTERS * 6 / 8;
 
 const SPARSE_BITS: u32 = 25;
 /// Entries of a sparse sketch: half the size of a dense one, encoded and in memory.
-pub const SPARSE_MAX: usize = 2048;
+pub(super) const SPARSE_MAX: usize = 2048;
 
 /// A set of values of which only the number can be told.
 #[derive(Debug, Clone)]

@@ -15,10 +15,10 @@ use super::marks;
 use super::times::{LOG_TIME, Times};
 
 /// What gives a line its structure.
-pub const SET: marks::Set = [b'"', b'[', b'\\', b'\n'];
+pub(super) const SET: marks::Set = [b'"', b'[', b'\\', b'\n'];
 
 /// Reads the lines of a region, of which `marks` are the structural bytes.
-pub fn each<'l>(
+pub(super) fn each<'l>(
     region: &'l [u8],
     marks: &[u32],
     (times, is_common): (&mut Times, bool),

@@ -32,7 +32,7 @@ pub struct FieldRule {
 
 /// The value of a defined field in one event.
 #[derive(Debug)]
-pub struct Defined<'l> {
+pub(super) struct Defined<'l> {
     /// Which field.
     pub field: Arc<DefinedField>,
     value: Option<Value<'l>>,
@@ -40,7 +40,7 @@ pub struct Defined<'l> {
 
 impl Defined<'_> {
     /// The value, if the event has it.
-    pub fn value(&self) -> Option<Value<'_>> {
+    pub(super) fn value(&self) -> Option<Value<'_>> {
         Some(match self.value.as_ref()? {
             Value::Text(text) => Value::Text(Cow::Borrowed(text)),
             Value::Integer(number) => Value::Integer(*number),
@@ -53,7 +53,7 @@ impl Defined<'_> {
 ///
 /// # Errors
 /// The first required field that the event lacks.
-pub fn define(rules: &[FieldRule], event: &mut Event<'_>) -> Result<(), LineError> {
+pub(super) fn define(rules: &[FieldRule], event: &mut Event<'_>) -> Result<(), LineError> {
     event.defined.clear();
     for rule in rules {
         if rule.filter.as_ref().is_some_and(|filter| !filter.matches(event)) {

@@ -14,7 +14,7 @@ use super::json;
 
 /// A part of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
+pub(super) struct Span {
     start: u32,
     end: u32,
 }
@@ -23,18 +23,18 @@ const ABSENT: Span = Span { start: u32::MAX, end: 0 };
 
 impl Span {
     /// From and to, in bytes from the start of the line.
-    pub fn new(start: usize, end: usize) -> Self {
+    pub(super) fn new(start: usize, end: usize) -> Self {
         Self { start: start as u32, end: end as u32 }
     }
 
     /// The place of its first byte.
-    pub fn start(self) -> usize {
+    pub(super) fn start(self) -> usize {
         self.start as usize
     }
 
     /// The part of `line` that it means.
     #[inline]
-    pub fn of(self, line: &[u8]) -> Option<&[u8]> {
+    pub(super) fn of(self, line: &[u8]) -> Option<&[u8]> {
         line.get(self.start as usize..self.end as usize)
     }
 }
@@ -42,7 +42,7 @@ impl Span {
 /// The fields that every format knows, but for the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Slot {
+pub(super) enum Slot {
     Id,
     Method,
     Scheme,
@@ -82,7 +82,7 @@ pub enum Escape {
 
 /// What is the same for all lines of a format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub(super) struct Layout {
     /// How text is escaped.
     pub escape: Escape,
     /// The line is our own: what a record leaves out has its default.
@@ -448,7 +448,7 @@ fn cache_result(text: &[u8]) -> &'static str {
 
 /// Reads digits; nothing else may stand there.
 #[inline]
-pub fn whole(digits: &[u8]) -> Option<u64> {
+pub(super) fn whole(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 20 {
         return None;
     }

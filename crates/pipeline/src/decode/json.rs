@@ -15,11 +15,11 @@ use super::meaning::Meaning;
 use super::times::Times;
 
 /// What gives a line its structure.
-pub const SET: marks::Set = [b'"', b'\\', b'\n', b'\n'];
+pub(super) const SET: marks::Set = [b'"', b'\\', b'\n', b'\n'];
 
 /// The keys of a format, and what they mean.
 #[derive(Debug, Clone, Default)]
-pub struct Keys {
+pub(super) struct Keys {
     keys: Vec<Key>,
     /// The key that the last line began with.
     first: usize,
@@ -55,7 +55,7 @@ struct Seen {
 
 impl Keys {
     /// Keys with their meanings; of two of one name the first counts.
-    pub fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
+    pub(super) fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
         let key = |(name, meaning): (Box<[u8]>, Meaning)| {
             let numbers = [Slot::Status, Slot::Total, Slot::BytesIn, Slot::BytesOut];
             let is_number = matches!(meaning, Meaning::Slot(slot) if numbers.contains(&slot));
@@ -141,7 +141,7 @@ fn short_word(name: &[u8]) -> u64 {
 }
 
 /// Reads the lines of a region, of which `marks` are the structural bytes.
-pub fn each<'l>(
+pub(super) fn each<'l>(
     region: &'l [u8],
     marks: &[u32],
     (times, keys): (&mut Times, &mut Keys),
@@ -549,7 +549,7 @@ fn digits(line: &[u8], start: usize) -> Option<usize> {
 }
 
 /// Returns the value of a member of an object, as it is written.
-pub fn member<'l>(object: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
+pub(super) fn member<'l>(object: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
     let mut marks = Vec::new();
     marks::find(object, SET, &mut marks);
     let mut walk = Walk { line: object, start: 0, at: 0, marks: &marks, escaped: false };
@@ -569,7 +569,7 @@ pub fn member<'l>(object: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
 }
 
 /// Returns the inside of a text as it is written, quotes and all.
-pub fn inside(text: &[u8]) -> Option<&[u8]> {
+pub(super) fn inside(text: &[u8]) -> Option<&[u8]> {
     text.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 

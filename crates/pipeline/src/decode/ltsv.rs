@@ -11,7 +11,11 @@ use super::meaning::{Meaning, known_variable};
 use super::times::Times;
 
 /// Reads one line.
-pub fn read(line: &[u8], times: &mut Times, event: &mut Event<'_>) -> Result<(), DecodeError> {
+pub(super) fn read(
+    line: &[u8],
+    times: &mut Times,
+    event: &mut Event<'_>,
+) -> Result<(), DecodeError> {
     let mut has_time = false;
     let mut at = 0;
     for part in line.split(|byte| *byte == b'\t') {

@@ -13,17 +13,21 @@
 use super::times::LOG_TIME;
 
 /// Four bytes to be found; one may stand more than once.
-pub type Set = [u8; 4];
+pub(super) type Set = [u8; 4];
 
 /// Appends the position of each byte of `set` in `bytes`, which are fewer than 4 GB.
-pub fn find(bytes: &[u8], set: Set, out: &mut Vec<u32>) {
+pub(super) fn find(bytes: &[u8], set: Set, out: &mut Vec<u32>) {
     if !find_by_64(bytes, set, out) && !find_by_32(bytes, set, out) {
         find_portably(bytes, set, 0, out);
     }
 }
 
 /// Takes the next line of `region` off `marks`, which mark line feeds.
-pub fn next_line<'l>(region: &'l [u8], start: usize, marks: &mut &[u32]) -> Option<&'l [u8]> {
+pub(super) fn next_line<'l>(
+    region: &'l [u8],
+    start: usize,
+    marks: &mut &[u32],
+) -> Option<&'l [u8]> {
     let at = marks.iter().position(|mark| region[*mark as usize] == b'\n')?;
     let end = marks[at] as usize;
     *marks = &marks[at + 1..];
@@ -31,7 +35,7 @@ pub fn next_line<'l>(region: &'l [u8], start: usize, marks: &mut &[u32]) -> Opti
 }
 
 /// Finds the inside of the quoted text that starts at `at`; a backslash escapes what follows it.
-pub fn quoted(line: &[u8], at: usize) -> Option<(usize, usize)> {
+pub(super) fn quoted(line: &[u8], at: usize) -> Option<(usize, usize)> {
     if line.get(at) != Some(&b'"') {
         return None;
     }
@@ -47,12 +51,12 @@ pub fn quoted(line: &[u8], at: usize) -> Option<(usize, usize)> {
 
 /// Whether the beginning of another line stands in what should be a user's name, which may hold
 /// spaces, but not the ` - ` between address and user.
-pub fn is_glued_user(user: &[u8]) -> bool {
+pub(super) fn is_glued_user(user: &[u8]) -> bool {
     user.ends_with(b" -") || memchr::memmem::find(user, b" - ").is_some()
 }
 
 /// Whether a time in brackets, such as `[21/Nov/2026:03:54:12 +0000]`, stands in `text`.
-pub fn has_time_group(text: &[u8]) -> bool {
+pub(super) fn has_time_group(text: &[u8]) -> bool {
     memchr::memchr_iter(b'[', text).any(|bracket| {
         let time = text.get(bracket + 1..bracket + 1 + LOG_TIME);
         time.is_some_and(|time| exchange::parse_log_time(time).is_some())
@@ -122,7 +126,7 @@ mod vectors {
     const LANES: usize = 32;
 
     #[target_feature(enable = "avx2,bmi1")]
-    pub fn find(bytes: &[u8], set: Set, out: &mut Vec<u32>) {
+    pub(super) fn find(bytes: &[u8], set: Set, out: &mut Vec<u32>) {
         let needles = set.map(|byte| _mm256_set1_epi8(byte.cast_signed()));
         let (blocks, rest) = bytes.as_chunks::<{ 2 * LANES }>();
         for (at, block) in blocks.iter().enumerate() {
@@ -174,7 +178,7 @@ mod wide {
     };
 
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-    pub fn find(bytes: &[u8], set: Set, out: &mut Vec<u32>) {
+    pub(super) fn find(bytes: &[u8], set: Set, out: &mut Vec<u32>) {
         let needles = set.map(|byte| _mm512_set1_epi8(byte.cast_signed()));
         let order = load(&ORDER);
         let (blocks, rest) = bytes.as_chunks::<LANES>();

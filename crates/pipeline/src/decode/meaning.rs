@@ -6,7 +6,7 @@ use super::event::{Event, Slot, Span};
 
 /// What is done with the text of a variable, a label or a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
+pub(super) enum Meaning {
     /// It is the time, in any way that logs write it.
     Time,
     /// It is the request line.
@@ -30,7 +30,7 @@ pub enum Meaning {
 impl Meaning {
     /// Notes the text in the event; [`Meaning::Time`] is the caller's.
     #[inline]
-    pub fn set(self, event: &mut Event<'_>, span: Span) {
+    pub(super) fn set(self, event: &mut Event<'_>, span: Span) {
         match self {
             Self::Time => {}
             Self::Slot(slot) => event.set_present(slot, span),
@@ -49,7 +49,7 @@ impl Meaning {
 
 /// The meaning of a variable of nginx (nginx.org, "Alphabetical index of variables"); `extra`
 /// takes the fields that are no slot.
-pub fn of_variable(name: &str, extra: &mut Vec<FieldName>) -> Meaning {
+pub(super) fn of_variable(name: &str, extra: &mut Vec<FieldName>) -> Meaning {
     if let Some(meaning) = known_variable(name) {
         return meaning;
     }
@@ -67,7 +67,7 @@ pub fn of_variable(name: &str, extra: &mut Vec<FieldName>) -> Meaning {
 }
 
 /// The meaning of a variable that is one of our fields by another name.
-pub fn known_variable(name: &str) -> Option<Meaning> {
+pub(super) fn known_variable(name: &str) -> Option<Meaning> {
     Some(match name {
         "time_local" | "time_iso8601" | "msec" => Meaning::Time,
         "request" => Meaning::Request,
@@ -96,7 +96,7 @@ pub fn known_variable(name: &str) -> Option<Meaning> {
 }
 
 /// The meaning of one of our own fields under its own name.
-pub fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
+pub(super) fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
     let slot = match field {
         FieldName::Time => return Meaning::Time,
         FieldName::Path => return Meaning::Target,
@@ -128,7 +128,7 @@ pub fn of_field(field: &FieldName, extra: &mut Vec<FieldName>) -> Meaning {
 }
 
 /// The keys of our own journal's lines.
-pub const JOURNAL: [(&str, Meaning); 25] = [
+pub(super) const JOURNAL: [(&str, Meaning); 25] = [
     ("time", Meaning::Time),
     ("id", Meaning::Slot(Slot::Id)),
     ("method", Meaning::Slot(Slot::Method)),

@@ -8,16 +8,16 @@ use stdx::Random;
 
 use super::{Decoder, Format};
 
-pub fn format(name: &str) -> Format {
+pub(super) fn format(name: &str) -> Format {
     Format::parse(name, None, &BTreeMap::new()).unwrap()
 }
 
-pub fn decoder(name: &str) -> Decoder {
+pub(super) fn decoder(name: &str) -> Decoder {
     Decoder::new(&format(name), Arc::new([]))
 }
 
 /// What becomes of each line: fields as text, or the reason.
-pub fn fields(
+pub(super) fn fields(
     decoder: &mut Decoder,
     text: &[u8],
     names: &[&str],

@@ -4,7 +4,7 @@
 use exchange::{parse_log_time, parse_rfc3339};
 
 /// The length of `21/Nov/2026:03:54:12 +0000`.
-pub const LOG_TIME: usize = 26;
+pub(super) const LOG_TIME: usize = 26;
 const SECONDS: std::ops::Range<usize> = 18..20;
 const MICROS: u64 = 1_000_000;
 
@@ -74,7 +74,7 @@ impl Times {
 }
 
 /// Reads seconds with or without a fraction as microseconds; digits past the sixth are cut.
-pub fn seconds_us(text: &[u8]) -> Option<u64> {
+pub(super) fn seconds_us(text: &[u8]) -> Option<u64> {
     let (whole, fraction) = match memchr::memchr(b'.', text) {
         Some(dot) => (&text[..dot], &text[dot + 1..]),
         None => (text, &b""[..]),

@@ -16,7 +16,7 @@ const RUNS_MAX: usize = 64;
 const RECORD_BYTES_MAX: usize = 16 << 20;
 
 /// Records that are still coming.
-pub struct Sorter {
+pub(super) struct Sorter {
     dir: PathBuf,
     run_bytes: usize,
     bytes: Vec<u8>,
@@ -28,7 +28,7 @@ pub struct Sorter {
 
 impl Sorter {
     /// Sorts in memory of about `run_bytes` and in files in `dir`, which is the caller's.
-    pub fn new(dir: &Path, run_bytes: usize) -> Self {
+    pub(super) fn new(dir: &Path, run_bytes: usize) -> Self {
         let (bytes, records, runs) = (Vec::new(), Vec::new(), Vec::new());
         Self { dir: dir.to_owned(), run_bytes, bytes, records, runs, made: 0 }
     }
@@ -37,7 +37,7 @@ impl Sorter {
     ///
     /// # Errors
     /// When the disk does not take a run, or the record is too long.
-    pub fn push(&mut self, parts: &[&[u8]]) -> io::Result<()> {
+    pub(super) fn push(&mut self, parts: &[&[u8]]) -> io::Result<()> {
         let start = self.bytes.len();
         parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
         let length = self.bytes.len() - start;
@@ -55,7 +55,7 @@ impl Sorter {
     ///
     /// # Errors
     /// When the disk fails.
-    pub fn finish(mut self) -> io::Result<Merged> {
+    pub(super) fn finish(mut self) -> io::Result<Merged> {
         self.write_run()?;
         self.bytes = Vec::new();
         Merged::of(&self.runs)
@@ -105,7 +105,7 @@ fn write(file: &mut impl Write, record: &[u8]) -> io::Result<()> {
 }
 
 /// Records in order.
-pub struct Merged {
+pub(super) struct Merged {
     runs: Vec<BufReader<File>>,
     /// The next record of each run that has one.
     heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
@@ -126,7 +126,7 @@ impl Merged {
     ///
     /// # Errors
     /// When the disk fails.
-    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         let Some(Reverse((record, run))) = self.heads.pop() else { return Ok(None) };
         let spent = std::mem::replace(&mut self.at_hand, record);
         self.advance(run, spent)?;

@@ -18,7 +18,7 @@ use crate::digest::digest;
 use crate::load::LoadError;
 
 /// Called with a freshly read model and its version before it is put to use; an error refuses it.
-pub type GoldenCheck = Arc<dyn Fn(&Embedder, &str) -> Result<(), String> + Send + Sync>;
+pub(crate) type GoldenCheck = Arc<dyn Fn(&Embedder, &str) -> Result<(), String> + Send + Sync>;
 
 /// Files that belong to the weights, where they are there.
 const BESIDE: [&str; 4] =
@@ -26,7 +26,7 @@ const BESIDE: [&str; 4] =
 
 /// A model of texts, ready to embed.
 #[derive(Debug)]
-pub struct TextModel {
+pub(crate) struct TextModel {
     pub(crate) embedder: Embedder,
     /// As the configuration says, or sixteen hexadecimal digits that tell its weights from others.
     pub(crate) version: String,

@@ -17,7 +17,7 @@ const SHOWN: usize = 400;
 
 /// How statements reach a server.
 #[derive(Debug)]
-pub struct Connection {
+pub(super) struct Connection {
     agent: Agent,
     url: String,
     user: String,
@@ -26,7 +26,7 @@ pub struct Connection {
 }
 
 /// Rows for a table.
-pub struct Insert<'a> {
+pub(super) struct Insert<'a> {
     pub table: &'a str,
     /// As `JSONEachRow`.
     pub rows: &'a [u8],
@@ -36,7 +36,7 @@ pub struct Insert<'a> {
 
 impl Connection {
     /// Reads certificates, connects nowhere.
-    pub fn new(address: &Address) -> Result<Self, String> {
+    pub(super) fn new(address: &Address) -> Result<Self, String> {
         let is_https = matches!(address.encryption, Encryption::Require | Encryption::VerifyFull);
         let mut tls = TlsConfig::builder();
         tls = tls.disable_verification(address.encryption == Encryption::Require);
@@ -64,12 +64,12 @@ impl Connection {
     }
 
     /// Runs a statement that answers nothing.
-    pub fn execute(&self, statement: &str) -> Result<(), Trouble> {
+    pub(super) fn execute(&self, statement: &str) -> Result<(), Trouble> {
         self.send(statement, &[], &[]).map(drop)
     }
 
     /// Runs a query and reads its rows.
-    pub fn select<T: DeserializeOwned>(&self, query: &str) -> Result<Vec<T>, Trouble> {
+    pub(super) fn select<T: DeserializeOwned>(&self, query: &str) -> Result<Vec<T>, Trouble> {
         let plain = ("output_format_json_quote_64bit_integers", "0");
         let answer = self.send(&format!("{query} FORMAT JSONEachRow"), &[plain], &[])?;
         let rows = answer.lines().map(serde_json::from_str);
@@ -78,7 +78,7 @@ impl Connection {
     }
 
     /// Inserts rows, all or nothing.
-    pub fn insert(&self, insert: &Insert<'_>) -> Result<(), Trouble> {
+    pub(super) fn insert(&self, insert: &Insert<'_>) -> Result<(), Trouble> {
         let statement = format!("INSERT INTO `{}` FORMAT JSONEachRow", insert.table);
         let token = insert.token.map(|token| ("insert_deduplication_token", token));
         self.send(&statement, token.as_slice(), insert.rows).map(drop)

@@ -8,15 +8,15 @@ use crate::json::WriteTime;
 use crate::trouble::Trouble;
 
 /// Batches, whole, until they are applied.
-pub const BATCHES: &str = "tidegate_batches";
+pub(super) const BATCHES: &str = "tidegate_batches";
 /// Checkpoints; the one with the largest sequence is the one held.
-pub const CHECKPOINTS: &str = "tidegate_checkpoints";
+pub(super) const CHECKPOINTS: &str = "tidegate_checkpoints";
 /// How many inserts into a table the server remembers.
 const WINDOW: &str = "non_replicated_deduplication_window = 10000";
 
 /// What a server can do.
 #[derive(Debug, Clone, Copy)]
-pub struct Abilities {
+pub(super) struct Abilities {
     /// It forgets an insert whose token it has seen.
     pub has_tokens: bool,
     /// It has times finer than seconds.
@@ -30,7 +30,7 @@ struct Found {
 
 impl Abilities {
     /// Asks the server.
-    pub fn ask(connection: &Connection) -> Result<Self, Trouble> {
+    pub(super) fn ask(connection: &Connection) -> Result<Self, Trouble> {
         let has = |table: &str, name: &str| {
             let query = format!("SELECT count() AS found FROM {table} WHERE name = '{name}'");
             let rows: Vec<Found> = connection.select(&query)?;
@@ -41,17 +41,17 @@ impl Abilities {
     }
 
     /// A server that can do this.
-    pub fn new(has_tokens: bool, has_fine_times: bool) -> Self {
+    pub(super) fn new(has_tokens: bool, has_fine_times: bool) -> Self {
         Self { has_tokens, has_fine_times }
     }
 
     /// How times are written for it.
-    pub fn time(self) -> WriteTime {
+    pub(super) fn time(self) -> WriteTime {
         if self.has_fine_times { fine_time } else { plain_time }
     }
 
     /// The tables that are not a rollup's.
-    pub fn own_tables(self) -> [String; 2] {
+    pub(super) fn own_tables(self) -> [String; 2] {
         let settings = self.settings();
         [
             format!(
@@ -69,7 +69,7 @@ impl Abilities {
     }
 
     /// A rollup's table of deltas and the view that adds them up.
-    pub fn create(self, table: &Table) -> Vec<String> {
+    pub(super) fn create(self, table: &Table) -> Vec<String> {
         let stored = crate::sql::stored(table)
             .map(|column| format!("`{}` {}", column.name, self.type_of(column)));
         let stored: Vec<String> = stored.collect();
@@ -105,12 +105,12 @@ impl Abilities {
 }
 
 /// Where the rows of a table go.
-pub fn target(table: &Table) -> String {
+pub(super) fn target(table: &Table) -> String {
     if table.keys() > 0 { format!("{}_deltas", table.name) } else { table.name.clone() }
 }
 
 /// A string as SQL takes it.
-pub fn literal(text: &str) -> String {
+pub(super) fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 

@@ -13,7 +13,7 @@ use crate::time::rfc3339;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// An object a line.
     Ndjson,
     /// Values between commas, below a line of names.
@@ -22,7 +22,7 @@ pub enum Format {
 
 impl Format {
     /// The end of file names.
-    pub fn extension(self) -> &'static str {
+    pub(crate) fn extension(self) -> &'static str {
         match self {
             Self::Ndjson => "ndjson",
             Self::Csv => "csv",
@@ -30,7 +30,7 @@ impl Format {
     }
 
     /// What a new file begins with.
-    pub fn header(self, table: &Table) -> Vec<u8> {
+    pub(crate) fn header(self, table: &Table) -> Vec<u8> {
         match self {
             Self::Ndjson => Vec::new(),
             Self::Csv => {
@@ -41,7 +41,7 @@ impl Format {
     }
 
     /// A line for each row.
-    pub fn rows(self, rows: &Rows) -> Vec<u8> {
+    pub(crate) fn rows(self, rows: &Rows) -> Vec<u8> {
         let mut text = String::new();
         for index in 0..rows.len() {
             let cells = rows.row(index).zip(&rows.table.columns);

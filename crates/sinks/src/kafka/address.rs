@@ -17,7 +17,7 @@ const OURS: [&str; 7] = [
 
 /// A `kafka:` address.
 #[derive(Debug)]
-pub struct Address {
+pub(super) struct Address {
     /// The brokers, for messages.
     pub place: String,
     /// What topics' names begin with.
@@ -28,7 +28,7 @@ pub struct Address {
 
 impl Address {
     /// Reads `kafka://HOST:PORT[,HOST:PORT…]/PREFIX?PROPERTY=VALUE&…`.
-    pub fn parse(url: &str) -> Result<Self, UrlError> {
+    pub(super) fn parse(url: &str) -> Result<Self, UrlError> {
         let missing = |what| UrlError::Incomplete { url: url.to_owned(), what };
         let rest = url.strip_prefix("kafka://").ok_or_else(|| missing("host"))?;
         let (rest, properties) = rest.split_once('?').unwrap_or((rest, ""));

@@ -27,7 +27,7 @@ struct Stored {
 }
 
 /// The key and the value of a checkpoint's message.
-pub fn encode(checkpoint: &Checkpoint) -> (Vec<u8>, Vec<u8>) {
+pub(super) fn encode(checkpoint: &Checkpoint) -> (Vec<u8>, Vec<u8>) {
     let Checkpoint { node, source, sequence, position } = checkpoint.clone();
     let key = format!("{node}/{source}").into_bytes();
     let stored = Stored { node, source, sequence, position };

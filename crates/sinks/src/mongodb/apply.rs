@@ -17,7 +17,7 @@ const DUPLICATE_KEY: i64 = 11_000;
 const UPDATES_MAX: usize = 64;
 
 /// Applies the batch that `held` names, and has the checkpoint forget it.
-pub async fn all(database: &Database, held: &Held) -> Result<(), Trouble> {
+pub(super) async fn all(database: &Database, held: &Held) -> Result<(), Trouble> {
     let of_batch = doc! { "attempt": held.applying };
     let mut found = collection(database, BATCHES).find(of_batch.clone()).await?;
     let mut parts = Vec::new();

@@ -13,7 +13,7 @@ use crate::json;
 const ROWS_MAX: usize = 400;
 
 /// A number that no other attempt has, and not 0.
-pub fn attempt() -> i64 {
+pub(super) fn attempt() -> i64 {
     use std::hash::{BuildHasher, Hasher, RandomState};
     static NEXT: AtomicI64 = AtomicI64::new(1);
     let mut hasher = RandomState::new().build_hasher();
@@ -23,7 +23,7 @@ pub fn attempt() -> i64 {
 }
 
 /// The documents of a batch.
-pub fn parts(batch: &Batch, attempt: i64) -> Vec<Document> {
+pub(super) fn parts(batch: &Batch, attempt: i64) -> Vec<Document> {
     let new = &batch.checkpoint;
     let mut parts = Vec::new();
     for rows in &batch.rows {
@@ -102,7 +102,7 @@ fn value(cell: Cell<'_>) -> Bson {
 
 /// A name for the member that holds the sequence of a node's source: without dots and dollars,
 /// which stand for something in names.
-pub fn writer(node: &str, source: &str) -> String {
+pub(super) fn writer(node: &str, source: &str) -> String {
     let mut name = String::new();
     for character in format!("{node}/{source}").chars() {
         match character {

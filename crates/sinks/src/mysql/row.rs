@@ -7,7 +7,7 @@ use crate::fitted::Value;
 const DAY: i64 = 86_400_000_000;
 
 /// The value to bind; adds what it weighs to `bytes`.
-pub fn bound(value: &Value<'_>, bytes: &mut usize) -> Bound {
+pub(super) fn bound(value: &Value<'_>, bytes: &mut usize) -> Bound {
     *bytes += 8;
     match value {
         Value::Absent => Bound::NULL,

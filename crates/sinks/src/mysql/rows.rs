@@ -15,7 +15,11 @@ const READ_ONLY: &str = "SET SESSION TRANSACTION READ ONLY";
 ///
 /// # Errors
 /// When the server is not there or refuses.
-pub fn rows(address: &Address, query: &str, take: &mut TakeRow<'_>) -> Result<(), SinkError> {
+pub(crate) fn rows(
+    address: &Address,
+    query: &str,
+    take: &mut TakeRow<'_>,
+) -> Result<(), SinkError> {
     let told = |trouble: Trouble| trouble.told(ENGINE, address);
     let Link { mut session, runtime } = connect(address).map_err(told)?;
     let done = runtime.block_on(read(&mut session.connection, query, take)).map_err(told);

@@ -26,7 +26,7 @@ const NODE_CHARACTERS: usize = 64;
 const LOCK: &str = "tidegate prepares tables";
 const OPTIONS: &str = "ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 ROW_FORMAT=DYNAMIC";
 
-pub async fn prepare(
+pub(super) async fn prepare(
     connection: &mut Conn,
     tables: &[Arc<Table>],
     limit: Duration,
@@ -43,7 +43,10 @@ pub async fn prepare(
 }
 
 /// How long each key may be in the table as it is.
-pub async fn key_limits(connection: &mut Conn, table: &Table) -> Result<Vec<KeyLimit>, Trouble> {
+pub(super) async fn key_limits(
+    connection: &mut Conn,
+    table: &Table,
+) -> Result<Vec<KeyLimit>, Trouble> {
     let existing = describe(connection, &table.name).await?;
     let limit = |key: &Column| {
         let held = existing.column(&key.name).and_then(|held| held.characters_max);

@@ -11,7 +11,7 @@ use crate::fitted::Fitted;
 use crate::trouble::Trouble;
 
 /// Merges what the table holds into the rows.
-pub async fn merge(
+pub(super) async fn merge(
     session: &mut Session,
     node: &str,
     table: &Table,

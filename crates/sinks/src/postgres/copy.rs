@@ -16,10 +16,10 @@ const CHUNK_BYTES: usize = 64 << 10;
 const EPOCH: i64 = 946_684_800_000_000;
 
 /// The column of a temporary twin that holds the number of the row; no column of ours is called so.
-pub const ROW: &str = "\"#\"";
+pub(super) const ROW: &str = "\"#\"";
 
 /// Copies rows into the table itself.
-pub async fn into_table(
+pub(super) async fn into_table(
     transaction: &Transaction<'_>,
     table: &Table,
     rows: &Fitted<'_>,
@@ -29,7 +29,7 @@ pub async fn into_table(
 }
 
 /// Copies rows into the table's twin `stage`, with their numbers.
-pub async fn into_stage(
+pub(super) async fn into_stage(
     transaction: &Transaction<'_>,
     stage: &str,
     table: &Table,

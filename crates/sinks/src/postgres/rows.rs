@@ -18,7 +18,11 @@ const SETTINGS: &str = "SET statement_timeout = 0; SET default_transaction_read_
 ///
 /// # Errors
 /// When the server is not there or refuses.
-pub fn rows(address: &Address, query: &str, take: &mut TakeRow<'_>) -> Result<(), SinkError> {
+pub(crate) fn rows(
+    address: &Address,
+    query: &str,
+    take: &mut TakeRow<'_>,
+) -> Result<(), SinkError> {
     let told = |trouble: Trouble| trouble.told(ENGINE, address);
     let link = connect(address).map_err(told)?;
     link.runtime.block_on(read(&link.client, query, take)).map_err(told)

@@ -18,7 +18,7 @@ const LOCK: i64 = 0x7469_6465_6761_7465;
 /// Keys are compared byte by byte: faster, and no other order after an upgrade of the C library.
 const KEY_TEXT: &str = "text COLLATE \"C\"";
 
-pub async fn prepare(client: &mut Client, tables: &[Arc<Table>]) -> Result<(), Trouble> {
+pub(super) async fn prepare(client: &mut Client, tables: &[Arc<Table>]) -> Result<(), Trouble> {
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     if describe(&transaction, CHECKPOINTS).await?.columns.is_empty() {
@@ -43,7 +43,7 @@ pub async fn prepare(client: &mut Client, tables: &[Arc<Table>]) -> Result<(), T
 }
 
 /// The temporary twin of `table`, made where this connection has none.
-pub async fn stage(
+pub(super) async fn stage(
     transaction: &Transaction<'_>,
     table: &Arc<Table>,
     staged: &mut Vec<Arc<Table>>,

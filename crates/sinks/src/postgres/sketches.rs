@@ -10,7 +10,7 @@ use crate::trouble::Trouble;
 
 /// Merges what the table holds into the rows, which stand in `stage` too; false when it holds
 /// nothing for any of them.
-pub async fn merge(
+pub(super) async fn merge(
     transaction: &Transaction<'_>,
     node: &str,
     table: &Table,

@@ -15,16 +15,16 @@ use tokio_rustls::client::TlsStream;
 
 /// Makes encrypted connections by one configuration.
 #[derive(Clone)]
-pub struct Rustls(pub Arc<ClientConfig>);
+pub(super) struct Rustls(pub Arc<ClientConfig>);
 
 /// Makes one encrypted connection.
-pub struct Handshake {
+pub(super) struct Handshake {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
 }
 
 /// An encrypted connection.
-pub struct Stream(Box<TlsStream<Socket>>);
+pub(super) struct Stream(Box<TlsStream<Socket>>);
 
 impl MakeTlsConnect<Socket> for Rustls {
     type Stream = Stream;

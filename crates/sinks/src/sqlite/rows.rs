@@ -13,7 +13,7 @@ use crate::rows::TakeRow;
 ///
 /// # Errors
 /// When the file cannot be read or SQLite refuses.
-pub fn rows(path: &Path, query: &str, take: &mut TakeRow<'_>) -> Result<(), SinkError> {
+pub(crate) fn rows(path: &Path, query: &str, take: &mut TakeRow<'_>) -> Result<(), SinkError> {
     read(path, query, take).map_err(|error| SinkError::Refused {
         engine: "sqlite",
         place: path.display().to_string(),

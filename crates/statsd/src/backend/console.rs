@@ -17,14 +17,14 @@ use crate::statistics::Statistic;
 
 /// Prints flushes.
 #[derive(Debug, Clone)]
-pub struct Console {
+pub(crate) struct Console {
     is_pretty: bool,
     flavour: Flavour,
 }
 
 impl Console {
     /// Prints in the way of this flavour.
-    pub fn new(is_pretty: bool, flavour: Flavour) -> Self {
+    pub(crate) fn new(is_pretty: bool, flavour: Flavour) -> Self {
         Self { is_pretty, flavour }
     }
 }
@@ -55,7 +55,7 @@ impl Carry for Console {
 }
 
 /// A flush as one JSON document.
-pub fn shown(flush: &Flush) -> Value {
+pub(crate) fn shown(flush: &Flush) -> Value {
     let numbers = |pairs: &[(crate::names::Name, f64)]| -> Map<String, Value> {
         pairs.iter().map(|(name, number)| (name.to_string(), figures::json(*number))).collect()
     };
@@ -92,7 +92,7 @@ pub fn shown(flush: &Flush) -> Value {
 }
 
 /// An event or a service check.
-pub fn notice(notice: &Notice<'_>) -> Value {
+pub(crate) fn notice(notice: &Notice<'_>) -> Value {
     match notice {
         Notice::Event(event) => json!({
             "type": "event",

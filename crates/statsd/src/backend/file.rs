@@ -14,14 +14,14 @@ use crate::plan::Plan;
 
 /// Appends flushes.
 #[derive(Debug, Clone)]
-pub struct Appender {
+pub(super) struct Appender {
     path: PathBuf,
     own: String,
 }
 
 impl Appender {
     /// Appends to a file, which is opened for each flush: it may be moved away at any time.
-    pub fn new(path: &Path, plan: &Plan) -> Self {
+    pub(super) fn new(path: &Path, plan: &Plan) -> Self {
         Self { path: path.to_owned(), own: format!("{}.", plan.own_prefix) }
     }
 

@@ -20,7 +20,7 @@ const PART_BYTES: usize = 512 * 1024;
 
 /// A connection to carbon, while a flush is under way.
 #[derive(Debug)]
-pub struct Carbon {
+pub(crate) struct Carbon {
     to: String,
     patience: Duration,
     stream: Option<TcpStream>,
@@ -28,7 +28,7 @@ pub struct Carbon {
 
 impl Carbon {
     /// Carbon at `host:port`, which is looked up for each flush; each step may take so long.
-    pub fn new(to: String, patience: Duration) -> Self {
+    pub(crate) fn new(to: String, patience: Duration) -> Self {
         Self { to, patience, stream: None }
     }
 }
@@ -55,7 +55,7 @@ impl Carry for Carbon {
 
 /// How names are made.
 #[derive(Debug)]
-pub struct Names {
+pub(crate) struct Names {
     is_pickle: bool,
     flavour: Flavour,
     is_legacy: bool,
@@ -101,7 +101,7 @@ fn connect(to: &str, patience: Duration) -> io::Result<TcpStream> {
 
 impl Names {
     /// Names as the plan wants them.
-    pub fn new(graphite: &Graphite, plan: &Plan) -> Self {
+    pub(crate) fn new(graphite: &Graphite, plan: &Plan) -> Self {
         let join = |parts: &[&str]| {
             let kept = parts.iter().filter(|part| !part.is_empty());
             kept.map(|part| format!("{part}.")).collect::<String>()
@@ -127,7 +127,7 @@ impl Names {
     }
 
     /// Names with their numbers of what came in, as they are sent.
-    pub fn series(&self, flush: &Flush) -> Vec<(String, f64)> {
+    pub(crate) fn series(&self, flush: &Flush) -> Vec<(String, f64)> {
         let mut text = Vec::new();
         let mut each = |part: &[u8]| {
             text.extend_from_slice(part);

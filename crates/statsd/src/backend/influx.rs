@@ -20,7 +20,7 @@ const LINES_AT_ONCE: usize = 5_000;
 
 /// Writes lines.
 #[derive(Debug)]
-pub struct Lines;
+pub(super) struct Lines;
 
 impl Render for Lines {
     fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
@@ -44,7 +44,7 @@ impl Render for Lines {
 }
 
 /// Lines that are wrong stay so; a token, a bucket or room may come.
-pub fn may_try_again(status: u16) -> bool {
+pub(super) fn may_try_again(status: u16) -> bool {
     !matches!(status, 400 | 413 | 422)
 }
 

@@ -29,7 +29,7 @@ const LOGS: u8 = b'l';
 
 /// Makes requests of flushes.
 #[derive(Debug)]
-pub struct Documents;
+pub(super) struct Documents;
 
 impl Render for Documents {
     fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
@@ -202,11 +202,11 @@ fn attribute((key, value): (&str, Cow<'_, str>)) -> Value {
 
 /// Posts requests to where they belong.
 #[derive(Debug)]
-pub struct Export(Post);
+pub(super) struct Export(Post);
 
 impl Export {
     /// To the address without `/v1/metrics`.
-    pub fn new(web: &Web, patience: Duration) -> Self {
+    pub(super) fn new(web: &Web, patience: Duration) -> Self {
         let url = web.url.trim_end_matches('/');
         let base = url.strip_suffix("/v1/metrics").unwrap_or(url).to_owned();
         let web = Web { url: base, headers: web.headers.clone() };

@@ -23,10 +23,10 @@ use crate::flavour::Flavour;
 use crate::flush::Flush;
 use crate::plan::Plan;
 use crate::server::Shared;
-pub use scrape::{Bound, Scrapes};
-pub use series::Oddities;
+pub(crate) use scrape::{Bound, Scrapes};
+pub(super) use series::Oddities;
 use series::Series;
-pub use text::Format;
+pub(crate) use text::Format;
 
 /// How long sums are kept of names that the references delete when they are idle, so that each
 /// does not begin at 0 again.
@@ -56,7 +56,7 @@ impl Board {
 }
 
 /// The page as it is.
-pub fn page(board: &Board, shared: &Shared, format: Format) -> Vec<u8> {
+pub(crate) fn page(board: &Board, shared: &Shared, format: Format) -> Vec<u8> {
     let mut page = text::Page::new(format);
     own::write(shared, &mut page);
     let series = board.0.lock();
@@ -67,7 +67,7 @@ pub fn page(board: &Board, shared: &Shared, format: Format) -> Vec<u8> {
 
 /// Hangs flushes up.
 #[derive(Debug, Clone)]
-pub struct Hanging(pub Arc<Board>);
+pub(super) struct Hanging(pub Arc<Board>);
 
 impl Render for Hanging {
     /// Without parts: nothing is sent anywhere.

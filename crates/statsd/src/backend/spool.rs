@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Parts in a folder of their own.
 #[derive(Debug)]
-pub struct Spool {
+pub(super) struct Spool {
     dir: PathBuf,
     bytes_max: u64,
     /// Number and bytes of each part, oldest first.
@@ -26,7 +26,7 @@ impl Spool {
     ///
     /// # Errors
     /// When the folder cannot be made or read.
-    pub fn open(dir: &Path, bytes_max: u64) -> io::Result<Self> {
+    pub(super) fn open(dir: &Path, bytes_max: u64) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
         let mut parts = Vec::new();
         for entry in fs::read_dir(dir)? {
@@ -49,17 +49,17 @@ impl Spool {
     }
 
     /// Whether nothing waits.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
 
     /// Bytes that wait.
-    pub fn bytes(&self) -> u64 {
+    pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Parts that had to go for newer ones, since this was last asked.
-    pub fn take_displaced(&mut self) -> u64 {
+    pub(super) fn take_displaced(&mut self) -> u64 {
         std::mem::take(&mut self.displaced)
     }
 
@@ -67,7 +67,7 @@ impl Spool {
     ///
     /// # Errors
     /// When it is larger than the spool, or the disk does not take it.
-    pub fn push(&mut self, part: &[u8]) -> io::Result<()> {
+    pub(super) fn push(&mut self, part: &[u8]) -> io::Result<()> {
         let bytes = part.len() as u64;
         if bytes > self.bytes_max {
             return Err(io::Error::other("it is larger than the spool"));
@@ -95,7 +95,10 @@ impl Spool {
     ///
     /// # Errors
     /// When a part cannot be delivered or read; it and what is behind it still waits.
-    pub fn drain(&mut self, mut deliver: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    pub(super) fn drain(
+        &mut self,
+        mut deliver: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
         while let Some((number, _)) = self.parts.front() {
             let delivered = match fs::read(self.path(*number)) {
                 // Somebody took it away: there is nothing left to deliver.

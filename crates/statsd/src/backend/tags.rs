@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 /// Cuts a name at its tags; the tags may have any order and come any number of times.
-pub fn split(name: &str) -> (&str, impl Iterator<Item = (&str, &str)>) {
+pub(super) fn split(name: &str) -> (&str, impl Iterator<Item = (&str, &str)>) {
     let mut parts = name.split(';');
     let key = parts.next().unwrap_or_default();
     let tags = parts.map(|tag| tag.split_once('=').unwrap_or((tag, "true")));
@@ -14,7 +14,7 @@ pub fn split(name: &str) -> (&str, impl Iterator<Item = (&str, &str)>) {
 }
 
 /// Cuts a name at its tags, each of which then has a name of its own, as `name_of` makes it.
-pub fn merged<'n, N: AsRef<str>>(
+pub(super) fn merged<'n, N: AsRef<str>>(
     name: &'n str,
     name_of: impl Fn(&'n str) -> N,
 ) -> (&'n str, Vec<(N, Cow<'n, str>)>) {
@@ -25,7 +25,7 @@ pub fn merged<'n, N: AsRef<str>>(
 }
 
 /// Adds a value to a tag, which may be there already.
-pub fn add<'n, N: AsRef<str>>(tags: &mut Vec<(N, Cow<'n, str>)>, tag: N, value: &'n str) {
+pub(super) fn add<'n, N: AsRef<str>>(tags: &mut Vec<(N, Cow<'n, str>)>, tag: N, value: &'n str) {
     match tags.iter_mut().find(|(known, _)| known.as_ref() == tag.as_ref()) {
         Some((_, values)) => {
             let values = values.to_mut();

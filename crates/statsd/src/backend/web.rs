@@ -10,7 +10,7 @@ const ANSWER_BYTES: u64 = 64 * 1024;
 
 /// Posts to one address.
 #[derive(Debug)]
-pub struct Post {
+pub(super) struct Post {
     agent: ureq::Agent,
     url: String,
     headers: Vec<(String, String)>,
@@ -21,7 +21,7 @@ pub struct Post {
 impl Post {
     /// Posts bodies of this type; each may take so long. What is answered with a status for which
     /// `may_try_again` is false will never be taken.
-    pub fn new(
+    pub(super) fn new(
         web: &Web,
         content_type: &'static str,
         patience: Duration,
@@ -40,7 +40,7 @@ impl Post {
     /// # Errors
     /// When nobody answers, or with another status than 2xx; what the answer says is in it. Of kind
     /// `InvalidData` where the same body will never be taken.
-    pub fn post(&self, path: &str, body: &[u8]) -> io::Result<String> {
+    pub(super) fn post(&self, path: &str, body: &[u8]) -> io::Result<String> {
         let mut request = self.agent.post(format!("{}{path}", self.url));
         request = request.header("content-type", self.content_type);
         for (name, value) in &self.headers {

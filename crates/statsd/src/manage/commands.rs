@@ -17,7 +17,7 @@ use crate::table::{Cell, Table};
 const TOP: usize = 10;
 
 /// The answer to a command; none ends the connection.
-pub fn answer(shared: &Shared, line: &str) -> Option<String> {
+pub(super) fn answer(shared: &Shared, line: &str) -> Option<String> {
     let flavour = shared.plan().flavour;
     let mut words = line.split_ascii_whitespace();
     let command = words.next().unwrap_or_default();
@@ -223,7 +223,7 @@ fn delete_gauges(shared: &Shared, words: &[&str]) -> String {
 }
 
 /// Deletes what each word names; `find` says which names it means.
-pub fn deleted(
+pub(crate) fn deleted(
     flavour: Flavour,
     words: &[&str],
     find: impl Fn(&str) -> Vec<String>,
@@ -249,7 +249,7 @@ pub fn deleted(
 }
 
 /// The name itself, or with `.*` at the end all names of that folder.
-pub fn matching<'n>(names: impl Iterator<Item = &'n str>, pattern: &str) -> Vec<String> {
+pub(crate) fn matching<'n>(names: impl Iterator<Item = &'n str>, pattern: &str) -> Vec<String> {
     let folder = pattern.strip_suffix('*').filter(|folder| folder.ends_with('.'));
     let fits =
         |name: &str| name == pattern || folder.is_some_and(|folder| name.starts_with(folder));

@@ -4,13 +4,13 @@
 
 /// A page's families, in its order.
 #[derive(Debug, Default)]
-pub struct Page<'p> {
+pub(super) struct Page<'p> {
     pub families: Vec<Family<'p>>,
 }
 
 /// A family with a type.
 #[derive(Debug)]
-pub struct Family<'p> {
+pub(super) struct Family<'p> {
     pub name: &'p str,
     pub kind: &'p str,
     help: &'p str,
@@ -19,7 +19,7 @@ pub struct Family<'p> {
 
 /// A sample with its labels.
 #[derive(Debug, PartialEq)]
-pub struct Sample<'p> {
+pub(super) struct Sample<'p> {
     pub name: &'p str,
     /// Its labels as they are written.
     pub written: &'p str,
@@ -29,7 +29,7 @@ pub struct Sample<'p> {
 
 impl<'p> Page<'p> {
     /// Reads a page.
-    pub fn read(text: &'p str) -> Self {
+    pub(super) fn read(text: &'p str) -> Self {
         let mut page = Self::default();
         let mut help = ("", "");
         for line in text.lines() {
@@ -52,7 +52,7 @@ impl<'p> Page<'p> {
 
 impl Family<'_> {
     /// What it is called: by statsd, where the page says so.
-    pub fn shown(&self) -> &str {
+    pub(super) fn shown(&self) -> &str {
         let named = self.help.strip_suffix("` of statsd.");
         named.and_then(|help| help.split_once('`')).map_or(self.name, |(_, name)| name)
     }
@@ -60,7 +60,7 @@ impl Family<'_> {
 
 impl Sample<'_> {
     /// What its name has behind that of its family.
-    pub fn end(&self, family: &str) -> &str {
+    pub(super) fn end(&self, family: &str) -> &str {
         self.name.strip_prefix(family).unwrap_or_default()
     }
 }

@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 
 /// Buffers of one call.
-pub const SLOTS: usize = 128;
+pub(super) const SLOTS: usize = 128;
 /// The longest datagram, and the longest train.
 const SLOT_BYTES: usize = 65_536;
 /// So that the beginnings of buffers do not share a cache set.
@@ -22,7 +22,7 @@ const STRIDE: usize = SLOT_BYTES + 64;
 const CONTROL_BYTES: usize = 64;
 
 /// Buffers and headers for one call.
-pub struct Batch {
+pub(super) struct Batch {
     bytes: Box<[u8]>,
     controls: Box<[Control; SLOTS]>,
     vectors: Box<[libc::iovec; SLOTS]>,
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Batch {
 
 impl Batch {
     /// Buffers for one socket.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         // SAFETY: all of these are plain data of which zeros are a value.
         let (vectors, headers) = unsafe { (Box::new(zeroed()), Box::new(zeroed())) };
         Self {
@@ -64,7 +64,7 @@ impl Batch {
     ///
     /// # Errors
     /// Those of `recvmmsg`; `WouldBlock` when the socket's time-out is over.
-    pub fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
+    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         self.received = 0;
         self.point();
         // SAFETY: each header points to one vector and one control buffer of this batch, which live
@@ -99,7 +99,7 @@ impl Batch {
     }
 
     /// Shows each datagram of the last call.
-    pub fn each(&mut self, mut take: impl FnMut(&[u8])) {
+    pub(super) fn each(&mut self, mut take: impl FnMut(&[u8])) {
         for slot in 0..self.received {
             let (dropped, train) = self.said(slot);
             self.dropped = dropped.or(self.dropped);
@@ -113,7 +113,7 @@ impl Batch {
     }
 
     /// How many datagrams the socket has dropped, modulo 2³², once it has said so.
-    pub fn dropped(&self) -> Option<u32> {
+    pub(super) fn dropped(&self) -> Option<u32> {
         self.dropped
     }
 
@@ -148,7 +148,12 @@ impl Batch {
 ///
 /// # Errors
 /// When the kernel does not know or allow it.
-pub fn set_option(socket: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> io::Result<()> {
+pub(super) fn set_option(
+    socket: BorrowedFd<'_>,
+    level: i32,
+    name: i32,
+    value: i32,
+) -> io::Result<()> {
     // SAFETY: the kernel reads as many bytes as the value has.
     let outcome = unsafe {
         let value = (&raw const value).cast();
@@ -158,7 +163,7 @@ pub fn set_option(socket: BorrowedFd<'_>, level: i32, name: i32, value: i32) -> 
 }
 
 /// How many datagrams a socket has dropped since it was made, modulo 2³² (`SO_MEMINFO`).
-pub fn dropped(socket: BorrowedFd<'_>) -> Option<u32> {
+pub(super) fn dropped(socket: BorrowedFd<'_>) -> Option<u32> {
     const SO_MEMINFO: i32 = 55;
     const DROPS: usize = 8;
     let mut numbers = [0u32; 9];

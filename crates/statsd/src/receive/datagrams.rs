@@ -148,7 +148,7 @@ impl Socket {
 
 /// Empties a socket until it is told to end.
 #[derive(Debug)]
-pub struct Datagrams {
+pub(crate) struct Datagrams {
     socket: Arc<Socket>,
     intake: Intake,
     batch: Batch,
@@ -156,12 +156,12 @@ pub struct Datagrams {
 
 impl Datagrams {
     /// For one socket and table.
-    pub fn new(socket: Arc<Socket>, intake: Intake) -> Self {
+    pub(crate) fn new(socket: Arc<Socket>, intake: Intake) -> Self {
         Self { socket, intake, batch: Batch::new() }
     }
 
     /// Receives until `ends`; then takes what still waits in the socket, for [`LAST`] at most.
-    pub fn run(mut self, ends: &AtomicBool) {
+    pub(crate) fn run(mut self, ends: &AtomicBool) {
         let mut end = None;
         loop {
             let has_ended = ends.load(Ordering::Acquire);

@@ -13,7 +13,7 @@ use crate::table::{Filling, Gauges, Table};
 
 /// Reads for one receiver.
 #[derive(Debug)]
-pub struct Intake {
+pub(crate) struct Intake {
     reader: Reader,
     table: Arc<Mutex<Table>>,
     gauges: Arc<Mutex<Gauges>>,
@@ -34,7 +34,7 @@ struct OwnNames {
 
 impl Intake {
     /// A reader of the plan's flavour into a table.
-    pub fn new(
+    pub(crate) fn new(
         in_force: Arc<InForce>,
         table: Arc<Mutex<Table>>,
         gauges: Arc<Mutex<Gauges>>,
@@ -48,13 +48,13 @@ impl Intake {
     }
 
     /// Hands everything that comes on to others too.
-    pub fn repeating(mut self, repeats: Vec<Repeat>) -> Self {
+    pub(crate) fn repeating(mut self, repeats: Vec<Repeat>) -> Self {
         self.repeats = repeats;
         self
     }
 
     /// Reads one after the other while `pieces` shows some: datagrams, or lines of a stream.
-    pub fn take(&mut self, pieces: impl FnOnce(&mut dyn FnMut(&[u8]))) {
+    pub(crate) fn take(&mut self, pieces: impl FnOnce(&mut dyn FnMut(&[u8]))) {
         let version = self.in_force.0.version();
         if version != self.in_force.1 {
             self.read_by_now(version);

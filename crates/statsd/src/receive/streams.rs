@@ -37,7 +37,7 @@ pub struct StreamCounts {
 }
 
 /// Listeners and their connections.
-pub struct Streams {
+pub(crate) struct Streams {
     poll: Poll,
     waker: Arc<Waker>,
     listeners: HashMap<Token, Listener>,
@@ -71,7 +71,7 @@ impl Streams {
     ///
     /// # Errors
     /// When the process has no file descriptors left.
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
         Ok(Self {
@@ -90,7 +90,7 @@ impl Streams {
     ///
     /// # Errors
     /// When the address is taken or not ours.
-    pub fn listen_tcp(&mut self, address: SocketAddr) -> io::Result<SocketAddr> {
+    pub(crate) fn listen_tcp(&mut self, address: SocketAddr) -> io::Result<SocketAddr> {
         let mut listener = TcpListener::bind(address)?;
         let bound = listener.local_addr()?;
         let token = self.register(&mut listener)?;
@@ -102,7 +102,7 @@ impl Streams {
     ///
     /// # Errors
     /// When the path is taken or too long, or the mode cannot be set.
-    pub fn listen_unix(&mut self, path: &Path, mode: Option<u32>) -> io::Result<()> {
+    pub(crate) fn listen_unix(&mut self, path: &Path, mode: Option<u32>) -> io::Result<()> {
         super::remove_stale(path, |path| std::os::unix::net::UnixStream::connect(path).map(drop));
         let mut listener = UnixListener::bind(path)?;
         self.files.push(SocketFile(path.to_owned()));
@@ -115,17 +115,17 @@ impl Streams {
     }
 
     /// Wakes the thread, so that it notices that it is to end.
-    pub fn waker(&self) -> Arc<Waker> {
+    pub(crate) fn waker(&self) -> Arc<Waker> {
         Arc::clone(&self.waker)
     }
 
     /// What happened to connections.
-    pub fn counts(&self) -> Arc<StreamCounts> {
+    pub(crate) fn counts(&self) -> Arc<StreamCounts> {
         Arc::clone(&self.counts)
     }
 
     /// Receives until `ends`; what clients have sent by then is taken, for [`LAST`] at most.
-    pub fn run(mut self, mut intake: Intake, ends: &AtomicBool) {
+    pub(crate) fn run(mut self, mut intake: Intake, ends: &AtomicBool) {
         let mut events = Events::with_capacity(256);
         let mut end = None;
         loop {

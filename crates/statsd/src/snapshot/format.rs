@@ -25,7 +25,7 @@ const CHECKSUM_BYTES: usize = 8;
 
 /// Which interval it is of, and when it was taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub(super) struct Head {
     /// The interval's number, which only grows, over restarts too.
     pub interval: u64,
     /// How much of it had passed, in microseconds.
@@ -36,7 +36,7 @@ pub struct Head {
 
 /// One thing that is kept: a name, the flushes since it was last touched, and what it stands for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub enum Record<'r> {
+pub(super) enum Record<'r> {
     /// A gauge.
     #[serde(rename = "g")]
     Gauge(Cow<'r, str>, u32, f64),
@@ -59,7 +59,7 @@ pub enum Record<'r> {
 
 /// A timer's values, or what they have become.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Values {
+pub(super) struct Values {
     values: Vec<f64>,
     weights: Vec<f64>,
     summary: Option<Sums>,
@@ -78,14 +78,14 @@ struct Sums {
 
 /// A set's members, or what they have become.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct SetMembers {
+pub(super) struct SetMembers {
     exact: Vec<ByteBuf>,
     sketch: Option<ByteBuf>,
 }
 
 /// Why a file is no snapshot.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub(super) enum Refused {
     /// It does not begin like one.
     #[error("it is no snapshot of statsd")]
     Foreign,
@@ -124,7 +124,7 @@ impl<W: Write> Write for Hashing<W> {
 }
 
 /// A file that is being written.
-pub struct Writer {
+pub(super) struct Writer {
     out: BufWriter<Hashing<File>>,
 }
 
@@ -133,7 +133,7 @@ impl Writer {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn begin(path: &Path, head: &Head) -> io::Result<Self> {
+    pub(super) fn begin(path: &Path, head: &Head) -> io::Result<Self> {
         let inner = File::create(path)?;
         let hashing = Hashing { inner, hasher: XxHash3_64::new(), bytes: 0 };
         let mut out = BufWriter::with_capacity(1 << 16, hashing);
@@ -148,7 +148,7 @@ impl Writer {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn write(&mut self, encoded: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&mut self, encoded: &[u8]) -> io::Result<()> {
         self.out.write_all(encoded)
     }
 
@@ -156,7 +156,7 @@ impl Writer {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn end(mut self) -> io::Result<u64> {
+    pub(super) fn end(mut self) -> io::Result<u64> {
         self.out.flush()?;
         let hashing = self.out.into_inner().map_err(io::IntoInnerError::into_error)?;
         let (mut file, hash) = (hashing.inner, hashing.hasher.finish());
@@ -167,7 +167,7 @@ impl Writer {
 }
 
 /// Appends a record, or a head, as it stands in a file.
-pub fn encode(record: &impl Serialize, out: &mut Vec<u8>) {
+pub(super) fn encode(record: &impl Serialize, out: &mut Vec<u8>) {
     rmp_serde::encode::write(out, record).expect("records are texts, numbers and bytes");
 }
 
@@ -175,7 +175,7 @@ pub fn encode(record: &impl Serialize, out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// When it is no snapshot, or cannot be read.
-pub fn read(
+pub(super) fn read(
     path: &Path,
     mut show: impl FnMut(Record<'static>) -> Result<(), String>,
 ) -> Result<(Head, bool), Refused> {
@@ -224,7 +224,7 @@ fn checked(file: &mut File) -> Result<u64, Refused> {
 
 impl Values {
     /// Those of a timer.
-    pub fn of(samples: &Samples) -> Self {
+    pub(super) fn of(samples: &Samples) -> Self {
         let (values, weights) = samples.plain();
         let sums = |summary: &Summary| {
             let mut quantiles = Vec::new();
@@ -250,7 +250,7 @@ impl Values {
     ///
     /// # Errors
     /// When they cannot be a timer's.
-    pub fn samples(self) -> Result<Samples, String> {
+    pub(super) fn samples(self) -> Result<Samples, String> {
         let Self { values, weights, summary } = self;
         let fits = weights.is_empty() || weights.len() == values.len();
         let is_odd = |number: &f64| !number.is_finite();
@@ -276,7 +276,7 @@ impl Values {
 
 impl SetMembers {
     /// Those of a set.
-    pub fn of(members: &Members) -> Self {
+    pub(super) fn of(members: &Members) -> Self {
         let sketch = members.sketch().map(|sketch| {
             let mut bytes = Vec::new();
             sketch.clone().encode(&mut bytes);
@@ -289,7 +289,7 @@ impl SetMembers {
     ///
     /// # Errors
     /// When the sketch is none.
-    pub fn parts(self) -> Result<(Vec<ByteBuf>, Option<Uniques>), String> {
+    pub(super) fn parts(self) -> Result<(Vec<ByteBuf>, Option<Uniques>), String> {
         let sketch = self.sketch.map(|bytes| Uniques::decode(&bytes)).transpose();
         Ok((self.exact, sketch.map_err(|error| error.to_string())?))
     }

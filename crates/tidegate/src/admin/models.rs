@@ -15,7 +15,7 @@ type Act = fn(&Parts, &Visit<'_>) -> Page;
 const PREFIX: &str = "/v2/repository/models/";
 
 /// The actions by their paths.
-pub const ACTIONS: [(&str, Act); 3] = [
+pub(super) const ACTIONS: [(&str, Act); 3] = [
     ("/v2/repository/index", index),
     ("/v2/repository/models/{model}/load", load),
     ("/v2/repository/models/{model}/unload", unload),
@@ -38,7 +38,7 @@ fn counts(counts: &TextCounts) -> [(&'static str, &'static str, u64); 10] {
 }
 
 /// What a model of texts has done, for the status page.
-pub fn counted(texts: &TextCounts) -> Value {
+pub(super) fn counted(texts: &TextCounts) -> Value {
     counts(texts)
         .into_iter()
         .map(|(name, _, count)| (name.to_owned(), Value::from(count)))
@@ -46,7 +46,7 @@ pub fn counted(texts: &TextCounts) -> Value {
 }
 
 /// Sets the gauges of models of texts.
-pub fn refresh(parts: &Parts, registry: &Registry) {
+pub(super) fn refresh(parts: &Parts, registry: &Registry) {
     for model in parts.models.status() {
         for (name, help, count) in model.texts.iter().flat_map(counts) {
             let count = i64::try_from(count).unwrap_or(i64::MAX);

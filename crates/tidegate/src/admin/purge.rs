@@ -13,7 +13,7 @@ use super::refuse;
 use crate::serve::Parts;
 
 /// Purges; answers how many entries that were.
-pub fn purge(parts: &Parts, visit: &Visit<'_>) -> Page {
+pub(super) fn purge(parts: &Parts, visit: &Visit<'_>) -> Page {
     let wanted = match wanted(visit) {
         Ok(wanted) => wanted,
         Err(why) => return refuse(400, &why),

@@ -16,18 +16,18 @@ struct Asked {
 }
 
 /// All pools with their workers.
-pub fn list(parts: &Parts, _: &Visit<'_>) -> Page {
+pub(super) fn list(parts: &Parts, _: &Visit<'_>) -> Page {
     let all: Vec<Status> = parts.workers.iter().map(|pool| pool.status()).collect();
     Page::json(200, format!("{:#}\n", json!(all)))
 }
 
 /// Replaces every worker of a pool, one at a time.
-pub fn recycle(parts: &Parts, visit: &Visit<'_>) -> Page {
+pub(super) fn recycle(parts: &Parts, visit: &Visit<'_>) -> Page {
     tell(parts, visit, "recycling", Pool::recycle)
 }
 
 /// Imports the app of a pool anew.
-pub fn reload(parts: &Parts, visit: &Visit<'_>) -> Page {
+pub(super) fn reload(parts: &Parts, visit: &Visit<'_>) -> Page {
     tell(parts, visit, "reloading", Pool::reload)
 }
 

@@ -7,14 +7,14 @@ mod report;
 
 use clap::Subcommand;
 
-pub use bench::BenchArgs;
-pub use load::{LoadArgs, Rate};
-pub use probe::{HttpArgs, PluginArgs, ProbeArgs};
-pub use report::ReportArgs;
+pub(crate) use bench::BenchArgs;
+pub(crate) use load::{LoadArgs, Rate};
+pub(crate) use probe::{HttpArgs, PluginArgs, ProbeArgs};
+pub(crate) use report::ReportArgs;
 
 /// What to measure, and how.
 #[derive(Debug, Subcommand)]
-pub enum LabCommand {
+pub(crate) enum LabCommand {
     /// Time single calls to a server, a name server, a host or a program, phase by phase.
     #[command(after_help = probe::EXAMPLE)]
     Probe(Box<ProbeArgs>),

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::config::Plan;
 
 /// Returns one line for each.
-pub fn of(plan: &Plan) -> Vec<String> {
+pub(super) fn of(plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     let hashed = plan.journal.as_ref().is_some_and(|journal| journal.user_key.is_some());
     if hashed && plan.profiles.is_some() {

@@ -9,7 +9,7 @@ use crate::config::Config;
 const WIDTH: usize = 96;
 
 /// Every section with every key, each explained.
-pub fn text() -> String {
+pub(super) fn text() -> String {
     let schema = schemars::schema_for!(Config).to_value();
     let empty = Map::new();
     let definitions = schema["$defs"].as_object().unwrap_or(&empty);

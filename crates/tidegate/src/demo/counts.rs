@@ -11,7 +11,7 @@ const READS: &str = "SELECT SUM(count) FROM reads_by_item";
 
 /// Sums of the rollups.
 #[derive(Debug, Default)]
-pub struct Counts {
+pub(super) struct Counts {
     requests: Vec<Group>,
     /// Reads of items.
     pub reads: u64,
@@ -27,7 +27,7 @@ struct Group {
 
 impl Counts {
     /// Reads them; nothing as long as nothing was delivered.
-    pub fn read(folder: &Path) -> Self {
+    pub(super) fn read(folder: &Path) -> Self {
         let ask = |sql| sinks::ask_sql(&folder.join(DATABASE), sql).map(|answer| answer.rows);
         let requests = ask(REQUESTS).unwrap_or_default();
         let reads = ask(READS).unwrap_or_default();
@@ -36,22 +36,22 @@ impl Counts {
     }
 
     /// All requests.
-    pub fn all(&self) -> u64 {
+    pub(super) fn all(&self) -> u64 {
         self.requests.iter().map(|group| group.count).sum()
     }
 
     /// Requests to a route.
-    pub fn of_route(&self, route: &str) -> u64 {
+    pub(super) fn of_route(&self, route: &str) -> u64 {
         self.sum(|group| group.route == route)
     }
 
     /// Requests to a route that were decided so.
-    pub fn decided(&self, route: &str, decision: &str) -> u64 {
+    pub(super) fn decided(&self, route: &str, decision: &str) -> u64 {
         self.sum(|group| group.route == route && group.decision == decision)
     }
 
     /// Requests to a route that the cache answered so.
-    pub fn cached(&self, route: &str, cache: &str) -> u64 {
+    pub(super) fn cached(&self, route: &str, cache: &str) -> u64 {
         self.sum(|group| group.route == route && group.cache == cache)
     }
 

@@ -27,7 +27,7 @@ const ANONYMOUS: f64 = 0.3;
 const READS: f64 = 0.15;
 
 /// The thread that plays all readers.
-pub struct Readers {
+pub(super) struct Readers {
     stopped: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Lists shown to readers with a profile and lists read from: generic ones (held back by the
@@ -37,7 +37,7 @@ pub struct Readers {
 
 /// How lists were received.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub(super) struct Seen {
     /// Lists shown.
     pub shown: AtomicU64,
     /// Lists of which something was read.
@@ -55,7 +55,7 @@ impl Readers {
     ///
     /// # Errors
     /// When the readers' file is not as expected, or there is no thread.
-    pub fn start(address: SocketAddr, text: &str, rate: u32) -> Result<Self> {
+    pub(super) fn start(address: SocketAddr, text: &str, rate: u32) -> Result<Self> {
         let readers: Option<Vec<Reader>> = text.lines().take(READERS_MAX).map(parse).collect();
         let readers = readers.context("read the readers' file")?;
         let stopped = Arc::new(AtomicBool::new(false));
@@ -81,7 +81,7 @@ impl Readers {
     }
 
     /// Ends the visits.
-    pub fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.lock().take() {
             // A reader that panicked said so itself.

@@ -21,7 +21,7 @@ const LISTS: &str = "/1/recommendations.{format:json}";
 const LINE_EVERY: u32 = 5;
 
 /// The screen.
-pub struct Screen {
+pub(super) struct Screen {
     is_terminal: bool,
     public: SocketAddr,
     admin: SocketAddr,
@@ -35,7 +35,7 @@ pub struct Screen {
 
 impl Screen {
     /// Prints what is worth trying.
-    pub fn open(
+    pub(super) fn open(
         management: SocketAddr,
         (public, admin): (SocketAddr, SocketAddr),
         folder: &Path,
@@ -60,7 +60,7 @@ impl Screen {
     }
 
     /// Shows how things stand.
-    pub fn show(&mut self, parts: &Parts, readers: Option<&Readers>) {
+    pub(super) fn show(&mut self, parts: &Parts, readers: Option<&Readers>) {
         self.shown += 1;
         if !self.is_terminal && self.shown % LINE_EVERY != 1 {
             return;

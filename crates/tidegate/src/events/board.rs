@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// One pipeline on the board.
-pub struct Shown {
+pub(super) struct Shown {
     /// Its source.
     pub source: String,
     /// Its sink.
@@ -36,7 +36,7 @@ pub struct Shown {
 }
 
 /// All pipelines of the process.
-pub struct Board {
+pub(super) struct Board {
     node: String,
     started: Instant,
     lines: Vec<Shown>,
@@ -52,7 +52,7 @@ struct Sample {
 
 impl Board {
     /// A board for these pipelines, and for the building of profiles where that is done here.
-    pub fn new(node: &str, lines: Vec<Shown>, learned: Option<Arc<Learned>>) -> Arc<Self> {
+    pub(super) fn new(node: &str, lines: Vec<Shown>, learned: Option<Arc<Learned>>) -> Arc<Self> {
         let (node, started) = (node.to_owned(), Instant::now());
         Arc::new(Self { node, started, lines, learned, samples: Mutex::default() })
     }
@@ -61,7 +61,7 @@ impl Board {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn keep(self: &Arc<Self>, tells: bool) -> Result<()> {
+    pub(super) fn keep(self: &Arc<Self>, tells: bool) -> Result<()> {
         let board = Arc::clone(self);
         let work = move || {
             loop {
@@ -84,7 +84,7 @@ impl Board {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn serve(self: &Arc<Self>, address: SocketAddr) -> Result<()> {
+    pub(super) fn serve(self: &Arc<Self>, address: SocketAddr) -> Result<()> {
         let board = Arc::clone(self);
         let work = move || {
             for stream in bound(address).incoming().flatten() {
@@ -97,7 +97,7 @@ impl Board {
     }
 
     /// Everything at this moment.
-    pub fn document(&self) -> Value {
+    pub(super) fn document(&self) -> Value {
         let now = Instant::now();
         let samples = self.samples.lock();
         let oldest = samples.front();

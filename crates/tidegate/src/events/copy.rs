@@ -18,7 +18,7 @@ const ROWS_AT_ONCE: usize = 20_000;
 const COPY: &str = "copy";
 
 /// A copy, which goes with its value.
-pub struct Copy {
+pub(super) struct Copy {
     /// The SQLite file.
     pub file: PathBuf,
     /// How far sources were delivered at that moment.
@@ -31,7 +31,7 @@ impl Copy {
     ///
     /// # Errors
     /// When the sink knows no SQL, is not there, or was not delivered to.
-    pub fn of(
+    pub(super) fn of(
         plan: &Plan,
         sink: &SinkPlan,
         tables: &[Arc<Table>],
@@ -96,7 +96,7 @@ impl Copy {
     }
 
     /// The copy as a sink's address.
-    pub fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("sqlite:{}", self.file.display())
     }
 }
@@ -113,7 +113,7 @@ fn put(target: &mut SqliteSink, batch: &mut [Rows], sequence: &mut u64) -> Resul
 }
 
 /// The file of a SQLite sink.
-pub fn sink_file(plan: &Plan, sink: &SinkPlan) -> Option<PathBuf> {
+pub(super) fn sink_file(plan: &Plan, sink: &SinkPlan) -> Option<PathBuf> {
     sink.url.strip_prefix("sqlite:").map(|file| plan.root.join(file))
 }
 
@@ -121,7 +121,7 @@ pub fn sink_file(plan: &Plan, sink: &SinkPlan) -> Option<PathBuf> {
 ///
 /// # Errors
 /// When it is not.
-pub fn delivered(file: PathBuf) -> Result<PathBuf> {
+pub(super) fn delivered(file: PathBuf) -> Result<PathBuf> {
     let shown = file.display();
     ensure!(file.exists(), "there is no `{shown}` yet: nothing was delivered");
     Ok(file)

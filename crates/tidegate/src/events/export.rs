@@ -35,7 +35,7 @@ const NOTHING_SHOWN: Hint = Hint(
 ///
 /// # Errors
 /// When there is nothing to write, or reading or writing fails.
-pub fn command(args: &ExportArgs) -> Result<()> {
+pub(super) fn command(args: &ExportArgs) -> Result<()> {
     let plan = commands::load(&args.config.config)?;
     let mut source = opened(&plan, args.source.as_deref())?;
     let join = join(args)?;

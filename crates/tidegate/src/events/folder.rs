@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// A folder that goes with its value.
-pub struct Folder(pub PathBuf);
+pub(super) struct Folder(pub PathBuf);
 
 impl Folder {
     /// Makes one among the system's temporary files; `what` is part of its name.
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn make(what: &str) -> Result<Self> {
+    pub(super) fn make(what: &str) -> Result<Self> {
         Self::make_in(&std::env::temp_dir(), what)
     }
 
@@ -20,7 +20,7 @@ impl Folder {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn make_in(dir: &Path, what: &str) -> Result<Self> {
+    pub(super) fn make_in(dir: &Path, what: &str) -> Result<Self> {
         let name = format!(".tidegate-{what}-{}-{}", std::process::id(), stdx::unix_micros());
         let folder = dir.join(name);
         std::fs::create_dir(&folder).with_context(|| format!("make `{}`", folder.display()))?;

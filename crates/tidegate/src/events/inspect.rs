@@ -15,7 +15,7 @@ use crate::config::Plan;
 ///
 /// # Errors
 /// When the source is not clear, or the lines cannot be read.
-pub fn command(args: &InspectArgs) -> Result<()> {
+pub(super) fn command(args: &InspectArgs) -> Result<()> {
     let plan = commands::load(&args.config.config)?;
     let source = source(&plan, args.source.as_deref())?;
     let rollups = plan.events.rollups.iter();

@@ -21,7 +21,7 @@ use crate::commands;
 use crate::config::Plan;
 
 /// Reads what is asked for and prints it.
-pub fn query(args: QueryArgs) -> Result<()> {
+pub(super) fn query(args: QueryArgs) -> Result<()> {
     let plan = commands::load(&args.config.config)?;
     let answer = match (&args.sql, &args.rollup) {
         (Some(sql), _) => ask_sql(&plan, args.sink.as_deref(), sql)?,

@@ -36,7 +36,7 @@ const OTHER_NAME: Hint = Hint(
 ///
 /// # Errors
 /// When the part or the sink is not clear, or it was not delivered to its end.
-pub fn command(args: &ReplayArgs) -> Result<()> {
+pub(super) fn command(args: &ReplayArgs) -> Result<()> {
     let plan = Arc::new(commands::load(&args.config.config)?);
     let part = Part::of(&plan, args)?;
     match &args.to {

@@ -26,7 +26,7 @@ const NOT_RUNNING: Hint = Hint(
 ///
 /// # Errors
 /// When nobody answers.
-pub fn command(file: &Path, json: bool) -> Result<()> {
+pub(super) fn command(file: &Path, json: bool) -> Result<()> {
     let plan = commands::load(file)?;
     match ask(&plan) {
         Ok(document) if json => println!("{document:#}"),

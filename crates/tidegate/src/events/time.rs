@@ -11,7 +11,7 @@ const REST: &str = "0000-01-01T00:00:00";
 ///
 /// # Errors
 /// When it is none.
-pub fn micros(text: &str) -> Result<u64> {
+pub(crate) fn micros(text: &str) -> Result<u64> {
     let whole = match REST.get(text.len()..) {
         Some(rest) => format!("{text}{rest}Z"),
         None => text.to_owned(),
@@ -27,7 +27,7 @@ pub fn micros(text: &str) -> Result<u64> {
 ///
 /// # Errors
 /// When one is no time, or nothing is between them.
-pub fn between(since: Option<&str>, until: Option<&str>) -> Result<Range<u64>> {
+pub(super) fn between(since: Option<&str>, until: Option<&str>) -> Result<Range<u64>> {
     let from = since.map_or(Ok(0), micros)?;
     let to = until.map_or(Ok(u64::MAX), micros)?;
     let words = || (since.unwrap_or_default(), until.unwrap_or_default());

@@ -51,7 +51,7 @@ const AGAIN: Hint = Hint("the log was rotated meanwhile: run it again");
 ///
 /// # Errors
 /// When one differs, or its log cannot be counted again.
-pub fn command(file: &Path) -> Result<()> {
+pub(super) fn command(file: &Path) -> Result<()> {
     let plan = commands::load(file)?;
     let (mut compared, mut different) = (0, 0);
     for sink in &plan.events.sinks {

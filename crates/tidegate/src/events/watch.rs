@@ -17,7 +17,7 @@ use crate::progress::Progress;
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// A pipeline in its thread.
-pub struct Running {
+pub(super) struct Running {
     name: String,
     status: Arc<Status>,
     stop: Stop,
@@ -33,7 +33,7 @@ impl Running {
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn start(
+    pub(super) fn start(
         name: String,
         status: Arc<Status>,
         make: impl Fn() -> Pipeline + Send + 'static,
@@ -47,7 +47,7 @@ impl Running {
     }
 
     /// What tells it to end.
-    pub fn stop(&self) -> Stop {
+    pub(super) fn stop(&self) -> Stop {
         self.stop.clone()
     }
 
@@ -76,7 +76,7 @@ impl Running {
 ///
 /// # Errors
 /// Those that were given up, with their last error.
-pub fn until_ended(
+pub(super) fn until_ended(
     mut all: Vec<Running>,
     give_up_after: Option<Duration>,
     progress: Option<&Progress>,

@@ -32,7 +32,7 @@ const BAR: &str = "{msg} {bar:30} {pos}/{len}, {eta} left";
 ///
 /// # Errors
 /// When a command cannot be run, or fails and that is not ignored.
-pub fn run(args: &BenchArgs) -> Result<()> {
+pub(super) fn run(args: &BenchArgs) -> Result<()> {
     let subjects = subjects::of(args).map_err(misused)?;
     let all = exports(args).map_err(misused)?.into_iter();
     let (printed, exports): (Vec<_>, Vec<_>) = all.partition(|(_, path)| is_stdout(path));

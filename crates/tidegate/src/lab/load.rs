@@ -25,7 +25,7 @@ const SECOND: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// When the load could not begin, or no call succeeded.
-pub fn run(args: &LoadArgs) -> Result<()> {
+pub(super) fn run(args: &LoadArgs) -> Result<()> {
     let (plan, calls) = plan::of(args, interruption()?).map_err(misused)?;
     let mut files = Files::create(args)?;
     let mut live = live::Live::new(&plan);

@@ -12,7 +12,7 @@ use screen::Style;
 ///
 /// # Errors
 /// When it cannot be written, which nobody wants to learn after the measurement.
-pub fn create(path: &Path) -> Result<File> {
+pub(super) fn create(path: &Path) -> Result<File> {
     File::create(path).with_context(|| format!("write `{}`", path.display()))
 }
 
@@ -20,7 +20,7 @@ pub fn create(path: &Path) -> Result<File> {
 ///
 /// # Errors
 /// When stdout cannot be written for another reason.
-pub fn print(text: &str) -> Result<()> {
+pub(super) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -29,7 +29,7 @@ pub fn print(text: &str) -> Result<()> {
 }
 
 /// How stdout is drawn on.
-pub fn style() -> Style {
+pub(super) fn style() -> Style {
     let out = io::stdout();
     let is_terminal = out.is_terminal();
     let size = rustix::termios::tcgetwinsize(&out).ok().map(|size| usize::from(size.ws_col));

@@ -26,7 +26,7 @@ const NO_ECHO: Hint = Hint(
 );
 
 /// `tidegate lab probe`
-pub fn run(args: &ProbeArgs) -> Result<()> {
+pub(super) fn run(args: &ProbeArgs) -> Result<()> {
     let plugin = &args.plugin;
     let probed = match measure(args) {
         Err(error) if plugin.plugin => {
@@ -71,7 +71,7 @@ fn measure(args: &ProbeArgs) -> Result<Probed> {
 }
 
 /// Says what is wrong with the command line, as a monitor reads it.
-pub fn unknown(error: &clap::Error) -> ExitCode {
+pub(super) fn unknown(error: &clap::Error) -> ExitCode {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
     // The argument that is missing stands on the next line.

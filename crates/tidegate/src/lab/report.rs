@@ -18,7 +18,7 @@ use crate::cli::ReportArgs;
 use crate::events::micros;
 
 /// `tidegate lab report`
-pub fn run(args: &ReportArgs) -> Result<()> {
+pub(super) fn run(args: &ReportArgs) -> Result<()> {
     let reading = reading(args).map_err(misused)?;
     let found = together(args, &reading)?;
     let (series, other, is_paired) = match (&args.vs, found) {

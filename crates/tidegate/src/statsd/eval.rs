@@ -10,7 +10,7 @@ use statsd::plan::Plan;
 use crate::cli::StatsdEvalArgs;
 
 /// `tidegate statsd eval`
-pub fn run(args: StatsdEvalArgs) -> Result<()> {
+pub(super) fn run(args: StatsdEvalArgs) -> Result<()> {
     let flavour = args.compat.as_deref().and_then(Flavour::named);
     let plan = match args.config {
         Some(file) => super::plan(&file, flavour)?,

@@ -12,7 +12,7 @@ use crate::hint::Hint;
 const NO_PAGE: Hint = Hint("`backend = [{ kind = \"prometheus\" }]` in [statsd] serves one");
 
 /// `tidegate statsd munin`
-pub fn run(args: &StatsdMuninArgs) -> Result<()> {
+pub(super) fn run(args: &StatsdMuninArgs) -> Result<()> {
     let page = get(&args.page).map_err(|why| anyhow!("get the page `{}`: {why}", args.page));
     let verb = match args.verb.as_str() {
         "autoconf" => {

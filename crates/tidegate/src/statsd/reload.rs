@@ -14,7 +14,7 @@ use signal_hook::consts::SIGHUP;
 use statsd::{Shared, plan::Plan};
 
 /// Makes a plan of what the file says by now.
-pub type Read = Box<dyn Fn() -> Result<Plan> + Send + Sync>;
+pub(crate) type Read = Box<dyn Fn() -> Result<Plan> + Send + Sync>;
 
 /// A file that is read again.
 struct Reload {
@@ -30,7 +30,7 @@ struct Reload {
 ///
 /// # Errors
 /// When the system has no thread left, or refuses the signal.
-pub fn watch(
+pub(super) fn watch(
     shared: &Arc<Shared>,
     (file, source): (PathBuf, Option<Source>),
     read: Read,

@@ -11,7 +11,7 @@ use testkit::{Server, TempDir, free_port};
 use crate::running::{BINARY, run, until};
 
 /// A log whose lines have ids, into SQLite.
-pub const CONFIG: &str = r#"
+pub(crate) const CONFIG: &str = r#"
 node = "n"
 
 [[source]]
@@ -38,7 +38,7 @@ fn line(id: u64) -> String {
 }
 
 /// Appends the lines of these ids.
-pub fn append(folder: &Path, ids: std::ops::Range<u64>) {
+pub(crate) fn append(folder: &Path, ids: std::ops::Range<u64>) {
     use std::io::Write;
     let mut file = std::fs::OpenOptions::new();
     let mut file = file.create(true).append(true).open(folder.join("access.log")).unwrap();
@@ -46,7 +46,7 @@ pub fn append(folder: &Path, ids: std::ops::Range<u64>) {
 }
 
 /// Ids, and lines counted for them.
-pub fn held(folder: &Path) -> (u64, u64) {
+pub(crate) fn held(folder: &Path) -> (u64, u64) {
     let database = rusqlite::Connection::open(folder.join("sink.db")).unwrap();
     let sums = "SELECT COUNT(*), COALESCE(SUM(count), 0) FROM by_id";
     let sums = database.query_row(sums, [], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -61,17 +61,17 @@ fn document(address: SocketAddr) -> Option<Value> {
 }
 
 /// What the first pipeline says of itself.
-pub fn first(address: SocketAddr) -> Value {
+pub(crate) fn first(address: SocketAddr) -> Value {
     document(address).map_or(Value::Null, |document| document["pipelines"][0].clone())
 }
 
 /// Starts it with a status port, which is its address.
-pub fn start(folder: &Path, config: &str, name: &str) -> Server {
+pub(crate) fn start(folder: &Path, config: &str, name: &str) -> Server {
     spawn(folder, config, name, |program| Command::new(program))
 }
 
 /// Starts it by what `make` makes of the program.
-pub fn spawn(
+pub(crate) fn spawn(
     folder: &Path,
     config: &str,
     name: &str,

@@ -38,7 +38,7 @@ fn prepare(folder: &Path) {
 }
 
 /// Puts a file with these users in the place of the last, by rename.
-pub fn replace(folder: &Path, users: &[&str]) {
+pub(crate) fn replace(folder: &Path, users: &[&str]) {
     let draft = folder.join("draft.db");
     let file = Connection::open(&draft).unwrap();
     file.execute_batch(

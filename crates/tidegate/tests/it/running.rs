@@ -9,10 +9,10 @@ use serde_json::Value;
 use testkit::{Client, PATIENCE, Reply, Server, TempDir, free_port};
 
 /// The built binary.
-pub const BINARY: &str = env!("CARGO_BIN_EXE_tidegate");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_tidegate");
 
 /// A server; ends with its value.
-pub struct Running {
+pub(crate) struct Running {
     pub public: SocketAddr,
     pub admin: SocketAddr,
     pub folder: TempDir,
@@ -21,14 +21,14 @@ pub struct Running {
 
 impl Running {
     /// Starts with `config` behind a `[listen]` section of free ports; `prepare` fills the folder.
-    pub fn start(config: &str, prepare: impl FnOnce(&Path)) -> Self {
+    pub(crate) fn start(config: &str, prepare: impl FnOnce(&Path)) -> Self {
         let folder = TempDir::new().unwrap();
         prepare(folder.path());
         Self::start_in(folder, config)
     }
 
     /// Starts in a folder that is there.
-    pub fn start_in(folder: TempDir, config: &str) -> Self {
+    pub(crate) fn start_in(folder: TempDir, config: &str) -> Self {
         let public = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let admin = SocketAddr::from(([127, 0, 0, 1], free_port()));
         let file = folder.path().join("tidegate.toml");
@@ -44,34 +44,34 @@ impl Running {
     }
 
     /// Kills the process with SIGKILL and starts it anew in the same folder.
-    pub fn crash_and_restart(mut self, config: &str) -> Self {
+    pub(crate) fn crash_and_restart(mut self, config: &str) -> Self {
         self.server.signal("KILL").unwrap();
         self.server.wait().unwrap();
         Self::start_in(self.folder, config)
     }
 
     /// GETs a path.
-    pub fn get(&self, target: &str) -> Reply {
+    pub(crate) fn get(&self, target: &str) -> Reply {
         Client::get(self.public, target).send()
     }
 
     /// GETs a path as a user.
-    pub fn get_as(&self, user: &str, target: &str) -> Reply {
+    pub(crate) fn get_as(&self, user: &str, target: &str) -> Reply {
         Client::get(self.public, target).header("cookie", &format!("userId={user}")).send()
     }
 
     /// The status page.
-    pub fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         serde_json::from_str(Client::get(self.admin, "/status").send().text()).unwrap()
     }
 
     /// Every line of the journal.
-    pub fn journal(&self) -> Vec<Value> {
+    pub(crate) fn journal(&self) -> Vec<Value> {
         journal_in(&self.folder.path().join("data/journal"))
     }
 
     /// Waits until the journal's lines satisfy `enough`.
-    pub fn wait_for_journal(&self, enough: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    pub(crate) fn wait_for_journal(&self, enough: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let mut lines = Vec::new();
         until("the journal's lines", || {
             lines = self.journal();
@@ -82,7 +82,7 @@ impl Running {
 }
 
 /// Every complete line of the uncompressed segments of a journal.
-pub fn journal_in(dir: &Path) -> Vec<Value> {
+pub(crate) fn journal_in(dir: &Path) -> Vec<Value> {
     let mut files: Vec<_> = std::fs::read_dir(dir)
         .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
         .unwrap_or_default();
@@ -95,7 +95,7 @@ pub fn journal_in(dir: &Path) -> Vec<Value> {
 }
 
 /// Polls until `done`; panics when patience runs out.
-pub fn until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
         assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");
@@ -104,12 +104,12 @@ pub fn until(what: &str, mut done: impl FnMut() -> bool) {
 }
 
 /// The body as JSON.
-pub fn json(reply: &Reply) -> Value {
+pub(crate) fn json(reply: &Reply) -> Value {
     serde_json::from_str(reply.text()).unwrap()
 }
 
 /// Runs the binary to its end: status code, stdout, stderr.
-pub fn run(arguments: &[&str], folder: &Path) -> (i32, String, String) {
+pub(crate) fn run(arguments: &[&str], folder: &Path) -> (i32, String, String) {
     let output = Command::new(BINARY).args(arguments).current_dir(folder).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))

@@ -15,16 +15,16 @@ use testkit::{PATIENCE, Server, TempDir, free_port};
 use crate::running::{BINARY, until};
 
 /// Names with their values of one flush.
-pub type Lines = BTreeMap<String, f64>;
+pub(crate) type Lines = BTreeMap<String, f64>;
 
 /// Takes flushes, as Graphite's carbon does.
-pub struct Carbon {
+pub(crate) struct Carbon {
     pub port: u16,
     pub flushes: Receiver<Lines>,
 }
 
 impl Carbon {
-    pub fn start(port: u16) -> Self {
+    pub(crate) fn start(port: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let (sender, flushes) = channel();
@@ -42,7 +42,7 @@ impl Carbon {
     }
 
     /// The next flush in which all these names are.
-    pub fn wait_for(&self, names: &[&str]) -> Lines {
+    pub(crate) fn wait_for(&self, names: &[&str]) -> Lines {
         loop {
             let flush = self.flushes.recv_timeout(PATIENCE).expect("a flush");
             if names.iter().all(|name| flush.contains_key(*name)) {
@@ -62,7 +62,7 @@ fn lines(text: &str) -> Lines {
     text.lines().map(line).collect()
 }
 
-pub struct Statsd {
+pub(crate) struct Statsd {
     pub server: Server,
     pub management: SocketAddr,
     pub folder: TempDir,
@@ -70,12 +70,16 @@ pub struct Statsd {
 
 impl Statsd {
     /// Starts with the text of a file that is made of the management port.
-    pub fn start(file: &str, arguments: &[&str], text: impl FnOnce(u16, &Path) -> String) -> Self {
+    pub(crate) fn start(
+        file: &str,
+        arguments: &[&str],
+        text: impl FnOnce(u16, &Path) -> String,
+    ) -> Self {
         let folder = TempDir::new().unwrap();
         Self::start_in(folder, file, arguments, text)
     }
 
-    pub fn start_in(
+    pub(crate) fn start_in(
         folder: TempDir,
         file: &str,
         arguments: &[&str],
@@ -91,7 +95,7 @@ impl Statsd {
     }
 
     /// Asks commands on one connection, and returns everything that was answered.
-    pub fn ask(&self, commands: &str) -> String {
+    pub(crate) fn ask(&self, commands: &str) -> String {
         let mut stream = TcpStream::connect(self.management).unwrap();
         stream.write_all(commands.as_bytes()).unwrap();
         stream.shutdown(Shutdown::Write).unwrap();
@@ -100,28 +104,28 @@ impl Statsd {
         text
     }
 
-    pub fn stop(mut self) -> TempDir {
+    pub(crate) fn stop(mut self) -> TempDir {
         self.server.signal("TERM").unwrap();
         assert!(self.server.wait().unwrap().success());
         self.folder
     }
 }
 
-pub fn send(port: u16, datagrams: &[&str]) {
+pub(crate) fn send(port: u16, datagrams: &[&str]) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     for datagram in datagrams {
         socket.send_to(datagram.as_bytes(), ("127.0.0.1", port)).unwrap();
     }
 }
 
-pub fn native(udp: u16, management: u16, more: &str) -> String {
+pub(crate) fn native(udp: u16, management: u16, more: &str) -> String {
     format!(
         "[statsd]\nlisten = [\"udp:127.0.0.1:{udp}\", \"tcp:127.0.0.1:{udp}\", \"unix:s.sock\", \
          \"unixgram:d.sock\"]\nmanagement = \"127.0.0.1:{management}\"\nflush = \"1s\"\n{more}"
     )
 }
 
-pub fn graphite(port: u16) -> String {
+pub(crate) fn graphite(port: u16) -> String {
     format!("backend = [{{ kind = \"graphite\", to = \"127.0.0.1:{port}\" }}]\n")
 }
 

@@ -28,25 +28,25 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub fn new(process: Process, writer: OwnedWriteHalf) -> Self {
+    pub(super) fn new(process: Process, writer: OwnedWriteHalf) -> Self {
         Self { process, writer, asked: 0, answered: 0, closed: None }
     }
 
     /// Tells it something; a process that takes nothing any more is found out by its silence.
-    pub fn tell(&self, what: Do) {
+    pub(super) fn tell(&self, what: Do) {
         if let Err(error) = self.writer.try_write(&what.line()) {
             tracing::debug!(pid = self.process.pid(), %error, "a process cannot be told anything");
         }
     }
 
-    pub fn ping(&mut self) -> u64 {
+    pub(super) fn ping(&mut self) -> u64 {
         self.asked += 1;
         self.tell(Do::Ping { n: self.asked });
         self.asked
     }
 
     /// Pings that it has not answered.
-    pub fn unanswered(&self) -> u64 {
+    pub(super) fn unanswered(&self) -> u64 {
         self.asked - self.answered
     }
 }
@@ -141,15 +141,15 @@ pub(super) enum Stage {
 }
 
 impl Worker {
-    pub fn process(&self) -> Option<&Process> {
+    pub(super) fn process(&self) -> Option<&Process> {
         self.member.as_ref().map(|member| &member.process).or(self.child.as_ref())
     }
 
-    pub fn is_starting(&self) -> bool {
+    pub(super) fn is_starting(&self) -> bool {
         matches!(self.stage, Stage::Starting(_))
     }
 
-    pub fn is_serving(&self) -> bool {
+    pub(super) fn is_serving(&self) -> bool {
         matches!(self.stage, Stage::Serving(_))
     }
 }
@@ -182,7 +182,7 @@ pub(super) enum Who {
 }
 
 impl Who {
-    pub fn words(self) -> String {
+    pub(super) fn words(self) -> String {
         match self {
             Self::Keeper(_) => "the keeper".to_owned(),
             Self::Parent(generation) => format!("the parent of generation {generation}"),

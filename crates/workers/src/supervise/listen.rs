@@ -29,15 +29,15 @@ const INTRODUCTION_BYTES_MAX: usize = 256;
 pub(super) struct Tails(Rc<parking_lot::Mutex<HashMap<i32, Rc<Tail>>>>);
 
 impl Tails {
-    pub fn of(&self, pid: i32) -> Rc<Tail> {
+    pub(super) fn of(&self, pid: i32) -> Rc<Tail> {
         Rc::clone(self.0.lock().entry(pid).or_default())
     }
 
-    pub fn lines(&self, pid: i32) -> Vec<String> {
+    pub(super) fn lines(&self, pid: i32) -> Vec<String> {
         self.0.lock().get(&pid).map(|tail| tail.lines()).unwrap_or_default()
     }
 
-    pub fn forget(&self, pid: i32) {
+    pub(super) fn forget(&self, pid: i32) {
         self.0.lock().remove(&pid);
     }
 }

@@ -19,32 +19,32 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         let backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, seed);
         Self { backoff, not_before: None, failed: None, failures: 0 }
     }
 
-    pub fn may_start(&self, now: Instant) -> bool {
+    pub(super) fn may_start(&self, now: Instant) -> bool {
         self.not_before.is_none_or(|at| at <= now)
     }
 
     /// How long until the next try.
-    pub fn wait(&self, now: Instant) -> Duration {
+    pub(super) fn wait(&self, now: Instant) -> Duration {
         self.not_before.map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
     }
 
-    pub fn fail(&mut self, now: Instant) {
+    pub(super) fn fail(&mut self, now: Instant) {
         self.failures += 1;
         self.failed = Some(now);
         self.not_before = Some(now + self.backoff.delay());
     }
 
     /// Whether what began then came after all that failed, and something did.
-    pub fn is_mended_by(&self, began: Instant) -> bool {
+    pub(super) fn is_mended_by(&self, began: Instant) -> bool {
         self.failures > 0 && self.failed.is_some_and(|failed| failed < began)
     }
 
-    pub fn succeed(&mut self) {
+    pub(super) fn succeed(&mut self) {
         self.backoff.reset();
         self.not_before = None;
         self.failures = 0;

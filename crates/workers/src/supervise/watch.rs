@@ -48,7 +48,7 @@ pub(super) struct Changed {
 
 impl Watch {
     /// Notes what was loaded since `since`.
-    pub fn add(&mut self, files: &[PathBuf], since: SystemTime, is_keepers: bool) {
+    pub(super) fn add(&mut self, files: &[PathBuf], since: SystemTime, is_keepers: bool) {
         for path in files {
             // What the keeper holds, an import of the app does not load again.
             if !is_keepers && self.files.get(path).is_some_and(|it| it.is_keepers) {
@@ -60,7 +60,7 @@ impl Watch {
     }
 
     /// Notes files that are not loaded, but whose change may mend what failed.
-    pub fn add_suspects(&mut self, files: impl Iterator<Item = PathBuf>) {
+    pub(super) fn add_suspects(&mut self, files: impl Iterator<Item = PathBuf>) {
         for path in files {
             let known = stamp(&path);
             self.files.entry(path).or_insert(File { known, is_keepers: false });
@@ -68,7 +68,7 @@ impl Watch {
     }
 
     /// Forgets all files but these.
-    pub fn keep(&mut self, keepers: &[PathBuf], others: &[PathBuf]) {
+    pub(super) fn keep(&mut self, keepers: &[PathBuf], others: &[PathBuf]) {
         let (keepers, others): (HashSet<_>, HashSet<_>) =
             (keepers.iter().collect(), others.iter().collect());
         self.files.retain(|path, file| {
@@ -78,7 +78,7 @@ impl Watch {
     }
 
     /// Looks, when it is time to; tells of a change once.
-    pub fn look(&mut self, now: Instant) -> Changed {
+    pub(super) fn look(&mut self, now: Instant) -> Changed {
         if self.next.is_some_and(|next| now < next) {
             return Changed::default();
         }
@@ -93,7 +93,7 @@ impl Watch {
     }
 
     /// Looks at once, and takes what it finds for known.
-    pub fn settle(&mut self) -> Changed {
+    pub(super) fn settle(&mut self) -> Changed {
         let mut changed = Changed::default();
         for (path, stamp) in self.differing() {
             if let Some(file) = self.files.get_mut(&path) {

@@ -10,11 +10,11 @@ use hashbrown::HashTable;
 use super::table_bytes;
 
 /// Bytes that a hash costs, with what lies idle.
-pub const BYTES_EACH: usize = table_bytes(size_of::<u32>()) + size_of::<u64>() * 3 / 2;
+pub(super) const BYTES_EACH: usize = table_bytes(size_of::<u32>()) + size_of::<u64>() * 3 / 2;
 
 /// The memory.
 #[derive(Debug, Default)]
-pub struct Ghosts {
+pub(super) struct Ghosts {
     /// The hashes in their turns.
     order: VecDeque<u64>,
     /// The turns by hash, but for those that were forgotten by name.
@@ -25,7 +25,7 @@ pub struct Ghosts {
 
 impl Ghosts {
     /// Remembers a hash.
-    pub fn remember(&mut self, hash: u64) {
+    pub(super) fn remember(&mut self, hash: u64) {
         let turn = self.first.wrapping_add(self.order.len() as u32);
         self.order.push_back(hash);
         let (order, first) = (&self.order, self.first);
@@ -34,14 +34,14 @@ impl Ghosts {
     }
 
     /// Forgets a hash; returns whether it was remembered.
-    pub fn forget(&mut self, hash: u64) -> bool {
+    pub(super) fn forget(&mut self, hash: u64) -> bool {
         let is_it = |turn: &u32| self.order[turn.wrapping_sub(self.first) as usize] == hash;
         let found = self.turns.find_entry(hash, is_it);
         found.map(|found| found.remove()).is_ok()
     }
 
     /// Forgets the oldest until no more than `max` are in the order.
-    pub fn trim(&mut self, max: usize) {
+    pub(super) fn trim(&mut self, max: usize) {
         while self.order.len() > max
             && let Some(hash) = self.order.pop_front()
         {
@@ -54,7 +54,7 @@ impl Ghosts {
 
     /// Hashes in the order.
     #[cfg(test)]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.order.len()
     }
 }

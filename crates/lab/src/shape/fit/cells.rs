@@ -17,7 +17,7 @@ const DENSITY_MIN: f64 = 0.05;
 const TERMS: usize = 3;
 
 /// What stands in the cells.
-pub struct Cells {
+pub(super) struct Cells {
     /// The number of the first cell.
     first: f64,
     cells: Vec<Cell>,
@@ -27,7 +27,7 @@ pub struct Cells {
 
 /// What stands in one cell.
 #[derive(Clone, Copy)]
-pub struct Cell {
+pub(super) struct Cell {
     /// The share of its calls that are on the tooth.
     pub share: f64,
     /// How much the others' density has of each polynomial, as part of its mean.
@@ -38,7 +38,7 @@ pub struct Cell {
 
 /// What is counted of one cell.
 #[derive(Clone, Copy, Default)]
-pub struct Counted {
+pub(super) struct Counted {
     calls: f64,
     /// Calls on the tooth.
     pub on_tooth: f64,
@@ -55,7 +55,7 @@ pub struct Counted {
 
 impl Cells {
     /// What stands in the windows of a comb beyond what is beside them.
-    pub fn of(comb: &Comb) -> Self {
+    pub(super) fn of(comb: &Comb) -> Self {
         let counted = |cell: &teeth::Cell| Counted {
             calls: cell.calls,
             on_tooth: cell.on_tooth(),
@@ -66,7 +66,7 @@ impl Cells {
     }
 
     /// What the cells from number `first` on hold, of which the sample covers a part each.
-    pub fn counted(first: f64, cells: &[Counted], covered: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn counted(first: f64, cells: &[Counted], covered: impl Fn(f64) -> f64) -> Self {
         let (calls, on_teeth) = cells
             .iter()
             .fold((0.0, 0.0), |(calls, on), cell| (calls + cell.calls, on + cell.on_tooth));
@@ -78,7 +78,7 @@ impl Cells {
     }
 
     /// What cell `k` holds.
-    pub fn at(&self, k: f64) -> Cell {
+    pub(super) fn at(&self, k: f64) -> Cell {
         let place = k - self.first;
         let cell = if place < 0.0 { None } else { self.cells.get(place as usize) };
         cell.copied().unwrap_or(Cell { share: self.share, uneven: [0.0; TERMS], covered: 1.0 })
@@ -88,7 +88,7 @@ impl Cells {
 impl Cell {
     /// The density of the calls beside the tooth at a place from the middle, in quanta, as part of
     /// their mean density.
-    pub fn density(&self, place: f64) -> f64 {
+    pub(super) fn density(&self, place: f64) -> f64 {
         let parts = self.uneven.iter().zip(legendre(2.0 * place));
         parts.fold(1.0, |sum, (part, value)| part.mul_add(value, sum)).max(DENSITY_MIN)
     }
@@ -96,7 +96,7 @@ impl Cell {
 
 impl Counted {
     /// Adds a call whose place from the middle is given in quanta, too.
-    pub fn add(&mut self, call: &Held, place: f64) {
+    pub(super) fn add(&mut self, call: &Held, place: f64) {
         self.calls += 1.0;
         self.on_tooth += call.chance;
         let pull = call.chance * call.off;

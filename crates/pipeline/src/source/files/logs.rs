@@ -7,11 +7,11 @@ use stdx::FileIdentity;
 use super::mark::Mark;
 use super::unpack::{Opened, Packing};
 
-pub type LogId = u64;
+pub(super) type LogId = u64;
 /// Device and inode: which file it is while somebody holds it or it has a name.
-pub type FileKey = (u64, u64);
+pub(super) type FileKey = (u64, u64);
 
-pub fn key_of(identity: &FileIdentity) -> FileKey {
+pub(super) fn key_of(identity: &FileIdentity) -> FileKey {
     (identity.device, identity.inode)
 }
 
@@ -19,7 +19,7 @@ pub fn key_of(identity: &FileIdentity) -> FileKey {
 type Keys = ((u64, u32), Option<(u64, u32)>);
 
 /// One log, whatever its files are called.
-pub struct Log {
+pub(super) struct Log {
     pub mark: Mark,
     /// How long the content was known to be.
     pub seen: u64,
@@ -55,7 +55,7 @@ pub struct Log {
 }
 
 impl Log {
-    pub fn new(mark: Mark) -> Self {
+    pub(super) fn new(mark: Mark) -> Self {
         Self {
             seen: mark.offset,
             len: 0,
@@ -86,21 +86,21 @@ impl Log {
     }
 
     /// Whether more of it may come soon, so that its position says all that is known.
-    pub fn is_active(&self) -> bool {
+    pub(super) fn is_active(&self) -> bool {
         let is_packed_whole = self.packing != Packing::Plain && self.packed.is_some();
         let may_go_on = self.open.is_some() || self.was_cut || self.behind() > 0;
         may_go_on && !is_packed_whole
     }
 
     /// Bytes that were there and are not read.
-    pub fn behind(&self) -> u64 {
+    pub(super) fn behind(&self) -> u64 {
         self.seen.max(self.len).saturating_sub(self.mark.offset)
     }
 }
 
 /// All of them.
 #[derive(Default)]
-pub struct Logs {
+pub(super) struct Logs {
     logs: BTreeMap<LogId, Log>,
     next: LogId,
     by_key: HashMap<(u64, u32), Vec<LogId>>,
@@ -109,7 +109,7 @@ pub struct Logs {
 }
 
 impl Logs {
-    pub fn add(&mut self, log: Log) -> LogId {
+    pub(super) fn add(&mut self, log: Log) -> LogId {
         self.next += 1;
         let id = self.next;
         if let Some(packed) = log.packed {
@@ -120,23 +120,23 @@ impl Logs {
         id
     }
 
-    pub fn get(&self, id: LogId) -> Option<&Log> {
+    pub(super) fn get(&self, id: LogId) -> Option<&Log> {
         self.logs.get(&id)
     }
 
-    pub fn get_mut(&mut self, id: LogId) -> Option<&mut Log> {
+    pub(super) fn get_mut(&mut self, id: LogId) -> Option<&mut Log> {
         self.logs.get_mut(&id)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (LogId, &Log)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (LogId, &Log)> {
         self.logs.iter().map(|(id, log)| (*id, log))
     }
 
-    pub fn drain(&mut self) -> impl Iterator<Item = Log> {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Log> {
         std::mem::take(self).logs.into_values()
     }
 
-    pub fn remove(&mut self, id: LogId) -> Option<Log> {
+    pub(super) fn remove(&mut self, id: LogId) -> Option<Log> {
         let log = self.logs.remove(&id)?;
         self.unindex(id, log.keys());
         if let Some(packed) = log.packed {
@@ -146,7 +146,7 @@ impl Logs {
     }
 
     /// Changes a log's mark, and with it where the log is found.
-    pub fn mark<R>(&mut self, id: LogId, change: impl FnOnce(&mut Log) -> R) -> Option<R> {
+    pub(super) fn mark<R>(&mut self, id: LogId, change: impl FnOnce(&mut Log) -> R) -> Option<R> {
         let log = self.logs.get_mut(&id)?;
         let before = log.keys();
         let changed = change(log);
@@ -159,7 +159,7 @@ impl Logs {
     }
 
     /// Notes which packed file carries it whole.
-    pub fn packed(&mut self, id: LogId, packed: (u64, u64)) {
+    pub(super) fn packed(&mut self, id: LogId, packed: (u64, u64)) {
         if let Some(log) = self.logs.get_mut(&id) {
             if let Some(old) = log.packed.replace(packed) {
                 self.by_packed.remove(&old);
@@ -168,12 +168,12 @@ impl Logs {
         }
     }
 
-    pub fn find_packed(&self, packed: (u64, u64)) -> Option<LogId> {
+    pub(super) fn find_packed(&self, packed: (u64, u64)) -> Option<LogId> {
         self.by_packed.get(&packed).copied()
     }
 
     /// The logs that may begin with `head`, the first bytes of a file, at most `WINDOW`.
-    pub fn like(&self, head: &[u8]) -> Vec<LogId> {
+    pub(super) fn like(&self, head: &[u8]) -> Vec<LogId> {
         let mut ids: Vec<LogId> = Mark::keys_of(head)
             .filter_map(|key| self.by_key.get(&key))
             .flatten()

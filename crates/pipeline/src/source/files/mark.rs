@@ -10,7 +10,7 @@ use std::io;
 use twox_hash::XxHash3_64;
 
 /// Bytes before a point that count.
-pub const WINDOW: usize = 1024;
+pub(super) const WINDOW: usize = 1024;
 /// Points at the beginning, where logs differ first; each covers everything before it.
 const HEADS: [u64; 5] = [64, 128, 256, 512, 1024];
 /// Nearest distance of two points further on.
@@ -18,7 +18,7 @@ const TRAIL_STEP: u64 = 64 << 10;
 
 /// How far a log was read, and what stands before that.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub(super) struct Mark {
     /// Just after the last byte read.
     pub offset: u64,
     last: u64,
@@ -28,7 +28,7 @@ pub struct Mark {
 
 /// How contents relate to a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Relation {
+pub(super) enum Relation {
     /// The log, read up to the mark's offset or beyond.
     Same,
     /// They end before the offset, and are the log's as far as they go.
@@ -40,13 +40,13 @@ pub enum Relation {
 }
 
 /// Something with bytes at offsets.
-pub trait Content {
+pub(super) trait Content {
     /// Returns the bytes before `end`, at most [`WINDOW`]; none when the content is shorter.
     fn window(&mut self, end: u64) -> io::Result<Option<Vec<u8>>>;
 }
 
 /// Hashes a window.
-pub fn hash(window: &[u8]) -> u64 {
+pub(super) fn hash(window: &[u8]) -> u64 {
     XxHash3_64::oneshot(window)
 }
 
@@ -67,17 +67,17 @@ impl Default for Mark {
 
 impl Mark {
     /// How many bytes before the offset count.
-    pub fn back(&self) -> usize {
+    pub(super) fn back(&self) -> usize {
         (self.offset as usize).min(WINDOW)
     }
 
     /// Whether `window`, the bytes before the offset, are the right ones.
-    pub fn fits(&self, window: &[u8]) -> bool {
+    pub(super) fn fits(&self, window: &[u8]) -> bool {
         hash(window) == self.last
     }
 
     /// Moves to just after `bytes`, which begin [`Mark::back`] bytes before the offset.
-    pub fn advance(&mut self, bytes: &[u8]) {
+    pub(super) fn advance(&mut self, bytes: &[u8]) {
         let start = self.offset - self.back() as u64;
         let to = start + bytes.len() as u64;
         if self.offset < WINDOW as u64 {
@@ -107,7 +107,7 @@ impl Mark {
     }
 
     /// Takes the mark of a content at `end`; none when the content is shorter.
-    pub fn measure(content: &mut dyn Content, end: u64) -> io::Result<Option<Self>> {
+    pub(super) fn measure(content: &mut dyn Content, end: u64) -> io::Result<Option<Self>> {
         let mut mark = Self { offset: end, ..Self::default() };
         for at in HEADS.into_iter().filter(|at| *at <= end) {
             let Some(window) = content.window(at)? else { return Ok(None) };
@@ -119,7 +119,7 @@ impl Mark {
     }
 
     /// How `content` relates to the mark; it is read forwards.
-    pub fn relation(&self, content: &mut dyn Content) -> io::Result<Relation> {
+    pub(super) fn relation(&self, content: &mut dyn Content) -> io::Result<Relation> {
         let mut deepest = 0;
         for &(at, hash) in &self.points {
             match content.window(at)? {
@@ -138,18 +138,18 @@ impl Mark {
     }
 
     /// The hash of the beginning that the most bytes went into, and how many did.
-    pub fn key(&self) -> (u64, u32) {
+    pub(super) fn key(&self) -> (u64, u32) {
         let heads = self.points.iter().take_while(|point| point.0 <= WINDOW as u64);
         heads.last().copied().unwrap_or((self.offset, self.last as u32))
     }
 
     /// The hash of the first 64 bytes, of logs that were read that far.
-    pub fn short_key(&self) -> Option<(u64, u32)> {
+    pub(super) fn short_key(&self) -> Option<(u64, u32)> {
         self.points.first().copied()
     }
 
     /// Every [`Mark::key`] that a log beginning with `head` may have.
-    pub fn keys_of(head: &[u8]) -> impl Iterator<Item = (u64, u32)> {
+    pub(super) fn keys_of(head: &[u8]) -> impl Iterator<Item = (u64, u32)> {
         let tiny = 1..HEADS[0];
         let ends = HEADS.into_iter().rev().chain(tiny.rev());
         let ends = ends.filter(|at| *at <= head.len() as u64);
@@ -157,12 +157,12 @@ impl Mark {
     }
 
     /// The [`Mark::short_key`] of logs that begin with `head`.
-    pub fn short_key_of(head: &[u8]) -> Option<(u64, u32)> {
+    pub(super) fn short_key_of(head: &[u8]) -> Option<(u64, u32)> {
         Some((HEADS[0], short(head.get(..HEADS[0] as usize)?)))
     }
 
     /// Writes it down; `is_whole` with the points that tell a shorter or changed file.
-    pub fn to_text(&self, is_whole: bool) -> String {
+    pub(super) fn to_text(&self, is_whole: bool) -> String {
         let mut text = format!("{:x}/{:016x}", self.offset, self.last);
         let key = self.key();
         for point in &self.points {
@@ -174,7 +174,7 @@ impl Mark {
     }
 
     /// Reads what [`Mark::to_text`] wrote.
-    pub fn from_text(text: &str) -> Option<Self> {
+    pub(super) fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.split('/');
         let hex = |part: &str| u64::from_str_radix(part, 16).ok();
         let (offset, last) = (hex(parts.next()?)?, hex(parts.next()?)?);

@@ -11,7 +11,7 @@ use super::mark::Mark;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Position {
+pub(super) struct Position {
     /// Logs that may go on.
     logs: Vec<Active>,
     /// Logs that were read to their end, as `mark` or `mark|packed`.
@@ -31,7 +31,7 @@ struct Active {
 }
 
 impl Position {
-    pub fn of<'l>(logs: impl Iterator<Item = &'l Log>) -> Self {
+    pub(super) fn of<'l>(logs: impl Iterator<Item = &'l Log>) -> Self {
         let mut position = Self::default();
         for log in logs.filter(|log| log.mark.offset > 0) {
             match log.hint {
@@ -53,7 +53,7 @@ impl Position {
         position
     }
 
-    pub fn to_text(&self) -> String {
+    pub(super) fn to_text(&self) -> String {
         serde_json::to_string(self).expect("strings and numbers are JSON")
     }
 
@@ -61,12 +61,12 @@ impl Position {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn from_text(text: &str) -> Result<Self, String> {
+    pub(super) fn from_text(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
     /// The logs it speaks of, as far as they make sense.
-    pub fn logs(self) -> Result<Vec<Log>, String> {
+    pub(super) fn logs(self) -> Result<Vec<Log>, String> {
         let mut logs = Vec::with_capacity(self.logs.len() + self.done.len());
         for active in self.logs {
             let mark = mark(&active.mark)?;

@@ -20,7 +20,7 @@ use super::{FileSource, OPEN_MAX, Report, changed};
 use crate::error::SourceError;
 
 /// A file that is there.
-pub struct Found {
+pub(super) struct Found {
     path: PathBuf,
     found: Metadata,
     role: Role,
@@ -42,18 +42,18 @@ enum Role {
 
 impl Found {
     /// Its length, where it is not known yet whose it is.
-    pub fn unknown_bytes(&self) -> u64 {
+    pub(super) fn unknown_bytes(&self) -> u64 {
         if self.role == Role::Open { self.found.len } else { 0 }
     }
 
     /// Has the file looked at again.
-    pub fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.role = Role::Open;
     }
 }
 
 /// A file to be looked at.
-pub type Fresh = (FileKey, PathBuf, Metadata);
+pub(super) type Fresh = (FileKey, PathBuf, Metadata);
 
 /// A file that is being recognised.
 struct Candidate {
@@ -68,7 +68,7 @@ struct Candidate {
 }
 
 /// Length and last hash of a packed file's own bytes, which end in a checksum of the content.
-pub fn packed_mark(file: &Arc<dyn DiskFile>) -> io::Result<Option<(u64, u64)>> {
+pub(super) fn packed_mark(file: &Arc<dyn DiskFile>) -> io::Result<Option<(u64, u64)>> {
     let length = file.len()?;
     let window = Opened::Plain(Arc::clone(file)).window(length)?;
     Ok(window.map(|window| (length, hash(&window))))

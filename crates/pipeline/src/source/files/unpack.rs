@@ -15,7 +15,7 @@ const HISTORY: usize = super::CHUNK_BYTES;
 
 /// How the bytes of a file are packed, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packing {
+pub(super) enum Packing {
     Plain,
     Gzip,
     Zstd,
@@ -24,7 +24,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    pub fn of(head: &[u8]) -> Self {
+    pub(super) fn of(head: &[u8]) -> Self {
         match head {
             [0x1f, 0x8b, ..] => Self::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
@@ -36,13 +36,13 @@ impl Packing {
 }
 
 /// An open log file.
-pub enum Opened {
+pub(super) enum Opened {
     Plain(Arc<dyn DiskFile>),
     Packed(Box<Unpacked>),
 }
 
 impl Opened {
-    pub fn new(file: &Arc<dyn DiskFile>, packing: Packing) -> io::Result<Self> {
+    pub(super) fn new(file: &Arc<dyn DiskFile>, packing: Packing) -> io::Result<Self> {
         Ok(match packing {
             Packing::Gzip | Packing::Zstd => {
                 Self::Packed(Box::new(Unpacked::new(Arc::clone(file), packing)?))
@@ -52,7 +52,7 @@ impl Opened {
     }
 
     /// Fills `buffer` from `offset` on; what comes back shorter ends there.
-    pub fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    pub(super) fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self {
             Self::Plain(file) => {
                 let mut filled = 0;
@@ -71,7 +71,7 @@ impl Opened {
     }
 
     /// The length of the content, which for a packed file is counted by unpacking all of it.
-    pub fn content_len(&mut self) -> io::Result<u64> {
+    pub(super) fn content_len(&mut self) -> io::Result<u64> {
         match self {
             Self::Plain(file) => file.len(),
             Self::Packed(unpacked) => {
@@ -82,12 +82,12 @@ impl Opened {
     }
 
     /// Whether it is a packed file of which nothing is missing, as far as it was read.
-    pub fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         matches!(self, Self::Packed(unpacked) if unpacked.damage.is_none())
     }
 
     /// Why the content of a packed file ends early: it is still being written, or damaged.
-    pub fn damage(&self) -> Option<&str> {
+    pub(super) fn damage(&self) -> Option<&str> {
         match self {
             Self::Plain(_) => None,
             Self::Packed(unpacked) => unpacked.damage.as_deref(),
@@ -105,7 +105,7 @@ impl Content for Opened {
 }
 
 /// A packed file as the bytes it unpacks to.
-pub struct Unpacked {
+pub(super) struct Unpacked {
     file: Arc<dyn DiskFile>,
     packing: Packing,
     decoder: Box<dyn Read + Send>,

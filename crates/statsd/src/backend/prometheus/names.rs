@@ -10,7 +10,7 @@ use super::super::tags;
 
 /// The name of a family without the end that its kind asks for, and its labels as they are
 /// written: `a="b",c="d"`, in the order of their names.
-pub fn of(name: &str) -> (String, String) {
+pub(super) fn of(name: &str) -> (String, String) {
     let (key, mut tags) = tags::merged(name, label);
     tags.sort_by(|one, other| one.0.cmp(&other.0));
     let mut labels = String::new();
@@ -23,7 +23,7 @@ pub fn of(name: &str) -> (String, String) {
 }
 
 /// A value of a label as it is written.
-pub fn escaped(value: &str) -> String {
+pub(super) fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 

@@ -10,7 +10,7 @@ use crate::repeat::Repeater;
 use crate::server::Shared;
 
 /// Writes what came in, what was lost on the way, and how backends do.
-pub fn write(shared: &Shared, page: &mut Page) {
+pub(super) fn write(shared: &Shared, page: &mut Page) {
     intake(shared, page);
     sockets(shared, page);
     names(shared, page);
@@ -18,7 +18,7 @@ pub fn write(shared: &Shared, page: &mut Page) {
 }
 
 /// Writes what is on the page, and what is not as it came.
-pub fn write_series(series: &Series, page: &mut Page) {
+pub(super) fn write_series(series: &Series, page: &mut Page) {
     let (families, lines) = series.len();
     let odd = &series.oddities;
     gauge(page, "last_flush_timestamp_seconds", "When it flushed last.", series.last_unix_s);

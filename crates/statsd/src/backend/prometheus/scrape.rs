@@ -21,14 +21,14 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// A bound listener that nobody answers at yet.
 #[derive(Debug)]
-pub struct Bound(Listener);
+pub(crate) struct Bound(Listener);
 
 impl Bound {
     /// Binds an address.
     ///
     /// # Errors
     /// When it is taken or not ours.
-    pub fn new(address: SocketAddr) -> io::Result<Self> {
+    pub(crate) fn new(address: SocketAddr) -> io::Result<Self> {
         let mut listeners = chassis::bind(address, 1)?;
         listeners.pop().map(Self).ok_or_else(|| io::Error::other("no socket was bound"))
     }
@@ -37,7 +37,7 @@ impl Bound {
     ///
     /// # Errors
     /// When there is no thread left.
-    pub fn start(self, board: &Arc<Board>, shared: &Arc<Shared>) -> io::Result<Scrapes> {
+    pub(crate) fn start(self, board: &Arc<Board>, shared: &Arc<Shared>) -> io::Result<Scrapes> {
         let role = Role { board: Arc::clone(board), shared: Arc::clone(shared) };
         let drain = Drain::default();
         let parts = vec![(self.0, role, drain.draining())];
@@ -54,14 +54,14 @@ impl Bound {
 
 /// The thread that answers.
 #[derive(Debug)]
-pub struct Scrapes {
+pub(crate) struct Scrapes {
     drain: Drain,
     threads: Cores,
 }
 
 impl Scrapes {
     /// Ends it.
-    pub fn end(self) {
+    pub(crate) fn end(self) {
         self.drain.begin(GRACE);
         // One that panicked answers nobody.
         let _ = self.threads.join();

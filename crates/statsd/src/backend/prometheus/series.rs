@@ -19,7 +19,7 @@ use crate::samples::Samples;
 use crate::statistics::Histogram;
 
 /// The first part of the names that the server itself has on the page.
-pub const OWN: &str = "tidegate_statsd_";
+pub(super) const OWN: &str = "tidegate_statsd_";
 
 /// What a family is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Source {
 
 /// The series of a page.
 #[derive(Debug)]
-pub struct Series {
+pub(super) struct Series {
     histograms: Vec<Histogram>,
     /// Where quantiles of the last flush are.
     shares: Vec<f64>,
@@ -164,7 +164,7 @@ struct Timer {
 impl Series {
     /// No series yet; timers with bins are histograms. What adds up is kept for so many flushes
     /// that do not have it.
-    pub fn new(histograms: Vec<Histogram>, keep: u64) -> Self {
+    pub(super) fn new(histograms: Vec<Histogram>, keep: u64) -> Self {
         Self {
             histograms,
             shares: Vec::new(),
@@ -180,7 +180,7 @@ impl Series {
     }
 
     /// Adds what a flush has, and forgets what is no longer in one.
-    pub fn take(&mut self, flush: &Flush) {
+    pub(super) fn take(&mut self, flush: &Flush) {
         self.flushes += 1;
         self.last_unix_s = flush.unix_s;
         for (name, sum) in &flush.counters {
@@ -212,12 +212,12 @@ impl Series {
     }
 
     /// Families and series that are shown.
-    pub fn len(&self) -> (usize, usize) {
+    pub(super) fn len(&self) -> (usize, usize) {
         (self.families.len(), self.lines.len() - self.free.len())
     }
 
     /// Writes every family, in the order of their names.
-    pub fn write(&self, page: &mut Page) {
+    pub(super) fn write(&self, page: &mut Page) {
         for (name, family) in &self.families {
             let key = family.first.split(';').next().unwrap_or_default();
             let help = format!("{} `{key}` of statsd.", family.source.help());

@@ -6,7 +6,7 @@ use super::names::escaped;
 
 /// How a page is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     /// Prometheus' text format 0.0.4.
     Text,
     /// OpenMetrics 1.0.
@@ -15,7 +15,7 @@ pub enum Format {
 
 impl Format {
     /// What `Accept` asks for: OpenMetrics where it is liked no less than text.
-    pub fn wanted(accept: &str) -> Self {
+    pub(crate) fn wanted(accept: &str) -> Self {
         let like = |wanted: &[&str]| {
             let ranges = accept.split(',').filter_map(|range| {
                 let mut parts = range.split(';').map(str::trim);
@@ -32,7 +32,7 @@ impl Format {
     }
 
     /// Its media type.
-    pub fn content_type(self) -> &'static str {
+    pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Text => "text/plain; version=0.0.4; charset=utf-8",
             Self::Open => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -42,7 +42,7 @@ impl Format {
 
 /// A page that is being written.
 #[derive(Debug)]
-pub struct Page {
+pub(super) struct Page {
     /// How it is written.
     pub format: Format,
     text: Vec<u8>,
@@ -50,12 +50,12 @@ pub struct Page {
 
 impl Page {
     /// An empty page.
-    pub fn new(format: Format) -> Self {
+    pub(super) fn new(format: Format) -> Self {
         Self { format, text: Vec::new() }
     }
 
     /// The head of a family: `name` as its samples are called without the ends of their own.
-    pub fn head(&mut self, name: &str, kind: &str, help: &str) {
+    pub(super) fn head(&mut self, name: &str, kind: &str, help: &str) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         let help = if self.format == Format::Open { help.replace('"', "\\\"") } else { help };
         // Writing to a vector cannot fail.
@@ -63,7 +63,7 @@ impl Page {
     }
 
     /// A counter of the server's own with its samples: `name` ends in `_total`.
-    pub fn counter(&mut self, name: &str, help: &str) {
+    pub(super) fn counter(&mut self, name: &str, help: &str) {
         let family = match self.format {
             Format::Text => name,
             Format::Open => name.strip_suffix("_total").unwrap_or(name),
@@ -72,7 +72,7 @@ impl Page {
     }
 
     /// A sample; `more` is a label that only this one has. What is no number is left out.
-    pub fn sample(
+    pub(super) fn sample(
         &mut self,
         (name, end): (&str, &str),
         labels: &str,
@@ -100,7 +100,7 @@ impl Page {
     }
 
     /// The page's bytes.
-    pub fn end(mut self) -> Vec<u8> {
+    pub(super) fn end(mut self) -> Vec<u8> {
         if self.format == Format::Open {
             self.text.extend_from_slice(b"# EOF\n");
         }
@@ -109,7 +109,7 @@ impl Page {
 }
 
 /// A number as labels `le` and `quantile` hold it: with a point, in both formats alike.
-pub fn bound(value: f64) -> String {
+pub(super) fn bound(value: f64) -> String {
     let text = number(value);
     if value.is_infinite() || text.contains(['.', 'e']) { text } else { text + ".0" }
 }

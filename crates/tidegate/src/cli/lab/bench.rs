@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub const EXAMPLE: &str = "\
+pub(super) const EXAMPLE: &str = "\
 Examples: tidegate lab bench -- convert in.jpg -rotate 90 out.jpg
           tidegate lab bench --warmup 3 'grep -r todo .' 'rg todo'
           tidegate lab bench 'sort a.txt' --vs 'sort --parallel=2 a.txt'
@@ -17,7 +17,7 @@ Exit codes: 0 measured, 1 a command failed, 2 wrong usage.";
 
 /// What is run, how often, and where the results go.
 #[derive(Debug, Args)]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     /// Commands, each one line for the shell.
     #[arg(value_name = "COMMAND", required_unless_present = "program")]
     pub command: Vec<String>,

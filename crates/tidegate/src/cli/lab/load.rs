@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::Args;
 use stdx::Span;
 
-pub const EXAMPLE: &str = "\
+pub(super) const EXAMPLE: &str = "\
 Examples: tidegate lab load http://127.0.0.1/ --connections 64 --for 30s
           tidegate lab load http://127.0.0.1/ --rate 2000 --warm-up 2s
           tidegate lab load http://127.0.0.1/ --rate 100..5000 --steps 8
@@ -20,7 +20,7 @@ Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage.";
 
 /// What is called, at which pace, and what becomes of the result.
 #[derive(Debug, Args)]
-pub struct LoadArgs {
+pub(crate) struct LoadArgs {
     /// What is called, in turn: http://HOST[:PORT][/PATH]; with several servers each gets its share.
     #[arg(value_name = "URL", required_unless_present_any = ["urls", "arrivals"])]
     pub url: Vec<String>,
@@ -103,7 +103,7 @@ pub struct LoadArgs {
 
 /// Calls per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Rate {
+pub(crate) enum Rate {
     /// The whole time.
     Steady(f64),
     /// From one to another.

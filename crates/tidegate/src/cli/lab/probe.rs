@@ -15,7 +15,7 @@ macro_rules! number {
     };
 }
 
-pub const EXAMPLE: &str = concat!(
+pub(super) const EXAMPLE: &str = concat!(
     "\
 Examples: tidegate lab probe https://example.org/api
           tidegate lab probe http://10.0.0.1 --vs http://10.0.0.2 -H Host:shop
@@ -36,7 +36,7 @@ Exit codes: 0 measured, 1 no call succeeded, 2 wrong usage; with --plugin those 
 
 /// What is called, when and how.
 #[derive(Debug, Args)]
-pub struct ProbeArgs {
+pub(crate) struct ProbeArgs {
     #[arg(required_unless_present = "command", conflicts_with = "command")]
     #[arg(value_parser = target, help = concat!(
         "http://… or https://…, tcp://HOST:PORT, dns:NAME[@SERVER[:PORT]][?type=TYPE], icmp:HOST, \
@@ -121,7 +121,7 @@ pub struct ProbeArgs {
 /// As a plug-in of Nagios.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Monitoring")]
-pub struct PluginArgs {
+pub(crate) struct PluginArgs {
     /// Print one line, and exit with 0 OK, 1 WARNING, 2 CRITICAL or 3 UNKNOWN, as Nagios and its
     /// like expect of a plug-in. A failed call is a warning at least.
     #[arg(long, conflicts_with = "vs")]
@@ -166,7 +166,7 @@ fn percentile(text: &str) -> Result<f64, String> {
 /// How HTTP is spoken.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "HTTP")]
-pub struct HttpArgs {
+pub(crate) struct HttpArgs {
     /// The method; GET, or POST with a body.
     #[arg(short = 'X', long, value_name = "METHOD")]
     pub method: Option<String>,

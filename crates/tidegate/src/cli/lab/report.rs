@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use stdx::Span;
 
-pub const EXAMPLE: &str = "\
+pub(super) const EXAMPLE: &str = "\
 Examples: tidegate lab report --from latencies.csv
           tidegate lab report --from access.log --format html -o a.html
           tidegate lab report --from journal --since 6h --where 'status == 200'
@@ -19,7 +19,7 @@ Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage.";
 
 /// What to report on, and how.
 #[derive(Debug, Args)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// What was measured: a file, `-` for standard input, a journal's folder, `journal` for that
     /// of the configuration, or an http(s) address that a file is fetched from. Several are read as
     /// one.

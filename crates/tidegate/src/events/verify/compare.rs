@@ -27,7 +27,7 @@ const SHOWN_CHARACTERS: usize = 120;
 
 /// What came of comparing a rollup.
 #[derive(Debug, Default)]
-pub struct Compared {
+pub(super) struct Compared {
     /// Rows that the log has.
     pub rows: u64,
     /// Rows of either side that differ.
@@ -39,7 +39,7 @@ pub struct Compared {
 
 impl Compared {
     /// The first difference in the order of keys, in words.
-    pub fn first(&self) -> Option<&str> {
+    pub(super) fn first(&self) -> Option<&str> {
         self.first.as_ref().map(|(_, words)| words.as_str())
     }
 
@@ -56,7 +56,7 @@ impl Compared {
 ///
 /// # Errors
 /// When the sink cannot be read.
-pub fn compare(
+pub(super) fn compare(
     count: &mut Count,
     url: &str,
     (node, is_shared): (&str, bool),

@@ -16,7 +16,7 @@ use super::plain::{Line, bytes_of};
 
 /// A part of a key, or of a row of a single event.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Key {
+pub(super) enum Key {
     /// Nothing, which only rows of single events have.
     Absent,
     /// Text.
@@ -30,11 +30,11 @@ pub enum Key {
 }
 
 /// Where a line stands: the number of its file, and the offset of its first byte.
-pub type Place = (u32, u64);
+pub(super) type Place = (u32, u64);
 
 /// What is kept of the lines of a key.
 #[derive(Debug)]
-pub struct Row {
+pub(super) struct Row {
     /// Where the first of them stands.
     pub first: Place,
     /// In the order of the measures.
@@ -47,7 +47,7 @@ pub struct Row {
 
 /// The value of one measure.
 #[derive(Debug, Clone)]
-pub enum Kept {
+pub(super) enum Kept {
     /// A number of lines, or a sum of whole numbers.
     Count(i128),
     /// A sum of real numbers, and how large it would be without signs.
@@ -63,7 +63,7 @@ pub enum Kept {
 /// The latest time, and the values of its lines, of which any may be the last: files have no order
 /// among each other.
 #[derive(Debug, Clone)]
-pub struct Latest {
+pub(super) struct Latest {
     time: i64,
     /// The value of the line that was read last.
     pub value: Held,
@@ -72,19 +72,19 @@ pub struct Latest {
 
 impl Latest {
     /// Whether a line of that time has this value.
-    pub fn may_be(&self, value: &Held) -> bool {
+    pub(super) fn may_be(&self, value: &Held) -> bool {
         self.hashes.contains(&hash(&[key_of(value)]))
     }
 
     /// How many different values they have.
-    pub fn values(&self) -> usize {
+    pub(super) fn values(&self) -> usize {
         self.hashes.len()
     }
 }
 
 /// All the values that a sketch is of.
 #[derive(Debug)]
-pub enum Values {
+pub(super) enum Values {
     /// The hashes of different texts.
     Unique(HashSet<u64>),
     /// How often each number came, by a whole number that has the same order.
@@ -92,7 +92,7 @@ pub enum Values {
 }
 
 /// A rollup under way.
-pub struct Count {
+pub(super) struct Count {
     /// What is counted.
     pub rollup: Arc<Rollup>,
     /// What was counted.
@@ -106,12 +106,12 @@ pub struct Count {
 
 impl Count {
     /// Nothing is counted yet.
-    pub fn new(rollup: Arc<Rollup>) -> Self {
+    pub(super) fn new(rollup: Arc<Rollup>) -> Self {
         Self { rollup, rows: HashMap::new(), events: HashMap::new(), without_key: 0 }
     }
 
     /// Counts a line of `source` that `node` has.
-    pub fn add(&mut self, line: &Line, place: Place, (node, source): (&str, &str)) {
+    pub(super) fn add(&mut self, line: &Line, place: Place, (node, source): (&str, &str)) {
         if self.rollup.filter.as_ref().is_some_and(|filter| !filter.matches(line)) {
             return;
         }
@@ -162,7 +162,7 @@ impl Count {
 }
 
 /// What tells rows of single events apart.
-pub fn hash(row: &[Key]) -> u128 {
+pub(super) fn hash(row: &[Key]) -> u128 {
     XxHash3_128::oneshot(format!("{row:?}").as_bytes())
 }
 
@@ -267,7 +267,7 @@ fn cell(line: &Line, field: &FieldName, kind: Kind) -> Key {
 }
 
 /// A value of a sink, or of a line, as a part of a key.
-pub fn key_of(held: &Held) -> Key {
+pub(super) fn key_of(held: &Held) -> Key {
     match held {
         Held::Integer(number) => Key::Integer(*number),
         Held::Time(us) => Key::Time(*us),
@@ -328,6 +328,6 @@ fn ordered(real: f64) -> i64 {
 }
 
 /// The real number of a whole one in their order.
-pub fn real_of(ordered: i64) -> f64 {
+pub(super) fn real_of(ordered: i64) -> f64 {
     f64::from_bits((ordered ^ (((ordered >> 63) as u64) >> 1).cast_signed()).cast_unsigned())
 }

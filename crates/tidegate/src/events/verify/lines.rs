@@ -13,7 +13,7 @@ const BEGINNING_BYTES: usize = 1024;
 
 /// A part of a log that was delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivered {
+pub(super) struct Delivered {
     /// Its file.
     pub path: PathBuf,
     /// The offset of the file's first byte: 0, but in a journal's segments.
@@ -24,7 +24,7 @@ pub struct Delivered {
 
 /// A line, and where its first byte stands.
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'l> {
+pub(super) struct Found<'l> {
     /// The offset in the log.
     pub offset: u64,
     /// The bytes before the line feed; of one that is too long, its beginning.
@@ -38,7 +38,7 @@ impl Delivered {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn each(&self, mut seen: impl FnMut(Found<'_>)) -> io::Result<u64> {
+    pub(super) fn each(&self, mut seen: impl FnMut(Found<'_>)) -> io::Result<u64> {
         let mut left = self.end.saturating_sub(self.start);
         let mut bytes = unpacked(&self.path)?.take(left);
         let (mut offset, mut line) = (self.start, Vec::new());
@@ -76,7 +76,7 @@ fn unpacked(path: &Path) -> io::Result<BufReader<Box<dyn Read>>> {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub fn of_journal(dir: &Path, end: u64) -> io::Result<Vec<Delivered>> {
+pub(super) fn of_journal(dir: &Path, end: u64) -> io::Result<Vec<Delivered>> {
     let mut segments: Vec<(u64, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();

@@ -8,7 +8,7 @@ const DEPTH_MAX: usize = 64;
 
 /// A member of an object.
 #[derive(Debug, Clone, Copy)]
-pub struct Member<'l> {
+pub(super) struct Member<'l> {
     /// Its key, escaped.
     pub key: &'l [u8],
     /// Its value: of text the inside, escaped, and of all else everything.
@@ -18,7 +18,7 @@ pub struct Member<'l> {
 }
 
 /// The members of the object that `text` is, and nothing more; none when it is no such.
-pub fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
+pub(super) fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
     let mut reader = Reader { text, at: 0 };
     reader.white();
     let members = reader.object(0)?;
@@ -27,7 +27,7 @@ pub fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
 }
 
 /// The value of the first member of that name.
-pub fn member<'l>(object: &'l [u8], name: &str) -> Option<Member<'l>> {
+pub(super) fn member<'l>(object: &'l [u8], name: &str) -> Option<Member<'l>> {
     members(object)?.into_iter().find(|member| member.key == name.as_bytes())
 }
 

@@ -30,7 +30,7 @@ const COMMON: [(&str, &str); 7] = [
 const QUOTED: [(&str, &str); 2] = [(" \"", "http_referer"), ("\" \"", "http_user_agent")];
 
 /// Reads lines of one format.
-pub struct Plain {
+pub(super) struct Plain {
     format: Format,
     rules: Arc<[FieldRule]>,
     /// Fields that the format itself names.
@@ -38,7 +38,7 @@ pub struct Plain {
 }
 
 /// One line that counts.
-pub struct Line {
+pub(super) struct Line {
     /// Microseconds since the Unix epoch.
     pub time_us: u64,
     texts: Texts,
@@ -63,7 +63,7 @@ struct Texts {
 
 impl Plain {
     /// Lines of `format`, with `rules` over their fields.
-    pub fn new(format: &Format, rules: Arc<[FieldRule]>) -> Self {
+    pub(super) fn new(format: &Format, rules: Arc<[FieldRule]>) -> Self {
         let mut named = HashSet::new();
         if let Format::Template(template) = format {
             let fields = template.parts().filter_map(|(_, name)| variable(name?).field());
@@ -73,7 +73,7 @@ impl Plain {
     }
 
     /// Reads a line without its line feed; none when it is refused.
-    pub fn read(&self, line: &[u8]) -> Option<Line> {
+    pub(super) fn read(&self, line: &[u8]) -> Option<Line> {
         let texts = match &self.format {
             Format::Tidegate => journal(line)?,
             Format::Combined => combined(line, false)?,
@@ -133,7 +133,7 @@ fn extracted(rule: &FieldRule, line: &Line) -> Option<Value<'static>> {
 }
 
 /// The text of a value.
-pub fn bytes_of(value: Value<'_>) -> Vec<u8> {
+pub(super) fn bytes_of(value: Value<'_>) -> Vec<u8> {
     match value {
         Value::Text(text) => text.into_owned(),
         number => number.to_string().into_bytes(),

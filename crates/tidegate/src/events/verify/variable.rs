@@ -4,7 +4,7 @@ use exchange::FieldName;
 
 /// What the text of a name is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub(super) enum What {
     /// The time of the request.
     Time,
     /// The request line.
@@ -25,7 +25,7 @@ pub enum What {
 
 impl What {
     /// The field that only this name tells.
-    pub fn field(self) -> Option<FieldName> {
+    pub(super) fn field(self) -> Option<FieldName> {
         match self {
             Self::Field(field) => Some(field),
             _ => None,
@@ -34,7 +34,7 @@ impl What {
 }
 
 /// The meaning of a variable of nginx.
-pub fn variable(name: &str) -> What {
+pub(super) fn variable(name: &str) -> What {
     let known = known(name);
     known.unwrap_or_else(|| match name.split_once('_') {
         Some(("http", header)) if !header.is_empty() => {
@@ -48,7 +48,7 @@ pub fn variable(name: &str) -> What {
 }
 
 /// The meaning of a key of JSON that is neither configured nor unknown.
-pub fn own(key: &str) -> Option<What> {
+pub(super) fn own(key: &str) -> Option<What> {
     Some(match key {
         "path" => What::Target,
         "version" => What::Protocol,
@@ -66,7 +66,7 @@ pub fn own(key: &str) -> Option<What> {
 }
 
 /// Whether a key has its meaning as a variable of nginx only, which our own lines do not have.
-pub fn variable_only(key: &str) -> bool {
+pub(super) fn variable_only(key: &str) -> bool {
     known(key).is_some() && !matches!(key, "host" | "scheme" | "status")
 }
 

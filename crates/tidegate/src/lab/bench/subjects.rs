@@ -9,7 +9,7 @@ use crate::cli::BenchArgs;
 ///
 /// # Errors
 /// When its command line cannot be taken apart.
-pub fn shell(args: &BenchArgs) -> Result<Option<Vec<String>>> {
+pub(super) fn shell(args: &BenchArgs) -> Result<Option<Vec<String>>> {
     if args.no_shell || !args.program.is_empty() {
         return Ok(None);
     }
@@ -26,7 +26,7 @@ pub fn shell(args: &BenchArgs) -> Result<Option<Vec<String>>> {
 ///
 /// # Errors
 /// When names, preparations or outputs are not as many as commands, or parameters make no sense.
-pub fn of(args: &BenchArgs) -> Result<Vec<Subject>> {
+pub(super) fn of(args: &BenchArgs) -> Result<Vec<Subject>> {
     let shell = shell(args)?;
     let lines = lines(args)?;
     let combinations = combinations(args)?;

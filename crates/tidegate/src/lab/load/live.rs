@@ -12,7 +12,7 @@ const SPARKS_MAX: usize = 30;
 const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// One line that is drawn anew each second, and gone when this is.
-pub struct Live {
+pub(super) struct Live {
     bar: ProgressBar,
     failed: u64,
     is_open: bool,
@@ -23,7 +23,7 @@ pub struct Live {
 
 impl Live {
     /// Begins to show a run.
-    pub fn new(plan: &Loading) -> Self {
+    pub(super) fn new(plan: &Loading) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let time = match plan.stop {
             Stop::After(span) if span < Duration::from_secs(86_400) => Some(span),
@@ -43,7 +43,7 @@ impl Live {
     }
 
     /// Shows the second that is over.
-    pub fn show(&mut self, second: &Second) {
+    pub(super) fn show(&mut self, second: &Second) {
         self.failed += second.failed;
         let at = |quantile: f64| second.latency.value_at_quantile(quantile) as f64 / 1e6;
         self.p99_ms.push(at(0.99));
@@ -69,7 +69,7 @@ impl Live {
     }
 
     /// Shows that the calls are looked at.
-    pub fn judge(&self) {
+    pub(super) fn judge(&self) {
         self.bar.set_message("the run is over; its calls are looked at");
     }
 }

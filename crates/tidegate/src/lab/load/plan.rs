@@ -21,7 +21,7 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 ///
 /// # Errors
 /// Names what is wrong with which argument or line.
-pub fn of(args: &LoadArgs, cancel: Arc<AtomicBool>) -> Result<(Loading, Calls)> {
+pub(super) fn of(args: &LoadArgs, cancel: Arc<AtomicBool>) -> Result<(Loading, Calls)> {
     let mut calls = calls(args)?;
     let pace = pace(args, &mut calls)?;
     ensure!(!calls.all().is_empty(), "there is nothing to call; name a URL");

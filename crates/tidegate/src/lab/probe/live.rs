@@ -10,11 +10,11 @@ const TIMED: &str = "{pos} calls, {elapsed}{wide_msg}";
 const REDRAW: Duration = Duration::from_millis(200);
 
 /// The line; it goes with its value.
-pub struct Live(ProgressBar);
+pub(super) struct Live(ProgressBar);
 
 impl Live {
     /// A line for so many calls, or for as many as there will be.
-    pub fn new(planned: Option<u64>) -> Self {
+    pub(super) fn new(planned: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(planned, ProgressDrawTarget::stderr());
         let template = if planned.is_some() { COUNTED } else { TIMED };
         bar.set_style(ProgressStyle::with_template(template).expect("the template is well-formed"));
@@ -23,7 +23,7 @@ impl Live {
     }
 
     /// Shows how far it is.
-    pub fn show(&self, progress: &Progress) {
+    pub(super) fn show(&self, progress: &Progress) {
         if self.0.position() == progress.done {
             return;
         }

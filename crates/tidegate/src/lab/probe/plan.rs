@@ -12,7 +12,7 @@ use crate::cli::{HttpArgs, ProbeArgs};
 ///
 /// # Errors
 /// When one of them is wrong, or the file of the body cannot be read.
-pub fn of(args: &ProbeArgs) -> Result<Plan> {
+pub(super) fn of(args: &ProbeArgs) -> Result<Plan> {
     let target = match &args.target {
         Some(target) => target.clone(),
         None => Target::command(&args.command)?,

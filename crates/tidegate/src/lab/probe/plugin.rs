@@ -12,7 +12,7 @@ use crate::cli::PluginArgs;
 
 /// What a plug-in says of a target; its number is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub(super) enum State {
     Ok = 0,
     Warning = 1,
     Critical = 2,
@@ -23,7 +23,7 @@ pub enum State {
 const SHOWN: [f64; 3] = [50.0, 95.0, 99.0];
 
 /// The state of what was measured, and the line that says it.
-pub fn judge(series: &Series, args: &PluginArgs) -> (State, String) {
+pub(super) fn judge(series: &Series, args: &PluginArgs) -> (State, String) {
     let failed = series.left_out.total();
     let calls = series.len() as u64 + failed;
     if series.is_empty() {

@@ -22,7 +22,7 @@ const BYTES_MAX: u64 = 4 << 30;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads what `from` names.
-pub fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<Saved> {
+pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<Saved> {
     let path = Path::new(from);
     if from == "journal" && !path.exists() {
         let plan = commands::load(config)?;

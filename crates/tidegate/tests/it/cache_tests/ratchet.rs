@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What one test gave: a line of `run.mjs`.
 #[derive(Debug)]
-pub struct Outcome {
+pub(super) struct Outcome {
     kind: String,
     outcome: String,
     id: String,
@@ -15,7 +15,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub fn parse(line: &str) -> Option<Self> {
+    pub(super) fn parse(line: &str) -> Option<Self> {
         let mut fields = line.splitn(4, '\t').map(str::to_owned);
         let mut field = || fields.next();
         Some(Self { kind: field()?, outcome: field()?, id: field()?, message: field()? })
@@ -27,7 +27,7 @@ impl Outcome {
 }
 
 /// Returns the ids of the list, each with its kind; a line is `KIND ID REASON…`.
-pub fn listed(list: &str) -> BTreeMap<&str, &str> {
+pub(super) fn listed(list: &str) -> BTreeMap<&str, &str> {
     let lines = list.lines().filter(|line| !line.starts_with('#'));
     let pair = |line| {
         let mut words = str::split_whitespace(line);
@@ -38,7 +38,7 @@ pub fn listed(list: &str) -> BTreeMap<&str, &str> {
 }
 
 /// Returns what is wrong with the list, or with the cache: one line each.
-pub fn compare(list: &str, outcomes: &[Outcome]) -> Vec<String> {
+pub(super) fn compare(list: &str, outcomes: &[Outcome]) -> Vec<String> {
     let listed = listed(list);
     let mut findings = Vec::new();
     for Outcome { kind, outcome, id, message } in outcomes.iter().filter(|o| !o.passed()) {
@@ -63,7 +63,7 @@ pub fn compare(list: &str, outcomes: &[Outcome]) -> Vec<String> {
 }
 
 /// Returns how many passed, by kind: `optimal 61 of 86, required 128 of 157`.
-pub fn figures(outcomes: &[Outcome]) -> String {
+pub(super) fn figures(outcomes: &[Outcome]) -> String {
     let mut kinds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for outcome in outcomes {
         let (passed, all) = kinds.entry(&outcome.kind).or_default();

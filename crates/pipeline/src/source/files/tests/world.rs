@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 use super::super::*;
 
-pub const QUIET: Duration = Duration::from_secs(600);
+pub(super) const QUIET: Duration = Duration::from_secs(600);
 
 /// A folder with logs.
-pub struct World {
+pub(super) struct World {
     pub clock: ManualClock,
     pub options: FileOptions,
     pub disk: Arc<dyn Disk>,
@@ -22,7 +22,7 @@ pub struct World {
 }
 
 /// A reader, and what other nodes have committed.
-pub struct Tail {
+pub(super) struct Tail {
     pub source: FileSource,
     pub others: Vec<String>,
     clock: ManualClock,
@@ -30,7 +30,7 @@ pub struct Tail {
 
 /// What a reader was told.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub(super) struct Seen {
     pub ids: Vec<String>,
     pub lost: Vec<(u64, u64)>,
     pub receded: Vec<(u64, u64)>,
@@ -39,26 +39,26 @@ pub struct Seen {
     pub unreadable: Vec<String>,
 }
 
-pub fn line(id: &str) -> String {
+pub(super) fn line(id: &str) -> String {
     format!("id={id} GET /items/of/some/length?with=a&query=string 200 0.001\n")
 }
 
-pub fn lines(ids: &str) -> String {
+pub(super) fn lines(ids: &str) -> String {
     ids.split(' ').map(line).collect()
 }
 
-pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(bytes).unwrap();
     packer.finish().unwrap()
 }
 
-pub fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn zstd(bytes: &[u8]) -> Vec<u8> {
     ::zstd::encode_all(bytes, 1).unwrap()
 }
 
 impl World {
-    pub fn new(patterns: &[&str]) -> Self {
+    pub(super) fn new(patterns: &[&str]) -> Self {
         let dir = TempDir::new().unwrap();
         let patterns: Vec<_> = patterns.iter().map(|pattern| dir.path().join(pattern)).collect();
         let clock = ManualClock::at(1_700_000_000_000_000);
@@ -66,7 +66,7 @@ impl World {
     }
 
     /// Logs on another disk.
-    pub fn on(disk: Arc<dyn Disk>, clock: ManualClock, patterns: &[&str]) -> Self {
+    pub(super) fn on(disk: Arc<dyn Disk>, clock: ManualClock, patterns: &[&str]) -> Self {
         let patterns: Vec<_> = patterns.iter().map(PathBuf::from).collect();
         Self::with(TempDir::new().unwrap(), disk, clock, &patterns)
     }
@@ -78,59 +78,59 @@ impl World {
         Self { clock, options, disk, dir }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    pub fn append(&self, name: &str) -> File {
+    pub(super) fn append(&self, name: &str) -> File {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         OpenOptions::new().create(true).append(true).open(path).unwrap()
     }
 
     /// Appends a line for each id; ids of later calls are newer for the file system too.
-    pub fn write(&self, name: &str, ids: &str) {
+    pub(super) fn write(&self, name: &str, ids: &str) {
         self.partial(name, lines(ids).as_bytes());
         let age = ids.bytes().next().unwrap_or(0);
         let time = std::time::UNIX_EPOCH + Duration::from_secs(1_600_000_000 + u64::from(age));
         self.append(name).set_modified(time + Duration::from_nanos(self.len(name))).unwrap();
     }
 
-    pub fn partial(&self, name: &str, bytes: &[u8]) {
+    pub(super) fn partial(&self, name: &str, bytes: &[u8]) {
         self.append(name).write_all(bytes).unwrap();
     }
 
-    pub fn len(&self, name: &str) -> u64 {
+    pub(super) fn len(&self, name: &str) -> u64 {
         fs::metadata(self.path(name)).unwrap().len()
     }
 
-    pub fn truncate(&self, name: &str, length: u64) {
+    pub(super) fn truncate(&self, name: &str, length: u64) {
         self.append(name).set_len(length).unwrap();
     }
 
-    pub fn rename(&self, from: &str, to: &str) {
+    pub(super) fn rename(&self, from: &str, to: &str) {
         fs::rename(self.path(from), self.path(to)).unwrap();
     }
 
-    pub fn rename_away(&self, name: &str) {
+    pub(super) fn rename_away(&self, name: &str) {
         fs::create_dir_all(self.path("archive")).unwrap();
         self.rename(name, "archive/gone");
     }
 
-    pub fn remove(&self, name: &str) {
+    pub(super) fn remove(&self, name: &str) {
         fs::remove_file(self.path(name)).unwrap();
     }
 
-    pub fn tail(&self) -> Tail {
+    pub(super) fn tail(&self) -> Tail {
         self.tail_from(None)
     }
 
     /// As after a crash just after the reader's position was committed.
-    pub fn resume(&self, tail: &Tail) -> Tail {
+    pub(super) fn resume(&self, tail: &Tail) -> Tail {
         self.tail_from(Some(&tail.position()))
     }
 
-    pub fn tail_from(&self, position: Option<&str>) -> Tail {
+    pub(super) fn tail_from(&self, position: Option<&str>) -> Tail {
         let (disk, clock) = (Arc::clone(&self.disk), Arc::new(self.clock.clone()));
         let mut source = FileSource::new("test", self.options.clone(), disk, clock);
         source.others(&[]);
@@ -140,32 +140,32 @@ impl World {
 }
 
 impl Tail {
-    pub fn position(&self) -> String {
+    pub(super) fn position(&self) -> String {
         self.source.position()
     }
 
     /// How many logs the position speaks of.
-    pub fn known(&self) -> usize {
+    pub(super) fn known(&self) -> usize {
         let value: serde_json::Value = serde_json::from_str(&self.position()).unwrap();
         let count = |key: &str| value[key].as_array().unwrap().len();
         count("logs") + count("done")
     }
 
     /// Looks at the folders again, and reads until there is nothing more.
-    pub fn drain(&mut self) -> Seen {
+    pub(super) fn drain(&mut self) -> Seen {
         self.try_drain().unwrap_or_else(|failed| panic!("{} after {:?}", failed.1, failed.0))
     }
 
     /// Has the reader look how long its files are, as each delivery does.
-    pub fn source_sees_lengths(&mut self) {
+    pub(super) fn source_sees_lengths(&mut self) {
         self.source.bytes_behind();
     }
 
-    pub fn fails(&mut self) -> String {
+    pub(super) fn fails(&mut self) -> String {
         stdx::Chain(&self.try_drain().unwrap_err().1).to_string()
     }
 
-    pub fn drain_in_spite_of_errors(&mut self) -> Seen {
+    pub(super) fn drain_in_spite_of_errors(&mut self) -> Seen {
         let mut all = Seen::default();
         loop {
             match self.try_drain() {
@@ -222,13 +222,13 @@ impl Seen {
         }
     }
 
-    pub fn sorted(&self) -> Vec<&str> {
+    pub(super) fn sorted(&self) -> Vec<&str> {
         let mut ids: Vec<_> = self.ids.iter().map(String::as_str).collect();
         ids.sort_unstable();
         ids
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         let lists = [self.lost.len(), self.receded.len(), self.torn.len(), self.oversized.len()];
         self.ids.is_empty() && lists == [0; 4] && self.unreadable.is_empty()
     }
