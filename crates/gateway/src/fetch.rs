@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use chassis::WorkRefused;
 use chassis::http::{Payload, Source};
+use exchange::{Impression, ModelAnswer};
 use tokio::sync::oneshot;
 use tokio::time::{Instant as TokioInstant, timeout};
 
@@ -28,7 +29,7 @@ use crate::gateway::Edge;
 use crate::key;
 use crate::order::{JSON_LENGTH, Order};
 use crate::plan::{Coalesce, Route, Target};
-use crate::ports::{Asker, Computed, Shown};
+use crate::ports::AnswerSender;
 use crate::purge::Verdict;
 use crate::record;
 use crate::tags::Tags;
@@ -71,7 +72,7 @@ pub(crate) struct Delivery {
     /// Time by features, score and store.
     pub times: [Duration; 3],
     /// What was shown, when a ranking was made.
-    pub shown: Option<Arc<Shown>>,
+    pub shown: Option<Arc<Impression<'static>>>,
 }
 
 /// Where a detached fetch delivers to.
@@ -85,7 +86,7 @@ struct Fetched {
     /// Length of the body, or of what a GET would bring when a HEAD was sent.
     length: Option<u64>,
     times: [Duration; 3],
-    shown: Option<Shown>,
+    shown: Option<Impression<'static>>,
     decision_at: Option<Range<usize>>,
     tags: Tags,
 }
@@ -431,23 +432,24 @@ fn received(route: &Route, response: Response, is_head: bool) -> Fetched {
 }
 
 async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fetched, Refusal> {
-    let unavailable = || Refusal::Model(503, "no model is loaded".to_owned());
+    let unavailable = || Refusal::Model(exchange::Refusal::new(503, "no model is loaded"));
     let compute = edge.gateway.compute.as_ref().ok_or_else(unavailable)?;
-    let question = order.question(target);
-    let answered = if compute.cost(&question) <= INLINE_MAX {
+    let request = order.model_request(target);
+    let answered = if compute.cost(&request) <= INLINE_MAX {
         let mut out = edge.scratch.borrow_mut();
         out.clear();
-        let computed = compute.compute(&question, &mut out);
-        computed.map(|computed| (computed, Bytes::copy_from_slice(&out)))
-    } else if compute.gathers(&question) {
-        let (asker, answer) = Asker::new();
-        compute.gather(&question, order.body(), asker);
+        let answer = compute.compute(&request, &mut out);
+        answer.map(|answer| (answer, Bytes::copy_from_slice(&out)))
+    } else if compute.is_queued(&request) {
+        let (sender, answer) = AnswerSender::new();
+        compute.queue(&request, order.body(), sender);
         answer.await.map_err(|_| model_failed())?
     } else {
         let (compute, order, target) = (Arc::clone(compute), order.clone(), target.clone());
         let job = move || {
             let mut out = Vec::new();
-            compute.compute(&order.question(&target), &mut out).map(|done| (done, out.into()))
+            let answer = compute.compute(&order.model_request(&target), &mut out);
+            answer.map(|answer| (answer, out.into()))
         };
         let done = edge.gateway.work.run(job).await;
         done.map_err(|refused| match refused {
@@ -455,23 +457,23 @@ async fn ask_model(edge: &Rc<Edge>, order: &Order, target: &Target) -> Result<Fe
             WorkRefused::Broken => model_failed(),
         })?
     };
-    let (computed, body) = answered.map_err(Refusal::of_model)?;
+    let (answer, body) = answered.map_err(Refusal::of_model)?;
     Ok(Fetched {
         status: 200,
-        headers: model_headers(&computed),
+        headers: model_headers(&answer),
         length: Some(body.len() as u64),
         body: Body::Whole(body),
-        times: [computed.features, computed.score, Duration::ZERO],
-        shown: computed.impression,
-        decision_at: computed.decision_at,
+        times: [answer.features, answer.score, Duration::ZERO],
+        shown: answer.impression,
+        decision_at: answer.decision_at,
         tags: Tags::default(),
     })
 }
 
 /// Binary data behind JSON is Triton's extension of the Open Inference Protocol.
-fn model_headers(computed: &Computed) -> FieldLines {
-    let Some(json_length) = computed.json_length else {
-        let content_type = match computed.content_type {
+fn model_headers(answer: &ModelAnswer) -> FieldLines {
+    let Some(json_length) = answer.json_length else {
+        let content_type = match answer.content_type {
             "" => "application/json",
             other => other,
         };
@@ -485,7 +487,7 @@ fn model_headers(computed: &Computed) -> FieldLines {
 }
 
 fn model_failed() -> Refusal {
-    Refusal::Model(500, "the model failed".to_owned())
+    Refusal::Model(exchange::Refusal::new(500, "the model failed"))
 }
 
 /// Counts a failed fetch.

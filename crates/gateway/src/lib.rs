@@ -50,8 +50,8 @@ pub use gateway::{Edge, Gateway};
 pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{Plan, PoolUpstream, Sections};
 pub use ports::{
-    Asker, Compute, Computed, Durable, Gathered, Loan, NoWorker, Profile, Profiles, Question,
-    Record, Shown, Taking, Workers,
+    Acquire, AnswerSender, Compute, Durable, Loan, NoWorker, Profile, Profiles, QueuedAnswer,
+    Record, Workers,
 };
 pub use purge::Wanted;
 pub use request::Role;

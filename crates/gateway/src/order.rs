@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use chassis::http::Head;
-use exchange::Decision;
+use exchange::{Decision, ModelRequest};
 use http::Method;
 
 use crate::accept::Accepted;
@@ -26,7 +26,6 @@ use crate::freshness::Asked;
 use crate::interim::News;
 use crate::key;
 use crate::plan::{Route, Target};
-use crate::ports::Question;
 use crate::trace::Trace;
 use crate::upstream::{Request, Upstream};
 use crate::user::UserSource;
@@ -242,14 +241,14 @@ impl Order {
         self.body.clone()
     }
 
-    /// The question to a model.
-    pub(crate) fn question<'a>(&'a self, target: &'a Target) -> Question<'a> {
+    /// The request to a model.
+    pub(crate) fn model_request<'a>(&'a self, target: &'a Target) -> ModelRequest<'a> {
         let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
         let model = match target {
             Target::Model(name) => Some(name.as_ref()),
             _ => None,
         };
-        Question {
+        ModelRequest {
             model,
             method: self.method.as_str(),
             path,

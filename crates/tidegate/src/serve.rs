@@ -96,7 +96,8 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let delivers = !plan.events.rollups.is_empty();
     let learner = if delivers { None } else { Learner::start(&plan) };
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
-    let models = Arc::new(Models::open(plan.models, Arc::new(WorkThreads(work.clone()))));
+    let pool = Arc::new(WorkThreads(work.clone()));
+    let models = Arc::new(Models::open(plan.models, profiles.clone(), pool));
     let watcher = watch(&models, profiles.as_ref())?;
     let pools = Pools::start(plan.pools, &registry)?;
     pools.staff(&mut plan.gateway);
@@ -273,8 +274,7 @@ fn open_gateway(
     (models, profiles): (&Arc<Models>, Option<&Arc<profiles::Profiles>>),
     work: WorkPool,
 ) -> Arc<Gateway> {
-    let answers = ModelAnswers { models: Arc::clone(models), profiles: profiles.cloned() };
-    let compute = Arc::new(answers) as Arc<dyn Compute>;
+    let compute = Arc::new(ModelAnswers(Arc::clone(models))) as Arc<dyn Compute>;
     let look_up = profiles.map(|p| Arc::new(ProfileLookup(Arc::clone(p))) as Arc<dyn Profiles>);
     Gateway::new(plan, registry, look_up, Some(compute), work)
 }
