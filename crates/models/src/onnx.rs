@@ -11,20 +11,10 @@
 //! Refuses: operators that are not known, by name; inputs of texts; and files that ask for more
 //! memory or work than `graph.rs` allows for a row.
 
-mod arithmetic;
 mod attributes;
-mod dense;
-mod ensemble;
 mod file;
-mod forest;
 mod graph;
-mod labels;
-mod layout;
 mod operators;
-mod pointwise;
-mod reduce;
-mod rows;
-mod scores;
 mod value;
 mod wire;
 

@@ -2,17 +2,26 @@
 //!
 //! Refuses: everything else, by node and name, and versions of operators that nobody here has read.
 
-use super::arithmetic::{Arithmetic, Comparison, Fold, Where};
-use super::attributes::Attributes;
-use super::dense::{Gemm, LinearClassifier, LinearRegressor, MatMul};
-use super::ensemble;
-use super::graph::Operator;
-use super::layout::{
+mod arithmetic;
+mod dense;
+mod labels;
+mod layout;
+mod pointwise;
+mod post_transform;
+mod reduce;
+mod rows;
+mod tree_ensemble;
+
+use self::arithmetic::{Arithmetic, Comparison, Fold, Where};
+use self::dense::{Gemm, LinearClassifier, LinearRegressor, MatMul};
+use self::layout::{
     Concat, Filled, Flatten, Gather, Identity, Ones, Reshape, Sizes, Slice, Transpose,
 };
-use super::pointwise::{Cast, Clip, Function, IsNan, Not};
-use super::reduce::{Extreme, Reduce, Reduction, Softmax};
-use super::rows::{Binarizer, Imputer, Normalizer, Scaler};
+use self::pointwise::{Cast, Clip, Function, IsNan, Not};
+use self::reduce::{Extreme, Reduce, Reduction, Softmax};
+use self::rows::{Binarizer, Imputer, Normalizer, Scaler};
+use super::attributes::Attributes;
+use super::graph::Operator;
 use super::value::{Data, Shape, Value};
 use crate::error::Problem;
 
@@ -87,8 +96,8 @@ fn unknown(from: &Attributes<'_, '_>) -> Problem {
 
 fn of_ml(from: &mut Attributes<'_, '_>) -> Read {
     match from.node.operator {
-        "TreeEnsembleRegressor" => ensemble::regressor(from),
-        "TreeEnsembleClassifier" => ensemble::classifier(from),
+        "TreeEnsembleRegressor" => tree_ensemble::regressor(from),
+        "TreeEnsembleClassifier" => tree_ensemble::classifier(from),
         "LinearRegressor" => boxed(LinearRegressor::read(from)),
         "LinearClassifier" => boxed(LinearClassifier::read(from)),
         "Scaler" => boxed(Scaler::read(from)),

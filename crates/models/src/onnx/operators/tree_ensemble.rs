@@ -7,13 +7,15 @@
 //! Invariant: floats are compared and added as floats, doubles as doubles, in the order of the
 //! file.
 
-use super::attributes::Attributes;
-use super::forest::{Votes, read_program};
-use super::graph::{Call, Operator};
+mod program;
+
+use self::program::{Votes, read_program};
 use super::labels::Labels;
-use super::scores::{Transform, logistic, narrow, probit};
-use super::value::{Data, Element, Shape, Value};
+use super::post_transform::{Transform, logistic, narrow, probit};
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::graph::{Call, Operator};
+use crate::onnx::value::{Data, Element, Shape, Value};
 use crate::trees::Number;
 use crate::trees::build::Program;
 use crate::trees::forest::{Merge, OUTPUTS_MAX};

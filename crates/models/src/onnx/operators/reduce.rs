@@ -4,10 +4,10 @@
 //! Refuses: reductions along axes that do not stand side by side.
 
 use super::arithmetic::Numeric;
-use super::attributes::Attributes;
-use super::graph::{Call, Operator};
-use super::value::{Data, Shape, Value};
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::graph::{Call, Operator};
+use crate::onnx::value::{Data, Shape, Value};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Reduction {

@@ -8,9 +8,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::attributes::Attributes;
-use super::ensemble::{Sum, Voted};
+use super::{Sum, Voted};
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
 use crate::trees::build::{self, Program};
 use crate::trees::forest::{
     Child, FEATURES_MAX, Forest, Merge, Missing, OUTPUTS_MAX, Side, Split, Test, Tree,

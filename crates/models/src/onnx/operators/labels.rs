@@ -2,10 +2,10 @@
 //!
 //! Invariant: there is at least one class.
 
-use super::attributes::Attributes;
-use super::graph::Call;
-use super::value::{Shape, TextCode, Value};
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::graph::Call;
+use crate::onnx::value::{Shape, TextCode, Value};
 use crate::trees::forest::OUTPUTS_MAX;
 
 #[derive(Debug)]

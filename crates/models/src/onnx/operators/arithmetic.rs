@@ -6,8 +6,8 @@
 use multiversion::multiversion;
 
 use super::dense::ABREAST;
-use super::graph::{Call, Operator};
-use super::value::{Data, Element, RANK_MAX, Shape, Value};
+use crate::onnx::graph::{Call, Operator};
+use crate::onnx::value::{Data, Element, RANK_MAX, Shape, Value};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arithmetic {
@@ -211,7 +211,7 @@ impl Operator for Comparison {
                 pairwise::<bool, bool>(call, (a, b), out, |a, b| a == b)
             }
             (Self::Equal, Data::Texts(_)) => {
-                pairwise::<super::value::TextCode, bool>(call, (a, b), out, |a, b| a == b)
+                pairwise::<crate::onnx::value::TextCode, bool>(call, (a, b), out, |a, b| a == b)
             }
             _ => self.numbers::<i64>(call, (a, b), out),
         }
@@ -239,7 +239,7 @@ impl Operator for Where {
     fn run(&self, call: &mut Call<'_>, out: &mut [Value; 2]) -> Result<(), String> {
         let (flags, a, b) = (call.input(0)?, call.input(1)?, call.input(2)?);
         let shape = broadcast(flags.shape, broadcast(a.shape, b.shape)?)?;
-        super::value::by_element!(&a.data, a_elements => {
+        crate::onnx::value::by_element!(&a.data, a_elements => {
             let b_elements = b.elements()?;
             choose(call, [flags, a, b], (a_elements, b_elements), shape, &mut out[0])
         })

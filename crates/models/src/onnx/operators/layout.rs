@@ -1,9 +1,9 @@
 //! Operators that compute nothing: they put elements elsewhere, or give them another shape.
 
-use super::attributes::Attributes;
-use super::graph::{Call, Operator};
-use super::value::{Element, RANK_MAX, Shape, Value, by_element};
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::graph::{Call, Operator};
+use crate::onnx::value::{Element, RANK_MAX, Shape, Value, by_element};
 
 /// `Identity`, and `ZipMap`: the columns of a map are the classes in order.
 #[derive(Debug)]
@@ -363,7 +363,7 @@ impl Operator for Sizes {
 
 impl Filled {
     pub(super) fn read(from: &mut Attributes<'_, '_>) -> Result<Self, Problem> {
-        use super::value::Data;
+        use crate::onnx::value::Data;
         let value = from.tensor("value")?;
         let value =
             value.unwrap_or(Value { shape: Shape::of(&[1]), data: Data::Floats(vec![0.0]) });

@@ -1,8 +1,8 @@
 //! What makes scores of sums: `post_transform` of the operators of ONNX-ML, as ONNX Runtime's
 //! ml_common.h has it.
 
-use super::attributes::Attributes;
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
 use crate::trees::number::Leaf;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,12 +7,12 @@
 //! (linearclassifier.cc).
 
 use super::arithmetic::Numeric;
-use super::attributes::Attributes;
-use super::graph::{Call, Operator};
 use super::labels::Labels;
-use super::scores::{Transform, probit};
-use super::value::{Data, Shape, Value};
+use super::post_transform::{Transform, probit};
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::graph::{Call, Operator};
+use crate::onnx::value::{Data, Shape, Value};
 use crate::trees::forest::OUTPUTS_MAX;
 
 /// Columns of a product that are summed side by side.

@@ -1,10 +1,10 @@
 //! What prepares rows in ONNX-ML: scaling, filling in what is missing, norms, thresholds.
 
 use super::arithmetic::Numeric;
-use super::attributes::Attributes;
-use super::graph::{Call, Operator};
-use super::value::{Data, Element, Value};
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::graph::{Call, Operator};
+use crate::onnx::value::{Data, Element, Value};
 
 /// `(x - offset) * scale`, one of each for every column or for all.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 //! Functions of floats are taken in double precision and rounded once.
 
 use super::arithmetic::Numeric;
-use super::attributes::Attributes;
-use super::graph::{Call, Operator};
-use super::value::{Data, Element, Value};
 use crate::error::Problem;
+use crate::onnx::attributes::Attributes;
+use crate::onnx::graph::{Call, Operator};
+use crate::onnx::value::{Data, Element, Value};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Function {
@@ -171,7 +171,7 @@ impl Operator for Clip {
 
 impl Cast {
     pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
-        use super::file::kind;
+        use crate::onnx::file::kind;
         match from.integer("to", 0)? {
             kind::FLOAT => Ok(Self::Float),
             kind::DOUBLE => Ok(Self::Double),
