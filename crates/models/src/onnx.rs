@@ -9,23 +9,34 @@
 //! Invariant: a graph that is read has been tried: its operators fit each other, and each output
 //! has one row for each row given. A row costs no allocation once the scratch is warm.
 //! Refuses: operators that are not known, by name; inputs of texts; and files that ask for more
-//! memory or work than `graph.rs` allows for a row.
+//! memory or work than `call.rs` allows for a row.
 
+mod about;
 mod attributes;
+mod call;
+mod elementwise;
 mod file;
 mod graph;
+mod labels;
+mod numeric;
 mod operators;
-mod value;
+mod post_transform;
+mod product;
+mod tensor;
 mod wire;
+
+pub use about::{AboutOnnx, OnnxInput, OnnxKind, OnnxOutput};
+pub use graph::OnnxScratch;
 
 use std::collections::HashSet;
 
-use file::{File, Port, kind};
-use graph::{Graph, Operand, Trial};
-use value::{Data, Element, Shape, TextCode, Texts, Value};
+use call::Operand;
+use file::{ModelFile, Port, kind};
+use graph::{Graph, Trial};
+use tensor::{Data, Element, Shape, Tensor, TextCode, TextInterner};
 
 use crate::error::{Error, Problem};
-use crate::trees::{Number, TreeScratch};
+use crate::trees::Number;
 
 /// Bytes of a model file.
 const BYTES_MAX: usize = u32::MAX as usize;
@@ -46,62 +57,11 @@ pub struct OnnxModel {
     texts: Vec<String>,
 }
 
-/// What a model says of itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AboutOnnx {
-    /// The program that wrote the file: `skl2onnx`; may be empty.
-    pub producer: String,
-    /// In the order of their numbers in a row.
-    pub inputs: Vec<OnnxInput>,
-    /// In the order of the file.
-    pub outputs: Vec<OnnxOutput>,
-    /// Numbers per row: the widths of all inputs together.
-    pub features: usize,
-}
-
-/// An input: one table of all features, or one of several that stand side by side.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OnnxInput {
-    pub name: String,
-    /// What a row's numbers become; never [`OnnxKind::Text`].
-    pub kind: OnnxKind,
-    /// Numbers per row.
-    pub width: usize,
-}
-
-/// An output: a label, scores, or whatever the graph gives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OnnxOutput {
-    pub name: String,
-    pub kind: OnnxKind,
-    /// Elements per row.
-    pub width: usize,
-    /// The classes of its columns, where the file says so (`ZipMap`); else empty.
-    pub columns: Vec<String>,
-}
-
-/// What elements are: ONNX's float, double, int64 (and int32), bool and string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnnxKind {
-    Float,
-    Double,
-    Integer,
-    Bool,
-    Text,
-}
-
-/// Buffers of a thread that runs models; any model's, one call at a time.
-#[derive(Debug, Default)]
-pub struct OnnxScratch {
-    slots: Vec<Value>,
-    trees: TreeScratch,
-}
-
 /// What a model gives for rows, until its scratch is used again.
 #[derive(Debug, Clone, Copy)]
 pub struct OnnxAnswer<'a> {
     model: &'a OnnxModel,
-    slots: &'a [Value],
+    slots: &'a [Tensor],
 }
 
 /// The elements of an output, row by row.
@@ -114,7 +74,7 @@ pub enum OnnxValues<'a> {
     Texts(OnnxTexts<'a>),
 }
 
-/// Texts, each one of the model's own.
+/// TextInterner, each one of the model's own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OnnxTexts<'a> {
     codes: &'a [TextCode],
@@ -155,10 +115,10 @@ impl OnnxModel {
             return Err(Error::Rows(format!("{count} numbers are no rows of {features}")));
         }
         let count = rows.len() / features;
-        let OnnxScratch { slots, trees } = scratch;
-        slots.resize_with(self.graph.slots, Value::default);
-        fill_inputs(&self.about.inputs, rows, slots);
-        let done = self.graph.run(count, slots, trees);
+        scratch.slots.resize_with(self.graph.slots, Tensor::default);
+        fill_inputs(&self.about.inputs, rows, &mut scratch.slots);
+        let done = self.graph.run(count, scratch);
+        let slots = &scratch.slots;
         done.map_err(|problem| Error::Rows(problem.to_string()))?;
         let answer = OnnxAnswer { model: self, slots };
         for (output, slot) in self.about.outputs.iter().zip(&self.outputs) {
@@ -205,17 +165,17 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
     if bytes.len() > BYTES_MAX {
         return Err(Problem::new("model", format!("is larger than {BYTES_MAX} bytes")));
     }
-    let file = File::read(bytes)?;
+    let file = ModelFile::read(bytes)?;
     let (inputs, names) = inputs_of(&file)?;
     let features = inputs.iter().map(|input| input.width).sum();
     if !(1..=FEATURES_MAX).contains(&features) {
         let cause = format!("take {features} numbers a row, must take 1 to {FEATURES_MAX}");
         return Err(Problem::new("inputs", cause));
     }
-    let mut texts = Texts::default();
+    let mut texts = TextInterner::default();
     let mut scratch = OnnxScratch::default();
     let rows = [0.0_f32].repeat(TRIED[0] * features);
-    scratch.slots.resize_with(inputs.len(), Value::default);
+    scratch.slots.resize_with(inputs.len(), Tensor::default);
     fill_inputs(&inputs, &rows, &mut scratch.slots);
     let mut trial = Trial::new(TRIED[0], &mut scratch, &mut texts);
     let (graph, values) = Graph::read(&file, &names, &mut trial)?;
@@ -245,8 +205,8 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
 }
 
 /// Returns the inputs that are no constants, with their names in the file.
-fn inputs_of<'a>(file: &File<'a>) -> Result<(Vec<OnnxInput>, Vec<&'a str>), Problem> {
-    let mut ignored = Texts::default();
+fn inputs_of<'a>(file: &ModelFile<'a>) -> Result<(Vec<OnnxInput>, Vec<&'a str>), Problem> {
+    let mut ignored = TextInterner::default();
     let mut constants = HashSet::new();
     for constant in &file.constants {
         constants.insert(file::tensor(*constant, &mut ignored)?.0);
@@ -283,14 +243,14 @@ fn input_of(port: &Port<'_>) -> Result<OnnxInput, String> {
 }
 
 /// Returns the classes of an output's columns, as the node that writes it says.
-fn columns_of(file: &File<'_>, name: &str) -> Result<Vec<String>, Problem> {
+fn columns_of(file: &ModelFile<'_>, name: &str) -> Result<Vec<String>, Problem> {
     let mut columns = Vec::new();
     let writer = file.nodes.iter().find(|node| node.outputs.first() == Some(&name));
     let Some(node) = writer.filter(|node| node.operator == "ZipMap") else { return Ok(columns) };
     let from = attributes::Attributes {
         node,
         opset: 1,
-        texts: &mut Texts::default(),
+        texts: &mut TextInterner::default(),
         inputs: Vec::new(),
         is_constant: Vec::new(),
     };
@@ -305,7 +265,7 @@ fn columns_of(file: &File<'_>, name: &str) -> Result<Vec<String>, Problem> {
 }
 
 /// Describes an output by what a graph gave for the rows it was tried with.
-fn output_of(name: &str, value: &Value, columns: Vec<String>) -> Result<OnnxOutput, String> {
+fn output_of(name: &str, value: &Tensor, columns: Vec<String>) -> Result<OnnxOutput, String> {
     let count = TRIED[0];
     let is_rows = value.shape.sizes().first() == Some(&count)
         // A list of one column may lie on its side.
@@ -317,11 +277,11 @@ fn output_of(name: &str, value: &Value, columns: Vec<String>) -> Result<OnnxOutp
     if !columns.is_empty() && columns.len() != width {
         return Err(format!("has {width} columns, but {} classes", columns.len()));
     }
-    Ok(OnnxOutput { name: name.to_owned(), kind: value.data.kind(), width, columns })
+    Ok(OnnxOutput { name: name.to_owned(), kind: OnnxKind::of(&value.data), width, columns })
 }
 
 /// Puts the numbers of rows where the graph finds them.
-fn fill_inputs<N: Number>(inputs: &[OnnxInput], rows: &[N], slots: &mut [Value]) {
+fn fill_inputs<N: Number>(inputs: &[OnnxInput], rows: &[N], slots: &mut [Tensor]) {
     let features: usize = inputs.iter().map(|input| input.width).sum();
     let count = rows.len() / features;
     let mut start = 0;

@@ -2,20 +2,20 @@
 //!
 //! Invariant: an error names the node and the attribute.
 
-use super::file::{Node, tensor};
-use super::value::{Data, TextCode, Texts, Value};
+use super::file::{GraphNode, tensor};
+use super::tensor::{Data, Tensor, TextCode, TextInterner};
 use super::wire::{Message, Wire};
 use crate::error::Problem;
 
 /// A node as its operator reads it.
 #[derive(Debug)]
 pub(super) struct Attributes<'a, 'b> {
-    pub(super) node: &'b Node<'a>,
+    pub(super) node: &'b GraphNode<'a>,
     /// The version of the operators of its domain.
     pub(super) opset: i64,
-    pub(super) texts: &'b mut Texts,
+    pub(super) texts: &'b mut TextInterner,
     /// Inputs as they are for the rows that a graph is tried with.
-    pub(super) inputs: Vec<Option<&'b Value>>,
+    pub(super) inputs: Vec<Option<&'b Tensor>>,
     /// Whether an input is the same for all rows.
     pub(super) is_constant: Vec<bool>,
 }
@@ -82,7 +82,7 @@ impl<'a> Attributes<'a, '_> {
         codes.map_err(|cause| self.problem(name, &cause))
     }
 
-    pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Value>, Problem> {
+    pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Tensor>, Problem> {
         match self.last(name, 5) {
             Some(wire) => tensor(wire?.message()?, self.texts)
                 .map(|(_, value)| Some(value))
@@ -113,7 +113,7 @@ impl<'a> Attributes<'a, '_> {
     }
 
     /// Returns the value of an input, where it is a constant.
-    pub(super) fn constant(&self, index: usize) -> Option<&Value> {
+    pub(super) fn constant(&self, index: usize) -> Option<&Tensor> {
         let is_constant = self.is_constant.get(index).copied().unwrap_or(false);
         self.inputs.get(index).copied().flatten().filter(|_| is_constant)
     }

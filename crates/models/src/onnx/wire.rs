@@ -24,9 +24,9 @@ pub(super) enum Wire<'a> {
     Bytes(Message<'a>),
 }
 
-/// Fields of a message with their numbers, in order.
+/// MessageFields of a message with their numbers, in order.
 #[derive(Debug)]
-pub(super) struct Fields<'a> {
+pub(super) struct MessageFields<'a> {
     message: Message<'a>,
     at: usize,
 }
@@ -36,8 +36,8 @@ impl<'a> Message<'a> {
         Self { bytes, start: 0 }
     }
 
-    pub(super) fn fields(self) -> Fields<'a> {
-        Fields { message: self, at: 0 }
+    pub(super) fn fields(self) -> MessageFields<'a> {
+        MessageFields { message: self, at: 0 }
     }
 
     pub(super) fn text(self) -> Result<&'a str, Problem> {
@@ -117,7 +117,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
+impl<'a> Iterator for MessageFields<'a> {
     type Item = Result<(u64, Wire<'a>), Problem>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -132,7 +132,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> MessageFields<'a> {
     fn field(&mut self) -> Result<(u64, Wire<'a>), Problem> {
         let tag = self.varint()?;
         let value = match tag & 7 {

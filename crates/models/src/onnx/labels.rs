@@ -4,8 +4,8 @@
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
-use crate::onnx::graph::Call;
-use crate::onnx::value::{Shape, TextCode, Value};
+use crate::onnx::call::OperatorCall;
+use crate::onnx::tensor::{Shape, Tensor, TextCode};
 use crate::trees::forest::OUTPUTS_MAX;
 
 #[derive(Debug)]
@@ -48,8 +48,8 @@ impl Labels {
     /// Makes room for the labels of so many rows.
     pub(super) fn room<'a>(
         &'a self,
-        call: &mut Call<'_>,
-        value: &'a mut Value,
+        call: &mut OperatorCall<'_>,
+        value: &'a mut Tensor,
         rows: usize,
     ) -> Result<LabelRoom<'a>, String> {
         let shape = Shape::of(&[rows]);

@@ -11,11 +11,11 @@ pub(super) const RANK_MAX: usize = 4;
 /// Elements of a value.
 const ELEMENTS_MAX: usize = 1 << 40;
 
-/// Texts of a model: labels of classes.
+/// TextInterner of a model: labels of classes.
 const TEXTS_MAX: usize = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Value {
+pub(super) struct Tensor {
     pub(super) shape: Shape,
     pub(super) data: Data,
 }
@@ -36,7 +36,7 @@ pub(super) struct TextCode(u32);
 
 /// All texts of a model, each once.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct TextInterner {
     texts: Vec<String>,
     codes: HashMap<String, TextCode>,
 }
@@ -61,11 +61,11 @@ pub(super) trait Element: Copy + Default + PartialEq + std::fmt::Debug + 'static
 macro_rules! by_element {
     ($data:expr, $elements:ident => $do:expr) => {
         match $data {
-            $crate::onnx::value::Data::Floats($elements) => $do,
-            $crate::onnx::value::Data::Doubles($elements) => $do,
-            $crate::onnx::value::Data::Integers($elements) => $do,
-            $crate::onnx::value::Data::Flags($elements) => $do,
-            $crate::onnx::value::Data::Texts($elements) => $do,
+            $crate::onnx::tensor::Data::Floats($elements) => $do,
+            $crate::onnx::tensor::Data::Doubles($elements) => $do,
+            $crate::onnx::tensor::Data::Integers($elements) => $do,
+            $crate::onnx::tensor::Data::Flags($elements) => $do,
+            $crate::onnx::tensor::Data::Texts($elements) => $do,
         }
     };
 }
@@ -102,14 +102,14 @@ element!(i64, Integers, "integers");
 element!(bool, Flags, "flags");
 element!(TextCode, Texts, "texts");
 
-impl Default for Value {
+impl Default for Tensor {
     /// No element, and no memory.
     fn default() -> Self {
         Self { shape: Shape::of(&[0]), data: Data::Floats(Vec::new()) }
     }
 }
 
-impl Value {
+impl Tensor {
     pub(super) fn new(shape: Shape, data: Data) -> Result<Self, String> {
         match (shape.elements(), data.len()) {
             (wanted, count) if wanted == count => Ok(Self { shape, data }),
@@ -120,6 +120,22 @@ impl Value {
     pub(super) fn elements<T: Element>(&self) -> Result<&[T], String> {
         T::found(&self.data)
             .ok_or_else(|| format!("{} where {} must be", self.data.plural(), T::PLURAL))
+    }
+
+    /// Returns the columns of rows, for which there are as many settings, or one for all.
+    pub(super) fn columns(&self, settings: usize) -> Result<usize, String> {
+        match self.rows() {
+            (_, columns) if columns > 0 && (settings == 1 || settings == columns) => Ok(columns),
+            _ => Err(format!("settings of {settings} columns do not fit {}", self.shape)),
+        }
+    }
+
+    /// Returns how many rows there are and how many numbers each has, of which `wanted` are asked.
+    pub(super) fn table(&self, wanted: usize) -> Result<(usize, usize), String> {
+        match *self.shape.sizes() {
+            [count, features] if features >= wanted => Ok((count, features)),
+            _ => Err(format!("rows of {wanted} numbers are wanted, not {}", self.shape)),
+        }
     }
 
     /// Returns sizes as rows: all but the last together, and the last.
@@ -150,7 +166,7 @@ impl TextCode {
     }
 }
 
-impl Texts {
+impl TextInterner {
     pub(super) fn code(&mut self, text: &str) -> Result<TextCode, String> {
         if let Some(code) = self.codes.get(text) {
             return Ok(*code);
@@ -223,6 +239,17 @@ impl Shape {
         let product = |sizes: &[usize]| sizes.iter().product();
         let sizes = self.sizes();
         (product(&sizes[..axes.start]), product(&sizes[axes.clone()]), product(&sizes[axes.end..]))
+    }
+
+    /// Returns the shape without some axes, or with 1 in their place.
+    pub(super) fn reduced(
+        &self,
+        axes: std::ops::Range<usize>,
+        keeps: bool,
+    ) -> Result<Self, String> {
+        let sizes = self.sizes().iter().copied().enumerate();
+        let kept = sizes.filter(|(axis, _)| keeps || !axes.contains(axis));
+        Self::checked(kept.map(|(axis, size)| if axes.contains(&axis) { 1 } else { size }))
     }
 
     /// Returns the sizes with ones before them.

@@ -6,7 +6,7 @@ use crate::onnx::attributes::Attributes;
 use crate::trees::number::Leaf;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transform {
+pub(super) enum PostTransform {
     None,
     Logistic,
     Softmax,
@@ -15,10 +15,10 @@ pub(super) enum Transform {
     Probit,
 }
 
-/// What is nearly zero for [`Transform::SoftmaxZero`].
+/// What is nearly zero for [`PostTransform::SoftmaxZero`].
 const ZERO_MAX: f32 = 1e-7;
 
-impl Transform {
+impl PostTransform {
     pub(super) fn read(from: &Attributes<'_, '_>) -> Result<Self, Problem> {
         match from.text("post_transform", "NONE")? {
             "NONE" => Ok(Self::None),
