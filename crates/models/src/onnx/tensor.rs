@@ -11,7 +11,7 @@ pub(super) const RANK_MAX: usize = 4;
 /// Elements of a value.
 const ELEMENTS_MAX: usize = 1 << 40;
 
-/// TextInterner of a model: labels of classes.
+/// Texts of a model: labels of classes.
 const TEXTS_MAX: usize = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq)]

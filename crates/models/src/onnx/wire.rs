@@ -24,7 +24,7 @@ pub(super) enum Wire<'a> {
     Bytes(Message<'a>),
 }
 
-/// MessageFields of a message with their numbers, in order.
+/// Fields of a message with their numbers, in order.
 #[derive(Debug)]
 pub(super) struct MessageFields<'a> {
     message: Message<'a>,

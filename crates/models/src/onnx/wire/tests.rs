@@ -1,4 +1,4 @@
-//! MessageFields as the encoding's own guide shows them, and what ends too early or is too long.
+//! Fields as the encoding's own guide shows them, and what ends too early or is too long.
 
 use super::*;
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::precision::TreeFloat;
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
-use crate::trees::forest::{Child, FEATURES_MAX, Missing, Side, Split, Test};
+use crate::trees::forest::{Branch, Child, FEATURES_MAX, Missing, Split, Test};
 
 /// Attributes of the nodes of all trees, by place.
 #[derive(Debug)]
@@ -95,8 +95,8 @@ impl Nodes {
         let feature = feature.ok_or("a feature's number is negative or too large")? as u32;
         let value = L::rounded(self.values[place]);
         let side = |is_yes_left: bool, goes_yes: bool| match is_yes_left == goes_yes {
-            true => Side::Left,
-            false => Side::Right,
+            true => Branch::Left,
+            false => Branch::Right,
         };
         let is_yes = self.missing.get(place).is_some_and(|flag| *flag != 0);
         let up_to = |limit: L, is_yes_left: bool| {
@@ -110,7 +110,7 @@ impl Nodes {
             NodeMode::Above => (up_to(value, false), false),
             NodeMode::Is => (Test::Is { value: value.double(), missing: side(true, is_yes) }, true),
             // NaN is not equal to anything.
-            _ => (Test::Is { value: value.double(), missing: Side::Right }, false),
+            _ => (Test::Is { value: value.double(), missing: Branch::Right }, false),
         };
         let limit = value.double();
         let is_limit =

@@ -9,7 +9,7 @@ use crate::error::Problem;
 use crate::onnx::attributes::Attributes;
 use crate::trees::build::{self, Program};
 use crate::trees::forest::{Child, Forest, Merge, Tree};
-use crate::trees::link::Link;
+use crate::trees::transform::OutputTransform;
 
 /// Values of leaves for each vote: a leaf that votes for few of its tree's targets is padded.
 const PADDING_MAX: usize = 64;
@@ -45,7 +45,7 @@ pub(super) fn read_program<L: TreeFloat>(
         base: vec![neutral; outputs],
         trees,
         sets: Vec::new(),
-        link: Link::Identity,
+        transform: OutputTransform::Identity,
         divisor: 1,
         merge,
         zero_max: 0.0,

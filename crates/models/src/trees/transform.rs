@@ -5,7 +5,7 @@
 use super::number::Leaf;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Link {
+pub(crate) enum OutputTransform {
     Identity,
     /// `1 / (1 + exp(-steepness * margin))`, each output by itself.
     Logistic {
@@ -26,7 +26,7 @@ pub(crate) enum Link {
     Sorted,
 }
 
-impl Link {
+impl OutputTransform {
     /// Returns how many scores so many margins give.
     pub(super) fn scores(self, margins: usize) -> usize {
         if self == Self::Largest { 1 } else { margins }
