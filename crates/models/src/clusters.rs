@@ -17,6 +17,7 @@
 //!
 //! Refuses: numbers that are not finite, by row; more rows than its memory is bounded for.
 
+mod cluster;
 mod community;
 mod describe;
 mod graph;
@@ -25,9 +26,11 @@ mod pairs;
 mod panels;
 mod units;
 
-use crate::error::Error;
+pub use cluster::{Cluster, Clusters};
 
 use units::Units;
+
+use crate::error::Error;
 
 /// Numbers of a row.
 const DIMS_MAX: usize = 1 << 14;
@@ -54,24 +57,6 @@ pub struct Clustering {
 pub enum Method {
     Linkage,
     Communities,
-}
-
-/// What was found.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Clusters {
-    /// The largest first; of those as large, the one with the lowest row.
-    pub clusters: Vec<Cluster>,
-    /// Rows in none, rising; all rows of nothing but zeros are among them.
-    pub noise: Vec<u32>,
-}
-
-/// Rows that belong together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cluster {
-    /// The nearest to the centroid first: that row is the group's label.
-    pub members: Vec<u32>,
-    /// Mean cosine of all pairs of members; 1 for a single one.
-    pub cohesion: f64,
 }
 
 impl Clustering {
@@ -139,13 +124,6 @@ impl Method {
             Self::Linkage => 0.35,
             Self::Communities => 0.5,
         }
-    }
-}
-
-impl Cluster {
-    /// Returns the row nearest to the centroid.
-    pub fn label(&self) -> u32 {
-        self.members[0]
     }
 }
 

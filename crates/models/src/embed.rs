@@ -14,28 +14,31 @@ mod activation;
 mod attention;
 mod dense;
 mod encoder;
-mod folder;
+mod model_dir;
 mod norm;
-mod pieces;
 mod settings;
-mod table;
 mod tensors;
+mod tile;
+mod tokenizer;
+mod tokenizer_file;
 mod tokens;
+mod vector_table;
+mod word_piece;
 
 pub use dense::Precision;
 pub use norm::to_length_one;
 pub use settings::Pooling;
 pub use tensors::half;
-pub use tokens::{Piece, Tokens};
+pub use tokens::{Token, Tokens};
 
 use std::path::{Path, PathBuf};
 
 use encoder::{Encoder, EncoderScratch};
-use folder::Folder;
-use settings::{Modules, Shape};
-use table::Table;
+use model_dir::ModelDir;
+use settings::{EncoderDims, Modules};
 use tensors::Tensors;
-use tokens::{Tokenizer, Wanted};
+use tokenizer::{TokenLimit, Tokenizer};
+use vector_table::VectorTable;
 
 use crate::error::{Error, Problem};
 
@@ -50,7 +53,7 @@ pub struct Embedder {
 #[derive(Debug)]
 enum Model {
     Encoder(Box<Encoder>),
-    Table(Table),
+    VectorTable(VectorTable),
 }
 
 /// What a model says of itself.
@@ -105,7 +108,7 @@ impl Default for EmbedOptions {
 
 impl Embedder {
     /// Bytes of a text that are looked at; of an encoder's text that may not be cut, all there are.
-    pub const TEXT_BYTES_MAX: usize = tokens::TEXT_BYTES_MAX;
+    pub const TEXT_BYTES_MAX: usize = tokenizer::TEXT_BYTES_MAX;
 
     /// Reads a model's folder.
     ///
@@ -113,7 +116,7 @@ impl Embedder {
     /// [`Error::Model`] with the first problem found, its file and key.
     pub fn load(folder: &Path, precision: Precision) -> Result<Self, Error> {
         let read = || {
-            let modules = Modules::read(&Folder::new(folder))?;
+            let modules = Modules::read(&ModelDir::new(folder))?;
             match modules.is_static {
                 true => Self::load_table(&modules),
                 false => Self::load_encoder(&modules, precision),
@@ -125,8 +128,8 @@ impl Embedder {
     /// Returns the file of a model's folder that holds the weights: the largest one, which is put
     /// there last.
     pub fn weights(folder: &Path) -> PathBuf {
-        let inner = Modules::read(&Folder::new(folder)).map(|modules| modules.model);
-        inner.unwrap_or_else(|_| Folder::new(folder)).path(tensors::FILE)
+        let inner = Modules::read(&ModelDir::new(folder)).map(|modules| modules.model);
+        inner.unwrap_or_else(|_| ModelDir::new(folder)).path(tensors::FILE)
     }
 
     /// Returns what the model says of itself.
@@ -142,7 +145,9 @@ impl Embedder {
     pub fn count_tokens(&self, text: &str) -> Result<usize, Error> {
         let count = match &self.model {
             Model::Encoder(_) => self.tokenizer.count(text),
-            Model::Table(table) => table.add_tokens(&self.tokenizer, text, &mut Tokens::default()),
+            Model::VectorTable(table) => {
+                table.add_tokens(&self.tokenizer, text, &mut Tokens::default())
+            }
         };
         count.map_err(|cause| Error::Text { index: 0, cause })
     }
@@ -151,7 +156,7 @@ impl Embedder {
     ///
     /// # Errors
     /// As [`Self::count_tokens`].
-    pub fn pieces(&self, text: &str, marked: bool) -> Result<Vec<Piece>, Error> {
+    pub fn pieces(&self, text: &str, marked: bool) -> Result<Vec<Token>, Error> {
         self.tokenizer.pieces(text, marked).map_err(|cause| Error::Text { index: 0, cause })
     }
 
@@ -168,11 +173,11 @@ impl Embedder {
         truncate: bool,
         tokens: &mut Tokens,
     ) -> Result<usize, Error> {
-        let wanted = Wanted { tokens_max: self.about.tokens_max, truncate };
+        let wanted = TokenLimit { tokens_max: self.about.tokens_max, truncate };
         let index = tokens.len();
         let added = match &self.model {
             Model::Encoder(_) => self.tokenizer.add(text, wanted, tokens),
-            Model::Table(table) => table.add_tokens(&self.tokenizer, text, tokens),
+            Model::VectorTable(table) => table.add_tokens(&self.tokenizer, text, tokens),
         };
         added.map_err(|cause| Error::Text { index, cause })
     }
@@ -223,7 +228,7 @@ impl Embedder {
         }
         match &self.model {
             Model::Encoder(encoder) => encoder.embed(tokens, &mut scratch.encoder, out),
-            Model::Table(table) => table.embed(tokens, out),
+            Model::VectorTable(table) => table.embed(tokens, out),
         }
         for (index, vector) in out.chunks_exact_mut(dims).enumerate() {
             if normalise.unwrap_or(self.about.normalises) {
@@ -238,7 +243,7 @@ impl Embedder {
     }
 
     fn load_encoder(modules: &Modules, precision: Precision) -> Result<Self, Problem> {
-        let shape = Shape::read(&modules.model)?;
+        let shape = EncoderDims::read(&modules.model)?;
         let tokenizer = Tokenizer::read(&modules.model, shape.vocabulary)?;
         let tensors = Tensors::open(&modules.model)?;
         let encoder = Encoder::read(shape, modules.pooling, &tensors, precision)?;
@@ -262,7 +267,7 @@ impl Embedder {
     }
 
     fn load_table(modules: &Modules) -> Result<Self, Problem> {
-        let (table, tokenizer) = Table::read(&modules.model)?;
+        let (table, tokenizer) = VectorTable::read(&modules.model)?;
         let about = AboutEmbedder {
             kind: EmbedderKind::Static,
             dims: table.dims,
@@ -273,6 +278,6 @@ impl Embedder {
             precision: Precision::Single,
             bytes: table.bytes(),
         };
-        Ok(Self { about, tokenizer, model: Model::Table(table) })
+        Ok(Self { about, tokenizer, model: Model::VectorTable(table) })
     }
 }

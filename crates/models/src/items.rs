@@ -42,7 +42,7 @@ pub struct Items {
 
 /// The fields to keep as columns.
 #[derive(Debug, Default, Clone)]
-pub struct Wanted {
+pub struct WantedColumns {
     pub numbers: Vec<String>,
     pub texts: Vec<String>,
 }
@@ -59,7 +59,7 @@ impl Items {
     ///
     /// # Errors
     /// [`Error::Items`] with every problem found and its line; mend the file.
-    pub fn parse(text: &[u8], wanted: &Wanted) -> Result<Self, Error> {
+    pub fn parse(text: &[u8], wanted: &WantedColumns) -> Result<Self, Error> {
         if u32::try_from(text.len()).is_err() {
             let problem = Problem::new("file", "is larger than 4 GB");
             return Err(Error::Items(vec![problem]));
@@ -127,7 +127,7 @@ impl Items {
         std::mem::take(&mut self.numbers)
     }
 
-    fn empty(wanted: &Wanted) -> Self {
+    fn empty(wanted: &WantedColumns) -> Self {
         let texts = wanted.texts.iter().map(String::as_str).chain(["category"]);
         Self {
             ids: Ids::new(),

@@ -22,10 +22,10 @@ mod error;
 mod ids;
 mod inputs;
 mod items;
+mod joined;
 mod linear;
 mod matrix;
 mod onnx;
-mod plan;
 mod rank;
 mod rows;
 mod top;
@@ -33,13 +33,13 @@ mod trees;
 
 pub use clusters::{Cluster, Clustering, Clusters, Method};
 pub use embed::{
-    AboutEmbedder, EmbedOptions, EmbedScratch, Embedder, EmbedderKind, Piece, Pooling, Precision,
+    AboutEmbedder, EmbedOptions, EmbedScratch, Embedder, EmbedderKind, Pooling, Precision, Token,
     Tokens, half, to_length_one,
 };
 pub use error::{Error, Problem};
 pub use inputs::{Inputs, RequestError};
-pub use items::{Codes, Items, Wanted};
-pub use linear::{Cross, Feature, FeatureName, Linear, Link, Source};
+pub use items::{Codes, Items, WantedColumns};
+pub use linear::{Cross, Feature, FeatureName, FeatureSource, Linear, LinkFunction};
 pub use onnx::{
     AboutOnnx, OnnxAnswer, OnnxInput, OnnxKind, OnnxModel, OnnxOutput, OnnxScratch, OnnxTexts,
     OnnxValues,

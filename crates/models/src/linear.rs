@@ -33,7 +33,7 @@ const FORMAT: &str = "tidegate-linear-1";
 pub struct Linear {
     pub name: String,
     pub version: String,
-    pub link: Link,
+    pub link: LinkFunction,
     pub intercept: f64,
     pub features: Vec<Feature>,
     pub crosses: Vec<Cross>,
@@ -42,7 +42,7 @@ pub struct Linear {
 /// What turns the linear sum into the score that is shown. Both are monotonic, so the order of a
 /// ranking never depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Link {
+pub enum LinkFunction {
     Identity,
     Logistic,
 }
@@ -72,7 +72,7 @@ pub struct Cross {
 
 /// Where a feature's value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
+pub enum FeatureSource {
     Item,
     User,
     Context,
@@ -81,7 +81,7 @@ pub enum Source {
 /// A feature name, split: `item.category=b` is source item, field `category`, equals `b`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FeatureName {
-    pub source: Source,
+    pub source: FeatureSource,
     pub field: String,
     /// The text that makes the feature 1; `None` for a number.
     pub equals: Option<String>,
@@ -120,7 +120,7 @@ impl Linear {
     }
 }
 
-impl Link {
+impl LinkFunction {
     /// Returns the score for a linear sum.
     pub fn apply(self, sum: f64) -> f64 {
         match self {
@@ -130,7 +130,7 @@ impl Link {
     }
 }
 
-impl Source {
+impl FeatureSource {
     /// Returns the first segment of the names of this source.
     pub fn prefix(self) -> &'static str {
         match self {
@@ -149,9 +149,9 @@ impl FeatureName {
     pub fn parse(name: &str) -> Result<Self, String> {
         let (source, rest) = name.split_once('.').unwrap_or((name, ""));
         let source = match source {
-            "item" => Source::Item,
-            "user" => Source::User,
-            "context" => Source::Context,
+            "item" => FeatureSource::Item,
+            "user" => FeatureSource::User,
+            "context" => FeatureSource::Context,
             _ => return Err(format!("`{name}` must start with `item.`, `user.` or `context.`")),
         };
         let (field, equals) = match rest.split_once('=') {
@@ -200,13 +200,13 @@ impl Reader {
         }
     }
 
-    fn link(&mut self, map: &Map<String, Value>) -> Link {
+    fn link(&mut self, map: &Map<String, Value>) -> LinkFunction {
         match map.get("link").map(Value::as_str) {
-            None | Some(Some("identity")) => Link::Identity,
-            Some(Some("logistic")) => Link::Logistic,
+            None | Some(Some("identity")) => LinkFunction::Identity,
+            Some(Some("logistic")) => LinkFunction::Logistic,
             Some(_) => {
                 self.problem("`link`", "must be `identity` or `logistic`");
-                Link::Identity
+                LinkFunction::Identity
             }
         }
     }
@@ -262,7 +262,7 @@ impl Reader {
 
     /// A field is either a number or a text; a model that wants both can never be right.
     fn same_field_one_kind(&mut self, model: &Linear) {
-        let mut kinds: HashMap<(Source, &str), bool> = HashMap::new();
+        let mut kinds: HashMap<(FeatureSource, &str), bool> = HashMap::new();
         for name in model.names() {
             let is_text = name.equals.is_some();
             let kind = kinds.entry((name.source, &name.field)).or_insert(is_text);

@@ -15,16 +15,14 @@ use multiversion::multiversion;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod lane;
 
-/// f32 values per lane: half a cache line, one f64 register of AVX-512.
-pub(crate) const WIDTH: usize = 8;
+pub(crate) use lane::WIDTH;
 
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(align(32))]
-pub(crate) struct Lane([f32; WIDTH]);
+use lane::Lane;
 
 /// Weights of one request, in the order of a row.
-pub(crate) type Weights = Vec<[f64; WIDTH]>;
+pub(crate) type RequestWeights = Vec<[f64; WIDTH]>;
 
 /// A row-major matrix of f32.
 #[derive(Debug)]
@@ -70,7 +68,7 @@ impl Matrix {
     }
 
     /// Adds `weights · row` to the score of each of `rows`.
-    pub(crate) fn add(&self, weights: &Weights, rows: &[u32], scores: &mut [f64]) {
+    pub(crate) fn add(&self, weights: &RequestWeights, rows: &[u32], scores: &mut [f64]) {
         if self.lanes_per_row > 0 {
             add_rows(&self.lanes, weights, rows, scores);
         }
@@ -87,7 +85,7 @@ pub(crate) struct Packed {
 impl Packed {
     /// Adds `weights · row` to the scores of as many rows as there are scores, from row `first`
     /// on, which is a multiple of [`WIDTH`].
-    pub(crate) fn add(&self, weights: &Weights, first: usize, scores: &mut [f64]) {
+    pub(crate) fn add(&self, weights: &RequestWeights, first: usize, scores: &mut [f64]) {
         debug_assert!(first.is_multiple_of(WIDTH), "eight rows are packed together");
         if self.columns > 0 {
             add_packed(&self.lanes[first / WIDTH * self.columns..], weights, scores);

@@ -10,10 +10,10 @@
 
 use crate::error::Error;
 use crate::inputs::{Inputs, RequestError};
-use crate::items::{Codes, Items, Wanted};
-use crate::linear::{Linear, Source};
+use crate::items::{Codes, Items, WantedColumns};
+use crate::joined::{JoinedModel, Term};
+use crate::linear::{FeatureSource, Linear};
 use crate::matrix::Packed;
-use crate::plan::{Plan, Term};
 use crate::top::{Ranked, Scratch, Top};
 
 /// Rows scored before the best of them are kept: their scores stay in the first-level cache.
@@ -28,7 +28,7 @@ pub struct Ranker {
     model: Linear,
     items: Items,
     inputs: Inputs,
-    plan: Plan,
+    plan: JoinedModel,
     feature_names: Vec<String>,
 }
 
@@ -85,9 +85,9 @@ impl CandidateSet {
 
 impl Ranker {
     /// Returns the columns that items must be read with for a model.
-    pub fn wanted(model: &Linear) -> Wanted {
-        let mut wanted = Wanted::default();
-        for name in model.names().into_iter().filter(|name| name.source == Source::Item) {
+    pub fn wanted(model: &Linear) -> WantedColumns {
+        let mut wanted = WantedColumns::default();
+        for name in model.names().into_iter().filter(|name| name.source == FeatureSource::Item) {
             let fields =
                 if name.equals.is_some() { &mut wanted.texts } else { &mut wanted.numbers };
             if !fields.contains(&name.field) {
@@ -103,7 +103,7 @@ impl Ranker {
     /// [`Error::Join`] if some item has no finite score: keep the last good generation.
     pub fn new(model: Linear, mut items: Items) -> Result<Self, Error> {
         let inputs = Inputs::of(&model);
-        let plan = Plan::new(&model, &mut items, &inputs)?;
+        let plan = JoinedModel::new(&model, &mut items, &inputs)?;
         let features = model.features.iter().map(|feature| feature.name.to_string());
         let crosses = model.crosses.iter().map(|cross| format!("{} * {}", cross.left, cross.right));
         let feature_names = features.chain(crosses).collect();

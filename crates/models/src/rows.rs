@@ -7,7 +7,7 @@
 //! Invariant: a row's score does not depend on the rows beside it.
 
 use crate::error::Error;
-use crate::linear::{Cross, FeatureName, Linear, Link};
+use crate::linear::{Cross, FeatureName, Linear, LinkFunction};
 
 /// A linear model, ready to score rows.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct LinearRows {
     crosses: Vec<Product>,
     /// The intercept less all means.
     base: f64,
-    link: Link,
+    link: LinkFunction,
 }
 
 /// A weighted product of two columns.
@@ -77,7 +77,7 @@ impl LinearRows {
         if columns == 0 {
             out.fill(self.base);
         }
-        if self.link == Link::Logistic {
+        if self.link == LinkFunction::Logistic {
             out.iter_mut().for_each(|sum| *sum = 1.0 / (1.0 + (-*sum).exp()));
         }
         Ok(())

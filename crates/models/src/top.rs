@@ -24,7 +24,7 @@ pub struct Ranked {
 /// Memory that rankings reuse, one per thread.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    pub(crate) weights: crate::matrix::Weights,
+    pub(crate) weights: crate::matrix::RequestWeights,
     pub(crate) tables: Vec<f64>,
     pub(crate) excluded: Marks,
     pub(crate) top: Top,

@@ -18,7 +18,7 @@
 //! Invariant: the body is read in one pass, whatever the order of its keys.
 
 use exchange::Refusal;
-use models::Source;
+use models::FeatureSource;
 
 use crate::config::ModelPlan;
 use crate::features::Work;
@@ -91,8 +91,8 @@ impl Reader<'_> {
             ("candidates", Kind::Array) => self.candidates(json),
             ("candidates", Kind::Text) => self.candidate_set(json),
             ("exclude", Kind::Array) => self.excluded(json, "exclude"),
-            ("user", Kind::Object) => self.features(json, Source::User),
-            ("context", Kind::Object) => self.features(json, Source::Context),
+            ("user", Kind::Object) => self.features(json, FeatureSource::User),
+            ("context", Kind::Object) => self.features(json, FeatureSource::Context),
             ("limit", Kind::Number) => self.limit(json, at),
             ("explain", Kind::True) => {
                 self.asked.explain = true;
@@ -154,7 +154,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn features(&mut self, json: &mut Json<'_>, source: Source) -> Result<(), Refusal> {
+    fn features(&mut self, json: &mut Json<'_>, source: FeatureSource) -> Result<(), Refusal> {
         let outer = self.work.path.len();
         json.object(|json, key| {
             if outer > 0 {
@@ -168,7 +168,7 @@ impl Reader<'_> {
         })
     }
 
-    fn feature(&mut self, json: &mut Json<'_>, source: Source) -> Result<(), Refusal> {
+    fn feature(&mut self, json: &mut Json<'_>, source: FeatureSource) -> Result<(), Refusal> {
         let (kind, at) = json.peek()?;
         let inputs = self.loaded.ranker.inputs();
         let Work { path, slots, text, .. } = &mut *self.work;
@@ -186,7 +186,9 @@ impl Reader<'_> {
                 inputs.set_text(source, path, value.decoded(text), slots)
             }
             Kind::Object => return self.features(json, source),
-            Kind::Array if source == Source::User && path == "recent" => return self.recent(json),
+            Kind::Array if source == FeatureSource::User && path == "recent" => {
+                return self.recent(json);
+            }
             Kind::Array => {
                 let name = format!("{}.{path}", source.prefix());
                 return Err(refusal::wrong(at, &name, "is an array; features are no arrays"));

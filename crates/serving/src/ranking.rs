@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use exchange::{ModelAnswer, ModelRequest, Refusal, query_value};
 use generation::{Poll, Status};
-use models::{Candidates, RankRequest, RequestError, Source};
+use models::{Candidates, FeatureSource, RankRequest, RequestError};
 use profiles::Profile;
 
 use crate::answer::{Reply, impression};
@@ -268,7 +268,7 @@ fn count(candidates: Candidates<'_>, loaded: &Loaded) -> usize {
 fn take_profile(profile: &Profile, plan: &ModelPlan, loaded: &Loaded, work: &mut Work) {
     let inputs = loaded.ranker.inputs();
     for (name, value) in profile.features() {
-        let _unfit = inputs.set_number(Source::User, name, value, &mut work.slots);
+        let _unfit = inputs.set_number(FeatureSource::User, name, value, &mut work.slots);
     }
     if plan.exclude_recent {
         let items = loaded.ranker.items();

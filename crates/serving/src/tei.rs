@@ -15,7 +15,7 @@
 use std::sync::Arc;
 
 use exchange::Refusal;
-use models::{EmbedderKind, Piece, Pooling, Precision};
+use models::{EmbedderKind, Pooling, Precision, Token};
 use serde::Deserialize;
 use serde_json::{Value, json as json_value};
 
@@ -115,13 +115,13 @@ pub(crate) fn tokenize(models: &[Arc<Texts>], body: &[u8]) -> Result<WholeAnswer
     Ok(json(tokens.to_string()))
 }
 
-fn shown(piece: &Piece) -> Value {
+fn shown(token: &Token) -> Value {
     json_value!({
-        "id": piece.number,
-        "text": piece.text,
-        "special": piece.chars.is_none(),
-        "start": piece.chars.as_ref().map(|chars| chars.start),
-        "stop": piece.chars.as_ref().map(|chars| chars.end),
+        "id": token.number,
+        "text": token.text,
+        "special": token.chars.is_none(),
+        "start": token.chars.as_ref().map(|chars| chars.start),
+        "stop": token.chars.as_ref().map(|chars| chars.end),
     })
 }
 

@@ -4,15 +4,15 @@
 //! The method of sentence-transformers' `util.community_detection`, with its order of taking
 //! communities: by the size that each had at first, those as large by row.
 
-use super::graph::{Graph, Rows};
+use super::graph::{NeighbourGraph, RowSet};
 
 /// Returns the communities of at least `members_min` rows; no row is in two.
-pub(super) fn groups(graph: &Graph, members_min: usize) -> Vec<Vec<u32>> {
+pub(super) fn groups(graph: &NeighbourGraph, members_min: usize) -> Vec<Vec<u32>> {
     let sizes: Vec<usize> = (0..graph.rows()).map(|row| graph.degree(row) + 1).collect();
     let mut centres: Vec<usize> =
         (0..graph.rows()).filter(|row| sizes[*row] >= members_min).collect();
     centres.sort_by_key(|row| std::cmp::Reverse(sizes[*row]));
-    let mut left = Rows::all(graph.rows());
+    let mut left = RowSet::all(graph.rows());
     let mut left_count = graph.rows();
     let mut groups = Vec::new();
     for centre in centres {

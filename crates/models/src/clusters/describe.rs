@@ -3,8 +3,8 @@
 //! The centroid is the sum of a group's rows, which have length 1. So the mean cosine of all pairs
 //! follows from its length, and no pair is looked at.
 
+use super::cluster::{Cluster, Clusters};
 use super::units::Units;
-use super::{Cluster, Clusters};
 
 /// Describes groups of rows by their place in the order of `units`; a group of fewer than
 /// `members_min` is noise.

@@ -11,14 +11,18 @@
 
 use multiversion::multiversion;
 
-use super::graph::{Graph, Rows};
-use super::panels::{LANES, Lane, Panels, Products, multiply};
+use super::graph::{NeighbourGraph, RowSet};
+use super::panels::{LANES, PanelLane, Panels, Products, multiply};
 
 /// Rows that are linked at once: their means take 96 MiB.
 pub(super) const ROWS_MAX: usize = 5_000;
 
 /// Returns the groups, single rows included.
-pub(super) fn groups(panels: &Panels, graph: &Graph, limit: f32) -> Result<Vec<Vec<u32>>, String> {
+pub(super) fn groups(
+    panels: &Panels,
+    graph: &NeighbourGraph,
+    limit: f32,
+) -> Result<Vec<Vec<u32>>, String> {
     let mut groups = Vec::new();
     for rows in components(graph) {
         match rows.len() {
@@ -40,8 +44,8 @@ pub(super) fn groups(panels: &Panels, graph: &Graph, limit: f32) -> Result<Vec<V
 }
 
 /// Returns the rows that chains of neighbours connect, each in rising order.
-fn components(graph: &Graph) -> Vec<Vec<u32>> {
-    let mut left = Rows::all(graph.rows());
+fn components(graph: &NeighbourGraph) -> Vec<Vec<u32>> {
+    let mut left = RowSet::all(graph.rows());
     let mut components = Vec::new();
     for row in 0..graph.rows() {
         if !left.has(row) {
@@ -135,7 +139,7 @@ impl Linkage {
 fn all_products(panels: &Panels) -> Vec<f32> {
     let (rows, width) = (panels.rows(), panels.count() * LANES);
     let mut means = vec![0.0; rows * width];
-    let mut products: Products = [Lane::default(); LANES];
+    let mut products: Products = [PanelLane::default(); LANES];
     for a in 0..panels.count() {
         for b in a..panels.count() {
             multiply(panels.panel(a), panels.panel(b), f32::NEG_INFINITY, &mut products);

@@ -22,10 +22,10 @@ const STEP: usize = 64;
 
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(align(64))]
-pub(super) struct Lane(pub(super) [f32; LANES]);
+pub(super) struct PanelLane(pub(super) [f32; LANES]);
 
 /// Products of each row of one panel with each of another.
-pub(super) type Products = [Lane; LANES];
+pub(super) type Products = [PanelLane; LANES];
 
 /// Rows in panels of sixteen; the last is filled up with zeros.
 #[derive(Debug)]
@@ -33,16 +33,16 @@ pub(super) struct Panels {
     rows: usize,
     /// Numbers of a row, whole steps: zeros behind `dims` add nothing.
     depth: usize,
-    lanes: Vec<Lane>,
+    lanes: Vec<PanelLane>,
     /// Per panel and step the lengths of what its rows have left behind that step.
-    rests: Vec<Lane>,
+    rests: Vec<PanelLane>,
 }
 
 /// One panel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Panel<'a> {
-    lanes: &'a [Lane],
-    rests: &'a [Lane],
+    lanes: &'a [PanelLane],
+    rests: &'a [PanelLane],
 }
 
 impl Panels {
@@ -53,8 +53,8 @@ impl Panels {
         let mut panels = Self {
             rows,
             depth,
-            lanes: vec![Lane::default(); count * depth],
-            rests: vec![Lane::default(); count * depth / STEP],
+            lanes: vec![PanelLane::default(); count * depth],
+            rests: vec![PanelLane::default(); count * depth / STEP],
         };
         for index in 0..rows {
             let (panel, lane) = (index / LANES, index % LANES);
@@ -110,7 +110,7 @@ impl Panels {
 /// products can reach `floor`; returns whether any was finished. What was not is infinitely low.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
 pub(super) fn multiply(a: Panel<'_>, b: Panel<'_>, floor: f32, products: &mut Products) -> bool {
-    products.fill(Lane::default());
+    products.fill(PanelLane::default());
     let mut reaching = [true; LANES / ABREAST];
     let steps = a.lanes.chunks_exact(STEP).zip(b.lanes.chunks_exact(STEP));
     for ((a, b), rests) in steps.zip(a.rests.iter().zip(b.rests)) {
@@ -130,12 +130,12 @@ pub(super) fn multiply(a: Panel<'_>, b: Panel<'_>, floor: f32, products: &mut Pr
     true
 }
 
-type Sums = [[f32; LANES]; ABREAST];
+type PanelSums = [[f32; LANES]; ABREAST];
 
 /// Returns `products` and a step more of them, for a group of the rows of `a`.
 #[inline(always)]
-fn add(a: &[Lane], b: &[Lane], group: usize, products: &[Lane]) -> Sums {
-    let mut sums: Sums = std::array::from_fn(|row| products[row].0);
+fn add(a: &[PanelLane], b: &[PanelLane], group: usize, products: &[PanelLane]) -> PanelSums {
+    let mut sums: PanelSums = std::array::from_fn(|row| products[row].0);
     for (a, b) in a.iter().zip(b) {
         for (sums, value) in sums.iter_mut().zip(a.group(group)) {
             sums.iter_mut().zip(b.0).for_each(|(sum, other)| *sum += value * other);
@@ -147,7 +147,7 @@ fn add(a: &[Lane], b: &[Lane], group: usize, products: &[Lane]) -> Sums {
 /// Returns whether a product can reach `floor`: what is left of it is at most the product of the
 /// lengths of what is left of its rows (Cauchy and Schwarz).
 #[inline(always)]
-fn can_reach(floor: f32, sums: &Sums, (a, b): (&Lane, &Lane), group: usize) -> bool {
+fn can_reach(floor: f32, sums: &PanelSums, (a, b): (&PanelLane, &PanelLane), group: usize) -> bool {
     let rests = a.group(group);
     // Row by row within a lane: the other way round compilers make pieces of it.
     let reached = (0..LANES).map(|lane| {
@@ -157,7 +157,7 @@ fn can_reach(floor: f32, sums: &Sums, (a, b): (&Lane, &Lane), group: usize) -> b
     reached.fold(0, |a, b| a | b) > 0
 }
 
-impl Lane {
+impl PanelLane {
     /// Returns the numbers of the rows that are multiplied at a time.
     #[inline(always)]
     fn group(&self, group: usize) -> &[f32; ABREAST] {

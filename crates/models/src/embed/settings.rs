@@ -10,7 +10,7 @@
 use serde_json::Value;
 
 use super::activation::Activation;
-use super::folder::{Folder, Keys};
+use super::model_dir::{JsonObject, ModelDir};
 use crate::error::Problem;
 
 const CONFIG: &str = "config.json";
@@ -19,7 +19,7 @@ const CONFIG: &str = "config.json";
 #[derive(Debug)]
 pub(super) struct Modules {
     /// Where tokenizer and tensors are.
-    pub(super) model: Folder,
+    pub(super) model: ModelDir,
     pub(super) is_static: bool,
     pub(super) pooling: Pooling,
     pub(super) normalises: bool,
@@ -38,7 +38,7 @@ pub enum Pooling {
 
 /// The shape of a BERT encoder.
 #[derive(Debug)]
-pub(super) struct Shape {
+pub(super) struct EncoderDims {
     pub(super) hidden: usize,
     pub(super) layers: usize,
     pub(super) heads: usize,
@@ -53,7 +53,7 @@ pub(super) struct Shape {
 }
 
 impl Modules {
-    pub(super) fn read(folder: &Folder) -> Result<Self, Problem> {
+    pub(super) fn read(folder: &ModelDir) -> Result<Self, Problem> {
         let config = folder.keys(CONFIG)?;
         let kind = config.as_ref().map_or(Ok(None), |config| config.text("model_type"))?;
         if kind == Some("model2vec") {
@@ -67,13 +67,13 @@ impl Modules {
         }
     }
 
-    fn without_list(folder: &Folder) -> Result<Self, Problem> {
+    fn without_list(folder: &ModelDir) -> Result<Self, Problem> {
         let pooling = Pooling::read(&folder.within("1_Pooling")?)?.unwrap_or(Pooling::Mean);
         let normalises = false;
         Ok(Self { model: folder.clone(), is_static: false, pooling, normalises })
     }
 
-    fn listed(folder: &Folder, list: &Value) -> Result<Self, Problem> {
+    fn listed(folder: &ModelDir, list: &Value) -> Result<Self, Problem> {
         let problem = |cause: String| Problem::new("modules.json", cause);
         let list = list.as_array().filter(|list| !list.is_empty());
         let list = list.ok_or_else(|| problem("is no list of modules".to_owned()))?;
@@ -106,7 +106,7 @@ impl Modules {
 
 impl Pooling {
     /// Reads the configuration of a pooling, or `None` where there is none.
-    fn read(folder: &Folder) -> Result<Option<Self>, Problem> {
+    fn read(folder: &ModelDir) -> Result<Option<Self>, Problem> {
         let Some(keys) = folder.keys(CONFIG)? else { return Ok(None) };
         if let Some(name) = keys.text("pooling_mode")? {
             let pooling = Self::named(name).ok_or_else(|| unknown_pooling(&keys, name))?;
@@ -139,12 +139,12 @@ impl Pooling {
     }
 }
 
-fn unknown_pooling(keys: &Keys, name: &str) -> Problem {
+fn unknown_pooling(keys: &JsonObject, name: &str) -> Problem {
     keys.problem("pooling_mode", format!("`{name}` is not read; `mean`, `cls` and `max` are"))
 }
 
-impl Shape {
-    pub(super) fn read(folder: &Folder) -> Result<Self, Problem> {
+impl EncoderDims {
+    pub(super) fn read(folder: &ModelDir) -> Result<Self, Problem> {
         let keys = folder.keys(CONFIG)?;
         let keys = keys.ok_or_else(|| Problem::new(folder.name(CONFIG), "is not in the folder"))?;
         match keys.text("model_type")? {
@@ -186,7 +186,7 @@ impl Shape {
 }
 
 /// Returns how many tokens of a text are taken, where a file says so.
-fn tokens_max(folder: &Folder) -> Result<Option<usize>, Problem> {
+fn tokens_max(folder: &ModelDir) -> Result<Option<usize>, Problem> {
     // Those who train write 1e30 for "no limit".
     let at_most = |count: f64| Some(count as usize).filter(|_| count >= 3.0);
     for (file, key) in [

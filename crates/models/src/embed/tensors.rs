@@ -14,7 +14,7 @@ use std::os::unix::fs::FileExt;
 
 use serde::Deserialize;
 
-use super::folder::Folder;
+use super::model_dir::ModelDir;
 use crate::error::Problem;
 
 pub(super) const FILE: &str = "model.safetensors";
@@ -30,11 +30,11 @@ pub(super) struct Tensors {
     file: File,
     name: String,
     data_start: u64,
-    entries: BTreeMap<String, Entry>,
+    entries: BTreeMap<String, TensorInfo>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Entry {
+struct TensorInfo {
     dtype: String,
     shape: Vec<u64>,
     data_offsets: (u64, u64),
@@ -42,7 +42,7 @@ struct Entry {
 
 /// How a number lies in the file, little-endian.
 #[derive(Debug, Clone, Copy)]
-enum Format {
+enum NumberFormat {
     F64,
     F32,
     F16,
@@ -54,7 +54,7 @@ enum Format {
 
 impl Tensors {
     /// Reads the header.
-    pub(super) fn open(folder: &Folder) -> Result<Self, Problem> {
+    pub(super) fn open(folder: &ModelDir) -> Result<Self, Problem> {
         let name = folder.name(FILE);
         let problem = |cause: String| Problem::new(&name, cause);
         let (file, length) = folder.open(FILE).map_err(|problem| Problem {
@@ -79,7 +79,7 @@ impl Tensors {
         let mut entries = BTreeMap::new();
         for (tensor, value) in parsed {
             let at = || format!("{name}: `{tensor}`");
-            let entry: Entry = serde_json::from_value(value)
+            let entry: TensorInfo = serde_json::from_value(value)
                 .map_err(|error| Problem::new(at(), error.to_string()))?;
             entry.check(room - size).map_err(|cause| Problem::new(at(), cause))?;
             entries.insert(tensor, entry);
@@ -154,7 +154,7 @@ impl Tensors {
         &self,
         tensor: &str,
         shape: &[usize],
-        mut add: impl FnMut(&[u8], Format, &mut Vec<T>),
+        mut add: impl FnMut(&[u8], NumberFormat, &mut Vec<T>),
     ) -> Result<Vec<T>, Problem> {
         let found = self.entries.get(tensor);
         let entry = found.ok_or_else(|| self.problem(tensor, "is missing"))?;
@@ -162,7 +162,7 @@ impl Tensors {
             let cause = format!("is of shape {:?}, must be {shape:?}", entry.shape);
             return Err(self.problem(tensor, cause));
         }
-        let format = Format::named(&entry.dtype)
+        let format = NumberFormat::named(&entry.dtype)
             .ok_or_else(|| self.problem(tensor, format!("`{}` is not read", entry.dtype)))?;
         let (mut at, end) = entry.data_offsets;
         let mut numbers = Vec::with_capacity((end - at) as usize / format.bytes());
@@ -178,14 +178,14 @@ impl Tensors {
     }
 }
 
-impl Entry {
+impl TensorInfo {
     /// Whether the tensor lies within so many bytes of data, and is as long as its shape says.
     fn check(&self, data_bytes: u64) -> Result<(), String> {
         let (start, end) = self.data_offsets;
         if start > end || end > data_bytes {
             return Err(format!("lies from {start} to {end} of {data_bytes} bytes of data"));
         }
-        let Some(format) = Format::named(&self.dtype) else { return Ok(()) };
+        let Some(format) = NumberFormat::named(&self.dtype) else { return Ok(()) };
         let product = |bytes: u64, size: &u64| bytes.checked_mul(*size);
         let bytes = self.shape.iter().try_fold(format.bytes() as u64, product);
         match bytes == Some(end - start) {
@@ -197,7 +197,7 @@ impl Entry {
     }
 }
 
-impl Format {
+impl NumberFormat {
     fn named(dtype: &str) -> Option<Self> {
         Some(match dtype {
             "F64" => Self::F64,

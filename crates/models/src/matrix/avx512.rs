@@ -9,7 +9,7 @@ use core::arch::x86_64::{
     _mm512_setzero_pd, _mm512_storeu_pd,
 };
 
-use super::{Lane, WIDTH};
+use super::lane::{Lane, WIDTH};
 
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx512f")

@@ -12,7 +12,7 @@ use core::arch::x86_64::{
     _mm512_storeu_ps,
 };
 
-use super::{LINE, Line, Tile};
+use crate::embed::tile::{CacheLine, LINE, Tile};
 
 macro_rules! kernel {
     ($name:ident, $features:literal, [$($feature:tt),+], $vector:ident, $zero:ident, $splat:ident,
@@ -32,7 +32,7 @@ macro_rules! kernel {
             #[inline]
             pub(in crate::embed) fn sum<const VECTORS: usize>(
                 rows: &[&[f32]],
-                panel: &[Line],
+                panel: &[CacheLine],
                 tile: &mut Tile,
             ) {
                 assert!(is_available(), "the caller asked whether this CPU can");
@@ -49,7 +49,7 @@ macro_rules! kernel {
             #[target_feature(enable = $features)]
             fn sum_rows<const ROWS: usize, const VECTORS: usize>(
                 rows: &[&[f32]; ROWS],
-                panel: &[Line],
+                panel: &[CacheLine],
                 tile: &mut Tile,
             ) {
                 let depth = rows[0].len();

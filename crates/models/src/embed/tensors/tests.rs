@@ -12,7 +12,7 @@ fn open(header: &str, data: &[u8]) -> Result<Tensors, Problem> {
     let folder = TempDir::new().unwrap();
     let length = (header.len() as u64).to_le_bytes();
     write(folder.path(), &[&length, header.as_bytes(), data].concat());
-    Tensors::open(&Folder::new(folder.path()))
+    Tensors::open(&ModelDir::new(folder.path()))
 }
 
 fn write(folder: &Path, bytes: &[u8]) {
@@ -89,7 +89,7 @@ fn headers_that_lie_are_refused_before_anything_is_allocated() {
 #[test]
 fn files_without_a_whole_header_are_refused() {
     let folder = TempDir::new().unwrap();
-    let read = || Tensors::open(&Folder::new(folder.path())).unwrap_err().to_string();
+    let read = || Tensors::open(&ModelDir::new(folder.path())).unwrap_err().to_string();
     assert!(read().contains("not in the folder"), "{}", read());
     for bytes in [&[][..], &[1, 2, 3], &[0xff; 8], &[9, 0, 0, 0, 0, 0, 0, 0, b'{']] {
         write(folder.path(), bytes);

@@ -5,16 +5,17 @@
 //! of tokens lie in the vectors already, or beside them (`weights`), and vectors may be shared
 //! (`mapping`).
 
-use super::folder::Folder;
+use super::model_dir::ModelDir;
 use super::tensors::Tensors;
-use super::tokens::{TEXT_BYTES_MAX, Tokenizer, Tokens, cut};
+use super::tokenizer::{TEXT_BYTES_MAX, Tokenizer, cut};
+use super::tokens::Tokens;
 use crate::error::Problem;
 
 /// Tokens of a text that count.
 const TOKENS_MAX: usize = 512;
 
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct VectorTable {
     pub(super) dims: usize,
     vectors: Vec<f32>,
     /// The vector of each token, where they are shared.
@@ -26,9 +27,9 @@ pub(super) struct Table {
     tokens: usize,
 }
 
-impl Table {
+impl VectorTable {
     /// Reads the vectors, and the tokenizer beside them.
-    pub(super) fn read(folder: &Folder) -> Result<(Self, Tokenizer), Problem> {
+    pub(super) fn read(folder: &ModelDir) -> Result<(Self, Tokenizer), Problem> {
         let tensors = Tensors::open(folder)?;
         let name = match tensors.shape("embeddings") {
             Some(_) => "embeddings",

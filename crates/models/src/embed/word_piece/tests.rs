@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use super::super::folder::Folder;
-use super::super::tokens::{Tokenizer, Tokens, Wanted};
+use super::super::model_dir::ModelDir;
+use super::super::tokenizer::{TokenLimit, Tokenizer};
+use super::super::tokens::Tokens;
 use super::*;
 
-fn golden() -> Folder {
-    Folder::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/embeddings/mean"))
+fn golden() -> ModelDir {
+    ModelDir::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/embeddings/mean"))
 }
 
 fn crate_of_theirs() -> tokenizers::Tokenizer {
@@ -61,7 +62,7 @@ fn texts() -> Vec<String> {
 fn both_ways_give_the_same_tokens() {
     let tokenizer = Tokenizer::read(&golden(), 64).unwrap();
     let theirs = crate_of_theirs();
-    let wanted = Wanted { tokens_max: usize::MAX, truncate: true };
+    let wanted = TokenLimit { tokens_max: usize::MAX, truncate: true };
     for text in texts() {
         let mut tokens = Tokens::default();
         tokenizer.add(&text, wanted, &mut tokens).unwrap();
@@ -73,8 +74,8 @@ fn both_ways_give_the_same_tokens() {
 #[test]
 fn plain_ascii_never_goes_the_long_way() {
     let bytes = golden().read("tokenizer.json", 1 << 20).unwrap().unwrap();
-    let plan: Plan = serde_json::from_slice(&bytes).unwrap();
-    let pieces = Pieces::of(&plan, || crate_of_theirs().get_vocab(false)).unwrap();
+    let plan: TokenizerFile = serde_json::from_slice(&bytes).unwrap();
+    let pieces = WordPiece::of(&plan, || crate_of_theirs().get_vocab(false)).unwrap();
     let mut numbers = Vec::new();
     let other = |part: &str, _: &mut Vec<u32>| Err(part.to_owned());
     assert_eq!(pieces.add("The dog [walks]!", 99, &mut numbers, other), Ok(true));
@@ -95,7 +96,7 @@ fn other_tokenizers_have_no_short_way() {
         ("\"max_input_chars_per_word\": 100", "\"max_input_chars_per_word\": 1000"),
     ] {
         assert!(text.contains(from), "{from}");
-        let plan: Plan = serde_json::from_str(&text.replace(from, to)).unwrap();
-        assert!(Pieces::of(&plan, || crate_of_theirs().get_vocab(false)).is_none(), "{to}");
+        let plan: TokenizerFile = serde_json::from_str(&text.replace(from, to)).unwrap();
+        assert!(WordPiece::of(&plan, || crate_of_theirs().get_vocab(false)).is_none(), "{to}");
     }
 }

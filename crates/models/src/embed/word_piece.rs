@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use super::tokens::Plan;
+use super::tokenizer_file::TokenizerFile;
 
 /// Characters of a word above which even a generous model calls it unknown.
 const WORD_CHARS_MAX: usize = 255;
@@ -25,11 +25,11 @@ const WIDE: u8 = 8;
 const STARTS_ADDED: u8 = 16;
 
 #[derive(Debug)]
-pub(super) struct Pieces {
+pub(super) struct WordPiece {
     /// Pieces that begin a word.
-    firsts: Known,
+    firsts: PieceNumbers,
     /// Pieces that go on, without their mark.
-    rests: Known,
+    rests: PieceNumbers,
     /// Bytes of the longest piece.
     longest: usize,
     unknown: u32,
@@ -39,11 +39,14 @@ pub(super) struct Pieces {
     added: Vec<String>,
 }
 
-type Known = HashMap<Box<[u8]>, u32, FixedState>;
+type PieceNumbers = HashMap<Box<[u8]>, u32, FixedState>;
 
-impl Pieces {
+impl WordPiece {
     /// Returns the cutting of a tokenizer, or `None` where it goes other ways.
-    pub(super) fn of(plan: &Plan, words: impl FnOnce() -> HashMap<String, u32>) -> Option<Self> {
+    pub(super) fn of(
+        plan: &TokenizerFile,
+        words: impl FnOnce() -> HashMap<String, u32>,
+    ) -> Option<Self> {
         let normalizer = plan.normalizer.as_ref().filter(|step| step.kind == "BertNormalizer")?;
         plan.pre_tokenizer.as_ref().filter(|step| step.kind == "BertPreTokenizer")?;
         let is_plain = plan.model.kind.as_deref() == Some("WordPiece")
@@ -56,7 +59,7 @@ impl Pieces {
         let words = words();
         let unknown = *words.get(plan.model.unk_token.as_ref()?)?;
         let mark = plan.model.continuing_subword_prefix.as_deref()?;
-        let (mut firsts, mut rests) = (Known::default(), Known::default());
+        let (mut firsts, mut rests) = (PieceNumbers::default(), PieceNumbers::default());
         for (word, number) in words.iter().filter(|(word, _)| word.is_ascii()) {
             firsts.insert(word.as_bytes().into(), *number);
             if let Some(rest) = word.strip_prefix(mark) {

@@ -19,13 +19,13 @@ use crate::column::Column;
 use crate::error::Error;
 use crate::inputs::Inputs;
 use crate::items::{Codes, Items};
-use crate::linear::{Cross, FeatureName, Linear, Source};
+use crate::linear::{Cross, FeatureName, FeatureSource, Linear};
 use crate::matrix::{Matrix, WIDTH};
 use crate::top::Scratch;
 
 /// A model joined with items.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct JoinedModel {
     /// What every request starts from: the intercept and the means of live crosses.
     constant: f64,
     /// One sum per item.
@@ -106,7 +106,7 @@ enum ItemValue {
     },
 }
 
-impl Plan {
+impl JoinedModel {
     /// Joins a model with items, taking their number columns.
     ///
     /// # Errors
@@ -237,20 +237,21 @@ impl Plan {
     }
 }
 
-/// The steps of joining, in the order `Plan::new` calls them.
+/// The steps of joining, in the order `JoinedModel::new` calls them.
 struct Build<'a> {
     model: &'a Linear,
     inputs: &'a Inputs,
     /// Live columns as they are found, packed at the end of `item_values`.
     live: Vec<Vec<f32>>,
     texts: LiveTexts,
-    plan: Plan,
+    plan: JoinedModel,
 }
 
 impl Build<'_> {
     fn item_values(&mut self, items: &mut Items) -> Result<(), Error> {
         let mut numbers = items.take_numbers();
-        let names = self.model.names().into_iter().filter(|name| name.source == Source::Item);
+        let names =
+            self.model.names().into_iter().filter(|name| name.source == FeatureSource::Item);
         for name in names.cloned().collect::<Vec<_>>() {
             let missing = self.model.missing(&name);
             let value = match &name.equals {
@@ -297,11 +298,11 @@ impl Build<'_> {
 
     fn term(&self, name: &FeatureName) -> Term {
         match name.source {
-            Source::Item => {
+            FeatureSource::Item => {
                 let index = self.plan.item_names.iter().position(|known| known == name);
                 Term::Item(index.expect("every item feature of the model was joined"))
             }
-            Source::User | Source::Context => Term::Request(self.inputs.slot(name)),
+            FeatureSource::User | FeatureSource::Context => Term::Request(self.inputs.slot(name)),
         }
     }
 
@@ -423,7 +424,7 @@ impl LiveText {
 
 /// Whether a cross makes its side `name` live: it is of the item, the other side is not.
 fn makes_live(cross: &Cross, name: &FeatureName) -> bool {
-    let item = |side: &FeatureName| side.source == Source::Item;
+    let item = |side: &FeatureName| side.source == FeatureSource::Item;
     (cross.left == *name && item(name) && !item(&cross.right))
         || (cross.right == *name && item(name) && !item(&cross.left))
 }

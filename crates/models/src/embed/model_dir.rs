@@ -17,7 +17,7 @@ const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
 /// A folder as its user names it, or one within it.
 #[derive(Debug, Clone)]
-pub(super) struct Folder {
+pub(super) struct ModelDir {
     path: PathBuf,
     /// What stands before the name of a file: nothing, or `1_Pooling/`.
     within: String,
@@ -25,12 +25,12 @@ pub(super) struct Folder {
 
 /// The keys of a JSON file that is one object.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct JsonObject {
     file: String,
     values: Map<String, Value>,
 }
 
-impl Folder {
+impl ModelDir {
     pub(super) fn new(path: &Path) -> Self {
         Self { path: path.to_owned(), within: String::new() }
     }
@@ -80,10 +80,10 @@ impl Folder {
     }
 
     /// Reads the settings of a file, or `None` where there is none.
-    pub(super) fn keys(&self, file: &str) -> Result<Option<Keys>, Problem> {
+    pub(super) fn keys(&self, file: &str) -> Result<Option<JsonObject>, Problem> {
         let Some(value) = self.json(file)? else { return Ok(None) };
         match value {
-            Value::Object(values) => Ok(Some(Keys { file: self.name(file), values })),
+            Value::Object(values) => Ok(Some(JsonObject { file: self.name(file), values })),
             _ => Err(Problem::new(self.name(file), "is no JSON object")),
         }
     }
@@ -110,7 +110,7 @@ impl Folder {
     }
 }
 
-impl Keys {
+impl JsonObject {
     /// Returns a count that must be there.
     pub(super) fn count(&self, key: &str, range: RangeInclusive<usize>) -> Result<usize, Problem> {
         let found = self.count_if_there(key, range)?;
