@@ -15,8 +15,9 @@ use models::{EmbedOptions, EmbedScratch, Embedder};
 use serde_json::Value;
 
 use crate::config::GoldenPlan;
-use crate::oip::{self, Data, Request};
+use crate::oip::{self, Request};
 use crate::predictor::Predictor;
+use crate::tensor::Data;
 
 /// Checks a model that predicts.
 ///

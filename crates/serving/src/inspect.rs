@@ -10,9 +10,9 @@ use exchange::{ModelRequest, Refusal};
 use models::{AboutEmbedder, Embedder, EmbedderKind, Linear, Precision, Ranker};
 
 use crate::config::ModelPlan;
-use crate::load::{LoadError, Loaded, read_model};
 use crate::predictor::Predictor;
 use crate::ranking::rank_loaded;
+use crate::ranking::{LoadError, Loaded, read_model};
 use crate::table::{self, TableError};
 
 /// What a model holds.

@@ -8,47 +8,43 @@
 //!
 //! Refuses: HTTP types and sockets (callers pass bytes and get bytes), tokio, the gateway.
 
-mod answer;
-mod answers;
-mod apis;
-mod body;
+mod answer_cache;
 mod clusters;
+mod concurrency_limit;
 mod config;
 mod describe;
 mod digest;
-mod features;
-mod files;
 mod golden;
+mod hot_swap;
 mod inspect;
 mod json;
 mod lines;
-mod load;
 mod oip;
 mod openai;
 mod predictor;
 mod queued;
 mod ranking;
 mod refusal;
-mod slot;
+mod router;
 mod table;
 mod tei;
+mod tensor;
 mod text_paths;
 mod texts;
-mod turns;
 
-pub use apis::Models;
 pub use clusters::{Grouping, How};
 pub use config::{
     CandidatesConfig, CandidatesPlan, GoldenPlan, ModelConfig, ModelPlan, ModelPlans,
     PrecisionConfig, PredictorPlan, TextPlan, plan,
 };
-pub use files::ModelFiles;
 pub use inspect::{InspectError, Inspection, ItemsInspection, inspect, score};
 pub use lines::{LinesDone, LinesError, cluster_lines, embed_lines};
-pub use load::{LoadError, Loaded};
 pub use predictor::Predictor;
 pub use queued::{AnswerSender, Pool, QueuedAnswer};
+pub use ranking::ModelFiles;
+pub use ranking::{LoadError, Loaded};
 pub use ranking::{ModelStatus, Ranking};
+pub use router::Models;
 pub use table::{TableError, score_table};
 pub use texts::TextCounts;
 

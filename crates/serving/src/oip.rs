@@ -16,16 +16,15 @@
 
 mod reply;
 mod request;
-mod tensor;
 
 pub(crate) use reply::write_reply;
 pub(crate) use request::Request;
-pub(crate) use tensor::{Data, Datatype, Tensor, TensorAbout};
 
 use serde_json::{Value, json};
 
 use crate::predictor::Predictor;
 use crate::refusal;
+use crate::tensor::TensorAbout;
 use exchange::Refusal;
 
 /// What a path under `/v2` asks for.

@@ -17,8 +17,8 @@ use models::{
 use crate::config::PredictorPlan;
 use crate::digest::digest;
 use crate::golden;
-use crate::load::LoadError;
-use crate::oip::{Data, Datatype, Tensor, TensorAbout};
+use crate::ranking::LoadError;
+use crate::tensor::{Data, Datatype, Tensor, TensorAbout};
 
 /// How a file in our own format tells itself from others.
 const LINEAR: &str = "tidegate-linear-1";

@@ -6,6 +6,16 @@
 //!
 //! Invariant: one request sees one generation from its first look to its last byte.
 
+mod body;
+mod files;
+mod loaded;
+mod reply;
+mod scratch;
+
+pub use files::ModelFiles;
+pub(crate) use loaded::read_model;
+pub use loaded::{LoadError, Loaded};
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +25,13 @@ use generation::{Poll, Status};
 use models::{Candidates, FeatureSource, RankRequest, RequestError};
 use profiles::Profile;
 
-use crate::answer::{Reply, impression};
-use crate::body::{self, Chosen};
 use crate::config::ModelPlan;
-use crate::features::Work;
-use crate::files::ModelFiles;
-use crate::load::Loaded;
+use crate::hot_swap::Slot;
 use crate::refusal;
-use crate::slot::Slot;
 use crate::texts::TextCounts;
+use body::Chosen;
+use reply::{Reply, impression};
+use scratch::Work;
 
 /// The models of a process that rank. One for all threads.
 pub struct Ranking {

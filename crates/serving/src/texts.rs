@@ -30,9 +30,9 @@ pub(crate) use request::Then;
 pub(crate) use vectors::{Vectors, Wish, write_numbers};
 
 use crate::config::TextPlan;
+use crate::hot_swap::Files;
 use crate::queued::{AnswerSender, Pool};
 use crate::refusal;
-use crate::slot::Files;
 use cache::Key;
 use counters::Counters;
 use exchange::Refusal;

@@ -1,8 +1,8 @@
 //! Replies of `infer`: JSON, and behind it the tensors that were asked for in binary.
 
 use super::request::Request;
-use super::tensor::{Data, Datatype, Tensor};
 use crate::json::push_text;
+use crate::tensor::{Data, Datatype, Tensor};
 
 /// Appends the reply of a model and its version; returns the length of its JSON when binary
 /// tensors follow.

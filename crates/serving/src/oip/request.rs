@@ -8,11 +8,11 @@
 
 use exchange::Refusal;
 
-use super::tensor::{Data, Datatype, Tensor, TensorAbout};
-use crate::answers::key_of;
+use crate::answer_cache::key_of;
 use crate::json::{Json, Kind};
 use crate::predictor::Predictor;
 use crate::refusal;
+use crate::tensor::{Data, Datatype, Tensor, TensorAbout};
 
 /// Values of a tensor, at most; a larger shape is refused before anything is read for it.
 const VALUES_MAX: usize = 1 << 28;

@@ -15,7 +15,7 @@ use models::{Embedder, EmbedderKind};
 use super::cache::{Key, Known, VectorCache};
 use crate::config::TextPlan;
 use crate::digest::digest;
-use crate::load::LoadError;
+use crate::ranking::LoadError;
 
 /// Called with a freshly read model and its version before it is put to use; an error refuses it.
 pub(crate) type GoldenCheck = Arc<dyn Fn(&Embedder, &str) -> Result<(), String> + Send + Sync>;

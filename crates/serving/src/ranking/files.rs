@@ -12,8 +12,8 @@ use generation::{Poll, Polled, Status, Stop, Watched};
 use parking_lot::Mutex;
 
 use crate::config::ModelPlan;
-use crate::load::{LoadError, Loaded, Sources};
-use crate::slot::Files;
+use crate::hot_swap::Files;
+use crate::ranking::loaded::{LoadError, Loaded, Sources};
 
 /// A model's files and the generation in use.
 pub struct ModelFiles {

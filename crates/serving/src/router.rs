@@ -26,19 +26,19 @@ use generation::{Poll, Watched};
 use profiles::Profiles;
 use serde_json::{Value, json};
 
-use crate::answers::Answers;
+use crate::answer_cache::Answers;
+use crate::concurrency_limit::{Pending, Turns};
 use crate::config::{ModelPlans, PredictorPlan, TextPlan};
 use crate::describe;
 use crate::golden;
+use crate::hot_swap::{Files, Slot};
 use crate::oip::{self, Asked, ModelPath, Request};
 use crate::predictor::{self, Predictor};
 use crate::queued::{AnswerSender, Pool, QueuedRequest};
 use crate::ranking::{ModelStatus, Ranking};
 use crate::refusal;
-use crate::slot::{Files, Slot};
 use crate::text_paths::answer_texts;
 use crate::texts::{GoldenCheck, Texts};
-use crate::turns::{Pending, Turns};
 
 use path::Api;
 use report::said;

@@ -9,9 +9,9 @@ use std::ops::Range;
 use exchange::{Decision, Impression};
 use models::{PROPENSITY, Ranked};
 
-use crate::features::Work;
 use crate::json::push_text;
-use crate::load::Loaded;
+use crate::ranking::loaded::Loaded;
+use crate::ranking::scratch::Work;
 
 /// What a reply is made of.
 pub(crate) struct Reply<'r> {

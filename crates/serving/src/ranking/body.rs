@@ -21,9 +21,9 @@ use exchange::Refusal;
 use models::FeatureSource;
 
 use crate::config::ModelPlan;
-use crate::features::Work;
 use crate::json::{Json, Kind, Text};
-use crate::load::Loaded;
+use crate::ranking::loaded::Loaded;
+use crate::ranking::scratch::Work;
 use crate::refusal;
 
 /// What a body asks for, beside what went into [`Work`].

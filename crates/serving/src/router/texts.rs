@@ -5,10 +5,11 @@ use std::sync::Arc;
 use exchange::ModelAnswer;
 use serde_json::Value;
 
-use crate::answers::key_of;
-use crate::oip::{self, Data, Datatype, ModelPath, Request, Tensor, TensorAbout};
+use crate::answer_cache::key_of;
+use crate::oip::{self, ModelPath, Request};
 use crate::queued::{AnswerSender, QueuedRequest, json};
 use crate::refusal;
+use crate::tensor::{Data, Datatype, Tensor, TensorAbout};
 use crate::text_paths::chosen;
 use crate::texts::{TextModel, Texts, Vectors, Wish};
 
