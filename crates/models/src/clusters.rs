@@ -74,8 +74,8 @@ impl Clustering {
 
     /// Groups rows of `dims` numbers, one after the other in `values`; their lengths are nothing.
     ///
-    /// Takes at most as many bytes as twice `values`, an eighth of the rows' square, and for
-    /// linkage four times the square of the connected rows.
+    /// Takes at most twice the bytes of `values`, and an eighth of the rows' square. Linkage takes
+    /// four times the square of the connected rows on top.
     ///
     /// # Errors
     /// [`Error::Cluster`] where the numbers are not finite or no rows, where there are too many of
@@ -118,7 +118,7 @@ impl Clustering {
 
 impl Method {
     /// Returns the similarity that finds the stories of news headlines best, in vectors of
-    /// MiniLM (docs/DECISIONS.md); shorter and more uniform texts want more, up to 0.2.
+    /// MiniLM (docs/DECISIONS.md). Shorter and more uniform texts want up to 0.2 more.
     pub fn similarity_min(self) -> f32 {
         match self {
             Self::Linkage => 0.35,

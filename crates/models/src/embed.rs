@@ -114,9 +114,9 @@ impl Embedder {
     ///
     /// # Errors
     /// [`Error::Model`] with the first problem found, its file and key.
-    pub fn load(folder: &Path, precision: Precision) -> Result<Self, Error> {
+    pub fn load(dir: &Path, precision: Precision) -> Result<Self, Error> {
         let read = || {
-            let modules = Modules::read(&ModelDir::new(folder))?;
+            let modules = Modules::read(&ModelDir::new(dir))?;
             match modules.is_static {
                 true => Self::load_table(&modules),
                 false => Self::load_encoder(&modules, precision),
@@ -127,9 +127,9 @@ impl Embedder {
 
     /// Returns the file of a model's folder that holds the weights: the largest one, which is put
     /// there last.
-    pub fn weights(folder: &Path) -> PathBuf {
-        let inner = Modules::read(&ModelDir::new(folder)).map(|modules| modules.model);
-        inner.unwrap_or_else(|_| ModelDir::new(folder)).path(tensors::FILE)
+    pub fn weights(dir: &Path) -> PathBuf {
+        let inner = Modules::read(&ModelDir::new(dir)).map(|modules| modules.model);
+        inner.unwrap_or_else(|_| ModelDir::new(dir)).path(tensors::FILE)
     }
 
     /// Returns what the model says of itself.
@@ -149,7 +149,7 @@ impl Embedder {
                 table.add_tokens(&self.tokenizer, text, &mut Tokens::default())
             }
         };
-        count.map_err(|cause| Error::Text { index: 0, cause })
+        count.map_err(|reason| Error::Text { index: 0, reason })
     }
 
     /// Returns what a text is cut into, for people to look at; with its marks where `marked`.
@@ -157,7 +157,7 @@ impl Embedder {
     /// # Errors
     /// As [`Self::count_tokens`].
     pub fn pieces(&self, text: &str, marked: bool) -> Result<Vec<Token>, Error> {
-        self.tokenizer.pieces(text, marked).map_err(|cause| Error::Text { index: 0, cause })
+        self.tokenizer.pieces(text, marked).map_err(|reason| Error::Text { index: 0, reason })
     }
 
     /// Adds a text to those that wait to be embedded, and returns how many tokens it has.
@@ -179,7 +179,7 @@ impl Embedder {
             Model::Encoder(_) => self.tokenizer.add(text, wanted, tokens),
             Model::VectorTable(table) => table.add_tokens(&self.tokenizer, text, tokens),
         };
-        added.map_err(|cause| Error::Text { index, cause })
+        added.map_err(|reason| Error::Text { index, reason })
     }
 
     /// Writes the vectors of texts, `dims` numbers each.
@@ -208,8 +208,7 @@ impl Embedder {
     ///
     /// # Errors
     /// [`Error::Rows`] where `out` is not as long as the vectors, or the tokens are another
-    /// model's; [`Error::Text`] where a vector comes out as no finite numbers, which is the fault
-    /// of the model's weights.
+    /// model's. [`Error::Text`] where a vector is not finite, because of the model's weights.
     pub fn embed_tokens(
         &self,
         tokens: &Tokens,
@@ -220,8 +219,9 @@ impl Embedder {
         let dims = self.about.dims;
         let (count, room) = (tokens.len(), out.len());
         if room != count * dims {
-            let cause = format!("{count} texts give {dims} numbers each, there is room for {room}");
-            return Err(Error::Rows(cause));
+            let reason =
+                format!("{count} texts give {dims} numbers each, there is room for {room}");
+            return Err(Error::Rows(reason));
         }
         if !tokens.fit(self.about.vocabulary, self.about.tokens_max) {
             return Err(Error::Rows("the tokens are another model's".to_owned()));
@@ -235,8 +235,8 @@ impl Embedder {
                 norm::to_length_one(vector);
             }
             if !vector.iter().all(|number| number.is_finite()) {
-                let cause = "its vector is not finite".to_owned();
-                return Err(Error::Text { index, cause });
+                let reason = "its vector is not finite".to_owned();
+                return Err(Error::Text { index, reason });
             }
         }
         Ok(())
@@ -249,9 +249,9 @@ impl Embedder {
         let encoder = Encoder::read(shape, modules.pooling, &tensors, precision)?;
         let shape = encoder.shape();
         if shape.tokens_max <= tokenizer.marks() {
-            let cause =
+            let reason =
                 format!("puts {} marks around a text of {}", tokenizer.marks(), shape.tokens_max);
-            return Err(Problem::new(modules.model.name("tokenizer.json"), cause));
+            return Err(Problem::new(modules.model.name("tokenizer.json"), reason));
         }
         let about = AboutEmbedder {
             kind: EmbedderKind::Encoder { layers: shape.layers },

@@ -187,7 +187,7 @@ impl Reader {
         let at = format!("line {number}");
         match serde_json::from_slice::<Map<String, Value>>(line) {
             Ok(mut map) => self.item(&at, &mut map),
-            Err(error) => self.problem(&at, json_cause(&error)),
+            Err(error) => self.problem(&at, json_reason(&error)),
         }
         debug_assert!(
             self.problems.len() > before || self.items.shown_ends.len() == self.items.ids.len(),
@@ -227,7 +227,7 @@ impl Reader {
     fn check(&mut self, at: &str, field: &str, value: &Value) {
         let is_text =
             ["title", "category"].contains(&field) || self.items.texts.contains_key(field);
-        let cause = match value {
+        let reason = match value {
             Value::Array(_) => "is an array; an item holds texts and numbers",
             Value::Number(_) | Value::Bool(_) if is_text => "must be a text",
             Value::String(_) if self.items.numbers.contains_key(field) => "must be a number",
@@ -236,7 +236,7 @@ impl Reader {
             }
             _ => return,
         };
-        self.problem(at, format!("`{field}` {cause}"));
+        self.problem(at, format!("`{field}` {reason}"));
     }
 
     fn show(&mut self, id: &str, map: &Map<String, Value>) {
@@ -254,8 +254,8 @@ impl Reader {
         self.items.shown_ends.push(shown.len() as u64);
     }
 
-    fn problem(&mut self, at: &str, cause: impl Into<String>) {
-        self.problems.push(Problem::new(at, cause));
+    fn problem(&mut self, at: &str, reason: impl Into<String>) {
+        self.problems.push(Problem::new(at, reason));
     }
 }
 
@@ -277,10 +277,10 @@ fn flatten(map: &mut Map<String, Value>) {
 }
 
 /// serde_json says `line 1` for every line of a line-wise file; only the column is news.
-fn json_cause(error: &serde_json::Error) -> String {
+fn json_reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let cause = text.split(" at line ").next().unwrap_or(&text);
-    format!("malformed JSON at column {}: {cause}", error.column())
+    let reason = text.split(" at line ").next().unwrap_or(&text);
+    format!("malformed JSON at column {}: {reason}", error.column())
 }
 
 #[cfg(test)]

@@ -227,8 +227,8 @@ impl JoinedModel {
                 }
             }
             if !sum.is_finite() {
-                let cause = format!("item `{}` has no finite score", items.id(row));
-                return Err(Error::Join(cause));
+                let reason = format!("item `{}` has no finite score", items.id(row));
+                return Err(Error::Join(reason));
             }
             self.base_max = self.base_max.max(sum.abs());
         }

@@ -145,7 +145,7 @@ impl FeatureName {
     /// Splits a name.
     ///
     /// # Errors
-    /// The cause, as text, where the name has no known source or no field.
+    /// The reason, as text, where the name has no known source or no field.
     pub fn parse(name: &str) -> Result<Self, String> {
         let (source, rest) = name.split_once('.').unwrap_or((name, ""));
         let source = match source {
@@ -316,7 +316,7 @@ impl Reader {
             return None;
         }
         let name = FeatureName::parse(&text);
-        name.map_err(|cause| self.problem(&place(at, key), cause)).ok()
+        name.map_err(|reason| self.problem(&place(at, key), reason)).ok()
     }
 
     /// `default` is what an absent number takes; without one it must be given.
@@ -344,8 +344,8 @@ impl Reader {
         scale
     }
 
-    fn problem(&mut self, at: &str, cause: impl Into<String>) {
-        self.problems.push(Problem::new(at, cause));
+    fn problem(&mut self, at: &str, reason: impl Into<String>) {
+        self.problems.push(Problem::new(at, reason));
     }
 }
 

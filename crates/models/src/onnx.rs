@@ -102,8 +102,8 @@ impl OnnxModel {
     /// Numbers are converted to what each input wants; an integer is cut off.
     ///
     /// # Errors
-    /// [`Error::Rows`] where the length does not fit, or where a graph cannot go on with what it
-    /// computed (an index outside a table), with the node.
+    /// [`Error::Rows`] where the length does not fit. Also where a node cannot go on with what the
+    /// graph computed, such as an index outside a table; the error names it.
     pub fn run<'a, N: Number>(
         &'a self,
         rows: &[N],
@@ -123,8 +123,8 @@ impl OnnxModel {
         let answer = OnnxAnswer { model: self, slots };
         for (output, slot) in self.about.outputs.iter().zip(&self.outputs) {
             if slots[*slot].data.len() != count * output.width {
-                let cause = format!("output `{}` is not one row for each", output.name);
-                return Err(Error::Rows(cause));
+                let reason = format!("output `{}` is not one row for each", output.name);
+                return Err(Error::Rows(reason));
             }
         }
         Ok(answer)
@@ -169,8 +169,8 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
     let (inputs, names) = inputs_of(&file)?;
     let features = inputs.iter().map(|input| input.width).sum();
     if !(1..=FEATURES_MAX).contains(&features) {
-        let cause = format!("take {features} numbers a row, must take 1 to {FEATURES_MAX}");
-        return Err(Problem::new("inputs", cause));
+        let reason = format!("take {features} numbers a row, must take 1 to {FEATURES_MAX}");
+        return Err(Problem::new("inputs", reason));
     }
     let mut texts = TextInterner::default();
     let mut scratch = OnnxScratch::default();
@@ -181,7 +181,7 @@ fn read(bytes: &[u8]) -> Result<OnnxModel, Problem> {
     let (graph, values) = Graph::read(&file, &names, &mut trial)?;
     let (mut about, mut slots) = (Vec::new(), Vec::new());
     for port in &file.outputs {
-        let problem = |cause: String| Problem::new(format!("output `{}`", port.name), cause);
+        let problem = |reason: String| Problem::new(format!("output `{}`", port.name), reason);
         let slot = match values.get(port.name) {
             Some(Operand::Slot(slot)) => *slot,
             Some(Operand::Constant(_)) => return Err(problem("is a constant".to_owned())),
@@ -214,7 +214,8 @@ fn inputs_of<'a>(file: &ModelFile<'a>) -> Result<(Vec<OnnxInput>, Vec<&'a str>),
     let (mut inputs, mut names) = (Vec::new(), Vec::new());
     for port in file.inputs.iter().filter(|port| !constants.contains(port.name)) {
         let input = input_of(port);
-        inputs.push(input.map_err(|cause| Problem::new(format!("input `{}`", port.name), cause))?);
+        inputs
+            .push(input.map_err(|reason| Problem::new(format!("input `{}`", port.name), reason))?);
         names.push(port.name);
     }
     Ok((inputs, names))

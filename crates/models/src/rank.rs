@@ -185,8 +185,8 @@ impl Ranker {
     }
 
     /// Explains the linear sum of a row: `visit` gets each feature's name, raw value and
-    /// contribution (crosses too, `left * right`); the intercept plus the contributions is the sum
-    /// returned. The score is that sum after the model's link.
+    /// contribution, and those of crosses (`left * right`). Returns the sum: the intercept plus
+    /// the contributions. The score is that sum after the model's link function.
     pub fn explain(&self, inputs: &[f64], row: u32, mut visit: impl FnMut(&str, f64, f64)) -> f64 {
         let value = |term: Term| match term {
             Term::Item(index) => self.plan.value(&self.items, index, row),
@@ -236,8 +236,8 @@ impl Ranker {
         scratch.top = top;
     }
 
-    /// The greedy walk down the whole ranking that skips full categories returns, of each
-    /// category, its best `max`; so keeping those and merging them gives the same list.
+    /// Keeps the best `max` of each category, and merges them. A greedy walk down the whole
+    /// ranking that skips full categories gives the same list.
     fn best_per_category(
         &self,
         request: &RankRequest<'_>,

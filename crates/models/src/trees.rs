@@ -127,9 +127,9 @@ impl Trees {
         }
         let (count, room) = (rows.len() / features, out.len());
         if room != count * outputs {
-            let cause =
+            let reason =
                 format!("{count} rows give {outputs} numbers each, there is room for {room}");
-            return Err(Error::Rows(cause));
+            return Err(Error::Rows(reason));
         }
         match &self.program {
             Precision::Single(program) => program.run(wanted, rows, scratch, out),

@@ -14,7 +14,6 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use twox_hash::xxhash3_128::Hasher;
 
 use crate::queued::{AnswerSender, QueuedAnswer, WholeAnswer};
 
@@ -22,7 +21,7 @@ use crate::queued::{AnswerSender, QueuedAnswer, WholeAnswer};
 const BYTES_MAX: u64 = 32 << 20;
 
 /// Answers by what was asked, and who waits for those being made.
-pub(crate) struct Answers {
+pub(crate) struct AnswerCache {
     kept: Cache<u128, WholeAnswer, Weight>,
     making: Mutex<HashMap<u128, Vec<Box<dyn AnswerSender>>>>,
 }
@@ -36,7 +35,7 @@ impl Weighter<u128, WholeAnswer> for Weight {
     }
 }
 
-impl Answers {
+impl AnswerCache {
     pub(crate) fn new() -> Arc<Self> {
         let kept = Cache::with_weighter(1024, BYTES_MAX, Weight);
         Arc::new(Self { kept, making: Mutex::default() })
@@ -59,17 +58,17 @@ impl Answers {
             return None;
         }
         making.insert(key, vec![sender]);
-        Some(Box::new(First { answers: Arc::clone(self), key }))
+        Some(Box::new(SharedSender { answers: Arc::clone(self), key }))
     }
 }
 
 /// Stands for all who ask the same.
-struct First {
-    answers: Arc<Answers>,
+struct SharedSender {
+    answers: Arc<AnswerCache>,
     key: u128,
 }
 
-impl AnswerSender for First {
+impl AnswerSender for SharedSender {
     fn is_waiting(&self) -> bool {
         let making = self.answers.making.lock();
         making.get(&self.key).is_some_and(|waiting| waiting.iter().any(|one| one.is_waiting()))
@@ -88,22 +87,12 @@ impl AnswerSender for First {
     }
 }
 
-impl Drop for First {
+impl Drop for SharedSender {
     fn drop(&mut self) {
         // After an answer there is nobody left; without one all are dropped.
         let waiting = self.answers.making.lock().remove(&self.key);
         drop(waiting);
     }
-}
-
-/// Hashes the parts of a question.
-pub(crate) fn key_of(parts: &[Vec<u8>]) -> u128 {
-    let mut hasher = Hasher::new();
-    for part in parts {
-        hasher.write(&(part.len() as u64).to_le_bytes());
-        hasher.write(part);
-    }
-    hasher.finish_128()
 }
 
 #[cfg(test)]

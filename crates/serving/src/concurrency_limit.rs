@@ -10,46 +10,54 @@ use std::sync::Arc;
 use exchange::Refusal;
 use parking_lot::Mutex;
 
-use crate::queued::{AnswerSender, Pool};
+use crate::queued::{AnswerSender, JobPool};
 use crate::refusal;
 
-type Answering = Box<dyn FnOnce(Box<dyn AnswerSender>) + Send>;
+type MakeAnswer = Box<dyn FnOnce(Box<dyn AnswerSender>) + Send>;
 
-/// Where an answer goes, and how it is made; one that is never begun is refused, because the
+/// An answer that is not begun, and where it goes. One that never is begun is refused, because the
 /// process has too much to do.
-pub(crate) struct Pending {
+pub(crate) struct PendingAnswer {
     sender: Option<Box<dyn AnswerSender>>,
-    answer: Option<Answering>,
+    make: Option<MakeAnswer>,
 }
 
-/// The turns of a model.
-pub(crate) struct Turns {
+/// What a model may take of the pool.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Requests that run at once.
+    pub(crate) concurrency: usize,
+    /// Requests that wait.
+    pub(crate) queue_max: usize,
+}
+
+/// The limit of a model.
+pub(crate) struct ConcurrencyLimit {
     model: String,
-    concurrency: usize,
-    queue_max: usize,
-    pool: Arc<dyn Pool>,
+    limits: Limits,
+    pool: Arc<dyn JobPool>,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    taken: usize,
-    waiting: VecDeque<Pending>,
+    running: usize,
+    waiting: VecDeque<PendingAnswer>,
 }
 
-impl Pending {
+impl PendingAnswer {
     pub(crate) fn new(
         sender: Box<dyn AnswerSender>,
-        answer: impl FnOnce(Box<dyn AnswerSender>) + Send + 'static,
+        make: impl FnOnce(Box<dyn AnswerSender>) + Send + 'static,
     ) -> Self {
-        Self { sender: Some(sender), answer: Some(Box::new(answer)) }
+        Self { sender: Some(sender), make: Some(Box::new(make)) }
     }
 
     /// Makes the answer, unless nobody waits for it any more.
-    pub(crate) fn answer(mut self) {
+    pub(crate) fn make(mut self) {
         let sender = self.sender.take().filter(|sender| sender.is_waiting());
-        if let (Some(sender), Some(answer)) = (sender, self.answer.take()) {
-            answer(sender);
+        if let (Some(sender), Some(make)) = (sender, self.make.take()) {
+            make(sender);
         }
     }
 
@@ -60,7 +68,7 @@ impl Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for PendingAnswer {
     fn drop(&mut self) {
         if let Some(sender) = self.sender.take() {
             sender.send(Err(refusal::overloaded()));
@@ -68,50 +76,45 @@ impl Drop for Pending {
     }
 }
 
-impl Turns {
-    /// Gives out `concurrency` turns of `pool` at a time, and lets `queue_max` requests wait.
-    pub(crate) fn new(
-        model: &str,
-        (concurrency, queue_max): (usize, usize),
-        pool: Arc<dyn Pool>,
-    ) -> Arc<Self> {
-        let state = Mutex::default();
-        Arc::new(Self { model: model.to_owned(), concurrency, queue_max, pool, state })
+impl ConcurrencyLimit {
+    /// Lets so many requests of a model run on `pool`.
+    pub(crate) fn new(model: &str, limits: Limits, pool: Arc<dyn JobPool>) -> Arc<Self> {
+        Arc::new(Self { model: model.to_owned(), limits, pool, state: Mutex::default() })
     }
 
-    /// Has a request answered in its turn.
-    pub(crate) fn queue(self: &Arc<Self>, pending: Pending) {
+    /// Has a request answered as soon as it may run.
+    pub(crate) fn queue(self: &Arc<Self>, pending: PendingAnswer) {
         let mut state = self.state.lock();
-        if state.taken == self.concurrency {
-            if state.waiting.len() < self.queue_max {
+        if state.running == self.limits.concurrency {
+            if state.waiting.len() < self.limits.queue_max {
                 state.waiting.push_back(pending);
                 return;
             }
             drop(state);
             return pending.refuse(refusal::busy(&self.model));
         }
-        state.taken += 1;
+        state.running += 1;
         drop(state);
         if !self.spawn(pending) {
-            self.pass_on();
+            self.start_next();
         }
     }
 
-    /// Hands a request that has a turn to the pool; false when that takes no more.
-    fn spawn(self: &Arc<Self>, pending: Pending) -> bool {
-        let turns = Arc::clone(self);
+    /// Hands a request that counts as running to the pool; false when that takes no more.
+    fn spawn(self: &Arc<Self>, pending: PendingAnswer) -> bool {
+        let limit = Arc::clone(self);
         self.pool.spawn(Box::new(move || {
-            let _turn = Turn(turns);
-            pending.answer();
+            let _running = RunningRequest(limit);
+            pending.make();
         }))
     }
 
-    /// Gives a turn that is over to the request that has waited longest.
-    fn pass_on(self: &Arc<Self>) {
+    /// Starts the request that has waited longest in place of one that is over.
+    fn start_next(self: &Arc<Self>) {
         loop {
             let mut state = self.state.lock();
             let Some(next) = state.waiting.pop_front() else {
-                state.taken -= 1;
+                state.running -= 1;
                 return;
             };
             drop(state);
@@ -122,12 +125,12 @@ impl Turns {
     }
 }
 
-/// A turn being taken; passed on when it is over, also by a panic.
-struct Turn(Arc<Turns>);
+/// A request that runs; another follows when it is over, also by a panic.
+struct RunningRequest(Arc<ConcurrencyLimit>);
 
-impl Drop for Turn {
+impl Drop for RunningRequest {
     fn drop(&mut self) {
-        self.0.pass_on();
+        self.0.start_next();
     }
 }
 

@@ -8,18 +8,18 @@ use arc_swap::{ArcSwapOption, Guard};
 use generation::{Poll, Status, Stop, Watched};
 
 /// A model that an operator can load and unload.
-pub(crate) struct Slot<F> {
+pub(crate) struct HotSwap<F> {
     files: ArcSwapOption<F>,
     open: Box<dyn Fn() -> Arc<F> + Send + Sync>,
 }
 
 /// What a slot asks of a model's files.
-pub(crate) trait Files: Poll {
+pub(crate) trait WatchedFiles: Poll {
     /// Where the files stand that are watched, the model's own first.
     fn statuses(&self) -> Vec<Status>;
 }
 
-impl<F: Files> Slot<F> {
+impl<F: WatchedFiles> HotSwap<F> {
     /// Opens the files at once.
     pub(crate) fn new(open: impl Fn() -> Arc<F> + Send + Sync + 'static) -> Self {
         Self { files: ArcSwapOption::new(Some(open())), open: Box::new(open) }
@@ -38,7 +38,7 @@ impl<F: Files> Slot<F> {
         let files = (self.open)();
         let statuses = files.statuses();
         match statuses.iter().find_map(|status| status.fault.as_ref()) {
-            Some(fault) => Err(fault.message.clone()),
+            Some(failure) => Err(failure.message.clone()),
             None => {
                 self.files.store(Some(files));
                 Ok(())
@@ -52,7 +52,7 @@ impl<F: Files> Slot<F> {
     }
 }
 
-impl<F: Files> Poll for Slot<F> {
+impl<F: WatchedFiles> Poll for HotSwap<F> {
     fn poll(&self) {
         if let Some(files) = &*self.peek() {
             files.poll();
@@ -66,7 +66,7 @@ impl<F: Files> Poll for Slot<F> {
     }
 }
 
-impl<T: Send + Sync + 'static> Files for Watched<T> {
+impl<T: Send + Sync + 'static> WatchedFiles for Watched<T> {
     fn statuses(&self) -> Vec<Status> {
         vec![self.status()]
     }

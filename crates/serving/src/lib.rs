@@ -14,6 +14,7 @@ mod concurrency_limit;
 mod config;
 mod describe;
 mod digest;
+mod error;
 mod golden;
 mod hot_swap;
 mod inspect;
@@ -21,31 +22,34 @@ mod json;
 mod lines;
 mod oip;
 mod openai;
+mod predicting;
 mod predictor;
 mod queued;
 mod ranking;
 mod refusal;
 mod router;
+mod status;
 mod table;
 mod tei;
 mod tensor;
+mod text_body;
 mod text_paths;
 mod texts;
 
-pub use clusters::{Grouping, How};
+pub use clusters::{ClusterOptions, Grouping};
 pub use config::{
     CandidatesConfig, CandidatesPlan, GoldenPlan, ModelConfig, ModelPlan, ModelPlans,
     PrecisionConfig, PredictorPlan, TextPlan, plan,
 };
-pub use inspect::{InspectError, Inspection, ItemsInspection, inspect, score};
-pub use lines::{LinesDone, LinesError, cluster_lines, embed_lines};
+pub use error::{InspectError, LinesError, LoadError, TableError};
+pub use inspect::{Inspection, ItemsInspection, inspect, score};
+pub use lines::{LinesDone, ModelDir, cluster_lines, embed_lines};
 pub use predictor::Predictor;
-pub use queued::{AnswerSender, Pool, QueuedAnswer};
-pub use ranking::ModelFiles;
-pub use ranking::{LoadError, Loaded};
-pub use ranking::{ModelStatus, Ranking};
+pub use queued::{AnswerSender, JobPool, QueuedAnswer};
+pub use ranking::Ranking;
 pub use router::Models;
-pub use table::{TableError, score_table};
+pub use status::ModelStatus;
+pub use table::score_table;
 pub use texts::TextCounts;
 
 #[cfg(test)]

@@ -14,7 +14,6 @@
 //! costs more than looking at the path.
 
 mod path;
-mod report;
 mod texts;
 
 use std::sync::Arc;
@@ -22,26 +21,27 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use exchange::{ModelAnswer, ModelRequest, Refusal};
-use generation::{Poll, Watched};
+use generation::{Generation, Poll};
 use profiles::Profiles;
 use serde_json::{Value, json};
 
-use crate::answer_cache::Answers;
-use crate::concurrency_limit::{Pending, Turns};
-use crate::config::{ModelPlans, PredictorPlan, TextPlan};
+use crate::answer_cache::AnswerCache;
+use crate::concurrency_limit::PendingAnswer;
+use crate::config::{ModelPlans, TextPlan};
 use crate::describe;
 use crate::golden;
-use crate::hot_swap::{Files, Slot};
-use crate::oip::{self, Asked, ModelPath, Request};
-use crate::predictor::{self, Predictor};
-use crate::queued::{AnswerSender, Pool, QueuedRequest};
-use crate::ranking::{ModelStatus, Ranking};
+use crate::hot_swap::{HotSwap, WatchedFiles};
+use crate::oip::{self, InferRequest, ModelPath, OipEndpoint};
+use crate::predicting::PredictingModel;
+use crate::predictor::Predictor;
+use crate::queued::{AnswerSender, JobPool, QueuedRequest};
+use crate::ranking::Ranking;
 use crate::refusal;
+use crate::status::{self, ModelStatus};
 use crate::text_paths::answer_texts;
-use crate::texts::{GoldenCheck, Texts};
+use crate::texts::{EmbeddingModel, GoldenCheck};
 
 use path::Api;
-use report::said;
 use texts::{embed_tensor, text_input, text_key, text_output};
 
 /// What a request costs whatever it asks, in nanoseconds, and a byte of its body, in picoseconds.
@@ -53,44 +53,34 @@ const LONG: Duration = Duration::from_secs(1);
 
 /// All models of a process. One for all threads.
 pub struct Models {
-    /// Those that rank.
-    pub ranking: Arc<Ranking>,
-    predictors: Vec<Predicting>,
-    texts: Vec<Embedding>,
-    answers: Arc<Answers>,
+    ranking: Ranking,
+    predictors: Vec<PredictingModel>,
+    texts: Vec<NamedEmbedding>,
+    answers: Arc<AnswerCache>,
     profiles: Option<Arc<Profiles>>,
-    pool: Arc<dyn Pool>,
-}
-
-/// A model that predicts.
-struct Predicting {
-    plan: PredictorPlan,
-    turns: Arc<Turns>,
-    slot: Arc<Slot<Watched<Predictor>>>,
+    pool: Arc<dyn JobPool>,
 }
 
 /// A model that embeds texts.
-struct Embedding {
+struct NamedEmbedding {
     name: String,
-    slot: Arc<Slot<Texts>>,
+    model: Arc<HotSwap<EmbeddingModel>>,
 }
 
 impl Models {
     /// Opens all models after a first look at their files. `profiles` tell of users, `pool` takes
     /// what takes long.
-    pub fn open(plans: ModelPlans, profiles: Option<Arc<Profiles>>, pool: Arc<dyn Pool>) -> Self {
-        let predicting = |plan: PredictorPlan| {
-            let opened = plan.clone();
-            let slot = Slot::new(move || Arc::new(predictor::open(&opened)));
-            let limits = (plan.concurrency, plan.queue_max);
-            let turns = Turns::new(&plan.name, limits, Arc::clone(&pool));
-            Predicting { plan, turns, slot: Arc::new(slot) }
-        };
+    pub fn open(
+        plans: ModelPlans,
+        profiles: Option<Arc<Profiles>>,
+        pool: Arc<dyn JobPool>,
+    ) -> Self {
+        let predicting = |plan| PredictingModel::open(plan, Arc::clone(&pool));
         Self {
-            ranking: Arc::new(Ranking::open(plans.rankers)),
+            ranking: Ranking::open(plans.rankers),
             predictors: plans.predictors.into_iter().map(predicting).collect(),
             texts: plans.texts.into_iter().map(|plan| embedding(plan, &pool)).collect(),
-            answers: Answers::new(),
+            answers: AnswerCache::new(),
             profiles,
             pool,
         }
@@ -98,23 +88,16 @@ impl Models {
 
     /// Returns what a `generation::Watcher` must look at.
     pub fn watched(&self) -> Vec<Arc<dyn Poll>> {
-        let predictors = self.predictors.iter().map(|one| Arc::clone(&one.slot) as Arc<dyn Poll>);
-        let texts = self.texts.iter().map(|one| Arc::clone(&one.slot) as Arc<dyn Poll>);
+        let predictors = self.predictors.iter().map(|one| Arc::clone(&one.file) as Arc<dyn Poll>);
+        let texts = self.texts.iter().map(|one| Arc::clone(&one.model) as Arc<dyn Poll>);
         self.ranking.watched().into_iter().chain(predictors).chain(texts).collect()
     }
 
     /// Returns where each model stands.
     pub fn status(&self) -> Vec<ModelStatus> {
-        let predictors = self.predictors.iter().map(|one| ModelStatus {
-            name: one.plan.name.clone(),
-            version: one.loaded().map(|loaded| loaded.value.version.clone()),
-            items: 0,
-            file: one.slot.peek().as_ref().map(|files| files.status()),
-            items_file: None,
-            texts: None,
-        });
+        let predictors = self.predictors.iter().map(PredictingModel::status);
         let texts = self.texts.iter().map(|one| {
-            let status = one.slot.peek().as_ref().map(|texts| texts.status());
+            let status = one.model.peek().as_ref().map(|texts| texts.status());
             ModelStatus {
                 name: one.name.clone(),
                 version: status.as_ref().and_then(|status| status.version.clone()),
@@ -127,6 +110,11 @@ impl Models {
         self.ranking.status().into_iter().chain(predictors).chain(texts).collect()
     }
 
+    /// Returns every model: its version, its state, and the reason for that.
+    pub fn index(&self) -> Value {
+        status::index(&self.status())
+    }
+
     /// Loads a model anew, or lets go of it.
     ///
     /// # Errors
@@ -134,13 +122,13 @@ impl Models {
     /// was loaded then stays.
     pub fn set_loaded(&self, model: &str, loaded: bool) -> Result<(), Refusal> {
         if let Some(one) = self.predictors.iter().find(|one| one.plan.name == model) {
-            return set_loaded(&one.slot, loaded);
+            return set_loaded(&one.file, loaded);
         }
         if let Some(one) = self.texts.iter().find(|one| one.name == model) {
-            return set_loaded(&one.slot, loaded);
+            return set_loaded(&one.model, loaded);
         }
-        match self.ranking.slot(model) {
-            Some(slot) => set_loaded(slot, loaded),
+        match self.ranking.files(model) {
+            Some(files) => set_loaded(files, loaded),
             None => Err(refusal::no_model(model, self.model_names())),
         }
     }
@@ -153,7 +141,7 @@ impl Models {
         let body_bytes = request.body.len();
         match Api::of(request.path) {
             Some(Api::Rank(model)) => self.ranking.body_cost(model, body_bytes),
-            Some(Api::Oip(Asked::Infer(model))) => self.infer_cost(model.name, body_bytes),
+            Some(Api::Oip(OipEndpoint::Infer(model))) => self.infer_cost(model.name, body_bytes),
             Some(Api::Texts(_)) => LONG,
             _ => Duration::ZERO,
         }
@@ -213,8 +201,8 @@ impl Models {
             Api::Rank(model) => self.ranking.rank(model, request, out),
             Api::Oip(asked) => self.oip(asked, request, out),
             Api::Texts(_) => Err(refusal::overloaded()),
-            Api::Names => Ok(said(&self.names(), out)),
-            Api::Document => Ok(said(&describe::openapi(), out)),
+            Api::Names => Ok(push_json(&status::names(&self.status()), out)),
+            Api::Document => Ok(push_json(&describe::openapi(), out)),
             Api::Page => {
                 out.extend_from_slice(describe::PAGE.as_bytes());
                 let content_type = "text/html; charset=utf-8";
@@ -236,19 +224,20 @@ impl Models {
         sender: Box<dyn AnswerSender>,
     ) {
         let request = QueuedRequest::new(request, body);
-        let turns = match Api::of(&request.path) {
-            Some(Api::Oip(Asked::Infer(model))) => {
+        let limit = match Api::of(&request.path) {
+            Some(Api::Oip(OipEndpoint::Infer(model))) => {
                 let mut predictors = self.predictors.iter();
-                predictors.find(|one| one.plan.name == model.name).map(|one| Arc::clone(&one.turns))
+                predictors.find(|one| one.plan.name == model.name).map(|one| Arc::clone(&one.limit))
             }
             _ => None,
         };
         let models = Arc::clone(self);
-        let pending = Pending::new(sender, move |sender| models.answer_queued(&request, sender));
-        match turns {
-            Some(turns) => turns.queue(pending),
+        let pending =
+            PendingAnswer::new(sender, move |sender| models.answer_queued(&request, sender));
+        match limit {
+            Some(limit) => limit.queue(pending),
             // A pool that is full drops the job, which refuses the request.
-            None => _ = self.pool.spawn(Box::new(|| pending.answer())),
+            None => _ = self.pool.spawn(Box::new(|| pending.make())),
         }
     }
 
@@ -256,7 +245,7 @@ impl Models {
     fn answer_queued(&self, request: &QueuedRequest, sender: Box<dyn AnswerSender>) {
         match Api::asked(&request.method, &request.path) {
             Ok(Api::Texts(_)) => self.answer_texts(request, sender),
-            Ok(Api::Oip(Asked::Infer(model))) => match self.texts(model) {
+            Ok(Api::Oip(OipEndpoint::Infer(model))) => match self.texts(model) {
                 Some(texts) => embed_tensor((model, &texts), request, sender),
                 None => self.predict(model, request, sender),
             },
@@ -272,7 +261,7 @@ impl Models {
     fn predict(&self, model: ModelPath<'_>, queued: &QueuedRequest, sender: Box<dyn AnswerSender>) {
         let mut out = Vec::new();
         let read = || {
-            let request = Request::read(&queued.body, queued.json_length)?;
+            let request = InferRequest::read(&queued.body, queued.json_length)?;
             let Some((one, loaded)) = self.predicting(model) else { return Ok(None) };
             model.check(&loaded.value.version)?;
             Ok(Some((one, loaded, request)))
@@ -286,7 +275,7 @@ impl Models {
             Ok(Some((one, loaded, mut request))) => {
                 let key = request.key(&one.plan.name, &loaded.value.version);
                 let Some(sender) = self.answers.ask(key, sender) else { return };
-                let answer = infer(one, &loaded.value, &mut request, &mut out);
+                let answer = one.infer(&loaded.value, &mut request, &mut out);
                 sender.send(answer.map(|answer| (answer, out.into())));
             }
         }
@@ -294,8 +283,8 @@ impl Models {
 
     /// Answers a path of texts; groups are made once for all who ask for the same.
     fn answer_texts(&self, request: &QueuedRequest, sender: Box<dyn AnswerSender>) {
-        let loaded: Vec<Arc<Texts>> =
-            self.texts.iter().filter_map(|one| one.slot.peek().clone()).collect();
+        let loaded: Vec<Arc<EmbeddingModel>> =
+            self.texts.iter().filter_map(|one| one.model.peek().clone()).collect();
         let sender = match text_key(&loaded, request) {
             Some(key) => self.answers.ask(key, sender),
             None => Some(sender),
@@ -305,35 +294,37 @@ impl Models {
         }
     }
 
-    fn texts(&self, model: ModelPath<'_>) -> Option<Arc<Texts>> {
+    fn texts(&self, model: ModelPath<'_>) -> Option<Arc<EmbeddingModel>> {
         let one = self.texts.iter().find(|one| one.name == model.name)?;
-        one.slot.peek().clone()
+        one.model.peek().clone()
     }
 
     fn oip(
         &self,
-        asked: Asked<'_>,
+        asked: OipEndpoint<'_>,
         request: &ModelRequest<'_>,
         out: &mut Vec<u8>,
     ) -> Result<ModelAnswer, Refusal> {
         match asked {
-            Asked::Server => Ok(said(&oip::server(), out)),
-            Asked::Live => Ok(said(&json!({"live": true}), out)),
-            Asked::Ready => match self.unready() {
-                None => Ok(said(&json!({"ready": true}), out)),
+            OipEndpoint::Server => Ok(push_json(&oip::server(), out)),
+            OipEndpoint::Live => Ok(push_json(&json!({"live": true}), out)),
+            OipEndpoint::Ready => match self.unready() {
+                None => Ok(push_json(&json!({"ready": true}), out)),
                 Some(model) => Err(refusal::not_ready(&model)),
             },
-            Asked::Index => Ok(said(&self.index(), out)),
-            Asked::Metadata(model) => self.metadata(model).map(|about| said(&about, out)),
-            Asked::ModelReady(model) => {
-                self.metadata(model)?;
-                Ok(said(&json!({"name": model.name, "ready": true}), out))
+            OipEndpoint::Index => Ok(push_json(&self.index(), out)),
+            OipEndpoint::Metadata(model) => {
+                self.metadata(model).map(|about| push_json(&about, out))
             }
-            Asked::Infer(model) => {
-                let mut request = Request::read(request.body, request.json_length)?;
+            OipEndpoint::ModelReady(model) => {
+                self.metadata(model)?;
+                Ok(push_json(&json!({"name": model.name, "ready": true}), out))
+            }
+            OipEndpoint::Infer(model) => {
+                let mut request = InferRequest::read(request.body, request.json_length)?;
                 if let Some((one, loaded)) = self.predicting(model) {
                     model.check(&loaded.value.version)?;
-                    return infer(one, &loaded.value, &mut request, out);
+                    return one.infer(&loaded.value, &mut request, out);
                 }
                 let ranker = self.rows_of(model)?;
                 let json_length = oip::infer((model.name, &ranker), &mut request, ROWS, out)?;
@@ -366,7 +357,7 @@ impl Models {
         let name = model.name;
         let is_known = self.predictors.iter().any(|one| one.plan.name == name)
             || self.texts.iter().any(|one| one.name == name)
-            || self.ranking.slot(name).is_some();
+            || self.ranking.files(name).is_some();
         let refusal = || match is_known {
             true => refusal::not_ready(name),
             false => refusal::no_model(name, self.model_names()),
@@ -382,7 +373,10 @@ impl Models {
         self.ranking.model_names().chain(predictors).chain(texts)
     }
 
-    fn predicting(&self, model: ModelPath<'_>) -> Option<(&Predicting, Loaded)> {
+    fn predicting(
+        &self,
+        model: ModelPath<'_>,
+    ) -> Option<(&PredictingModel, Arc<Generation<Predictor>>)> {
         let one = self.predictors.iter().find(|one| one.plan.name == model.name)?;
         one.loaded().map(|loaded| (one, loaded))
     }
@@ -413,39 +407,28 @@ const ROWS: usize = 100_000;
 /// What models of texts are called in metadata.
 const TEXTS: &str = "sentence-transformers";
 
-type Loaded = Arc<generation::Generation<Predictor>>;
-
-impl Predicting {
-    fn loaded(&self) -> Option<Loaded> {
-        self.slot.peek().as_ref()?.current()
-    }
-}
-
-fn infer(
-    one: &Predicting,
-    predictor: &Predictor,
-    request: &mut Request,
-    out: &mut Vec<u8>,
-) -> Result<ModelAnswer, Refusal> {
-    let named = (one.plan.name.as_str(), predictor);
-    let json_length = oip::infer(named, request, one.plan.rows_max, out)?;
-    Ok(ModelAnswer { json_length, ..ModelAnswer::default() })
-}
-
-fn embedding(plan: TextPlan, pool: &Arc<dyn Pool>) -> Embedding {
+fn embedding(plan: TextPlan, pool: &Arc<dyn JobPool>) -> NamedEmbedding {
     let (name, pool) = (plan.name.clone(), Arc::clone(pool));
     let golden = plan.golden.clone();
     let check: GoldenCheck =
         Arc::new(move |embedder, _| golden::check_texts(golden.as_ref(), embedder));
-    let slot = Slot::new(move || Texts::open(plan.clone(), Arc::clone(&pool), Arc::clone(&check)));
-    Embedding { name, slot: Arc::new(slot) }
+    let model = HotSwap::new(move || {
+        EmbeddingModel::open(plan.clone(), Arc::clone(&pool), Arc::clone(&check))
+    });
+    NamedEmbedding { name, model: Arc::new(model) }
 }
 
-fn set_loaded<F: Files>(slot: &Slot<F>, loaded: bool) -> Result<(), Refusal> {
+/// Appends a value that is ready.
+fn push_json(value: &Value, out: &mut Vec<u8>) -> ModelAnswer {
+    out.extend_from_slice(value.to_string().as_bytes());
+    ModelAnswer::default()
+}
+
+fn set_loaded<F: WatchedFiles>(model: &HotSwap<F>, loaded: bool) -> Result<(), Refusal> {
     match loaded {
-        true => slot.load().map_err(refusal::bad),
+        true => model.load().map_err(refusal::bad),
         false => {
-            slot.unload();
+            model.unload();
             Ok(())
         }
     }

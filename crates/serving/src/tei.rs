@@ -21,15 +21,15 @@ use serde_json::{Value, json as json_value};
 
 use crate::queued::{WholeAnswer, json};
 use crate::refusal;
-use crate::text_paths::{Asking, Input, chosen, read};
-use crate::texts::{Texts, Vectors, Wish, too_long, write_numbers};
+use crate::text_body::{EmbedTask, TextInput, chosen, read};
+use crate::texts::{EmbeddingModel, VectorOptions, Vectors, too_long, write_numbers};
 
 /// What does not fit.
 const UNFIT: u16 = 422;
 
 #[derive(Debug, Deserialize)]
 struct EmbedBody {
-    inputs: Input,
+    inputs: TextInput,
     normalize: Option<bool>,
     dimensions: Option<usize>,
     model: Option<String>,
@@ -41,7 +41,7 @@ struct EmbedBody {
 #[derive(Debug, Deserialize)]
 struct SimilarityBody {
     inputs: Sentences,
-    parameters: Option<Parameters>,
+    parameters: Option<TruncateParameters>,
     model: Option<String>,
 }
 
@@ -53,35 +53,43 @@ struct Sentences {
 
 #[derive(Debug, Deserialize)]
 struct TokenizeBody {
-    inputs: Input,
+    inputs: TextInput,
     add_special_tokens: Option<bool>,
     model: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Parameters {
+struct TruncateParameters {
     truncate: Option<bool>,
     truncation_direction: Option<String>,
     prompt_name: Option<String>,
 }
 
 /// Reads a body of `/embed`.
-pub(crate) fn embed(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal> {
+pub(crate) fn embed(models: &[Arc<EmbeddingModel>], body: &[u8]) -> Result<EmbedTask, Refusal> {
     let body: EmbedBody = read(body, UNFIT)?;
     let model = chosen(models, body.model.as_deref())?.clone();
     if body.inputs.len() == 0 {
         return Err(unfit("`inputs` is empty"));
     }
     let EmbedBody { truncate, truncation_direction, prompt_name, .. } = body;
-    let truncate = Parameters { truncate, truncation_direction, prompt_name }.truncate()?;
+    let truncate = TruncateParameters { truncate, truncation_direction, prompt_name }.truncate()?;
     let normalise = Some(body.normalize.unwrap_or(true));
-    let wish = Wish { normalise, truncate, dims: body.dimensions };
-    let then = |vectors: Vectors| Ok(json(written(&vectors)));
-    Ok(Asking { model, texts: body.inputs.into_texts(), wish, then: Box::new(then) })
+    let options = VectorOptions { normalise, truncate, dims: body.dimensions };
+    let make_answer = |vectors: Vectors| Ok(json(written(&vectors)));
+    Ok(EmbedTask {
+        model,
+        texts: body.inputs.into_texts(),
+        options,
+        make_answer: Box::new(make_answer),
+    })
 }
 
 /// Reads a body of `/similarity`.
-pub(crate) fn similarity(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal> {
+pub(crate) fn similarity(
+    models: &[Arc<EmbeddingModel>],
+    body: &[u8],
+) -> Result<EmbedTask, Refusal> {
     let body: SimilarityBody = read(body, UNFIT)?;
     let model = chosen(models, body.model.as_deref())?.clone();
     let Sentences { source_sentence, mut sentences } = body.inputs;
@@ -90,13 +98,16 @@ pub(crate) fn similarity(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, R
     }
     sentences.insert(0, source_sentence);
     let truncate = body.parameters.unwrap_or_default().truncate()?;
-    let wish = Wish { normalise: Some(true), truncate, dims: None };
-    let then = |vectors: Vectors| Ok(json(compared(&vectors)));
-    Ok(Asking { model, texts: sentences.into(), wish, then: Box::new(then) })
+    let options = VectorOptions { normalise: Some(true), truncate, dims: None };
+    let make_answer = |vectors: Vectors| Ok(json(compared(&vectors)));
+    Ok(EmbedTask { model, texts: sentences.into(), options, make_answer: Box::new(make_answer) })
 }
 
 /// Answers `/tokenize`: of each text its tokens, however many the model takes.
-pub(crate) fn tokenize(models: &[Arc<Texts>], body: &[u8]) -> Result<WholeAnswer, Refusal> {
+pub(crate) fn tokenize(
+    models: &[Arc<EmbeddingModel>],
+    body: &[u8],
+) -> Result<WholeAnswer, Refusal> {
     let body: TokenizeBody = read(body, UNFIT)?;
     let model = chosen(models, body.model.as_deref())?;
     let (plan, texts) = (model.plan(), body.inputs.into_texts());
@@ -126,7 +137,7 @@ fn shown(token: &Token) -> Value {
 }
 
 /// Answers `/info`.
-pub(crate) fn info(model: &Texts) -> Result<WholeAnswer, Refusal> {
+pub(crate) fn info(model: &EmbeddingModel) -> Result<WholeAnswer, Refusal> {
     let plan = model.plan();
     let loaded = model.loaded().ok_or_else(|| refusal::not_ready(&plan.name))?;
     let about = loaded.embedder.about();
@@ -156,7 +167,7 @@ pub(crate) fn info(model: &Texts) -> Result<WholeAnswer, Refusal> {
     Ok(json(info.to_string()))
 }
 
-impl Parameters {
+impl TruncateParameters {
     /// Returns whether long texts are cut.
     fn truncate(&self) -> Result<bool, Refusal> {
         match self.truncation_direction.as_deref() {

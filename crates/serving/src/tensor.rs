@@ -80,7 +80,7 @@ impl Datatype {
     }
 
     /// Returns the number as this type holds it; `None` where it does not.
-    pub(crate) fn hold(self, number: f64) -> Option<f64> {
+    pub(crate) fn convert(self, number: f64) -> Option<f64> {
         let whole = |low: f64, high: f64| {
             (number.fract() == 0.0 && (low..=high).contains(&number)).then_some(number)
         };

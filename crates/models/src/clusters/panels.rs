@@ -91,8 +91,8 @@ impl Panels {
         self.rows.div_ceil(LANES)
     }
 
-    /// Returns how far the sum of a product may be from what it would be without rounding: each of
-    /// its numbers is rounded at most twice, and the rows have length 1.
+    /// Returns how far rounding may move the sum of a product. Each of its numbers is rounded at
+    /// most twice, and the rows have length 1.
     pub(super) fn error_max(&self) -> f32 {
         (self.depth + LANES) as f32 * f32::EPSILON
     }
@@ -106,8 +106,8 @@ impl Panels {
     }
 }
 
-/// Multiplies the rows of two panels, and gives up on `ABREAST` rows of `a` once none of their
-/// products can reach `floor`; returns whether any was finished. What was not is infinitely low.
+/// Multiplies the rows of two panels; returns whether any product was finished. `ABREAST` rows of
+/// `a` are given up once none of their products can reach `floor`: those are infinitely low.
 #[multiversion(targets("x86_64+avx512f+avx512vl+avx512dq+avx512bw", "x86_64+avx2"))]
 pub(super) fn multiply(a: Panel<'_>, b: Panel<'_>, floor: f32, products: &mut Products) -> bool {
     products.fill(PanelLane::default());
@@ -144,8 +144,8 @@ fn add(a: &[PanelLane], b: &[PanelLane], group: usize, products: &[PanelLane]) -
     sums
 }
 
-/// Returns whether a product can reach `floor`: what is left of it is at most the product of the
-/// lengths of what is left of its rows (Cauchy and Schwarz).
+/// Returns whether a product can reach `floor`. What is left of a product is at most the product
+/// of the lengths that are left of its rows (Cauchy and Schwarz).
 #[inline(always)]
 fn can_reach(floor: f32, sums: &PanelSums, (a, b): (&PanelLane, &PanelLane), group: usize) -> bool {
     let rests = a.group(group);

@@ -33,8 +33,8 @@ pub enum Precision {
     /// Weights and inputs of dense layers as bfloat16, sums and the rest in 32-bit floats; where
     /// the CPU cannot, as [`Self::Single`].
     Bf16,
-    /// Weights and inputs of dense layers as bytes, the inputs of each token by a scale of its
-    /// own, the rest in 32-bit floats; where the CPU cannot, as [`Self::Single`].
+    /// Weights and inputs of dense layers as bytes, the rest in 32-bit floats. The inputs of each
+    /// token have their own scale. Where the CPU cannot, as [`Self::Single`].
     Int8,
 }
 
@@ -129,8 +129,8 @@ impl Kernel {
         }
     }
 
-    /// Sums the products of rows, all of one length, and of a panel that has `lines` lines, one or
-    /// those of a wide one, for each number of a row.
+    /// Sums the products of rows, all of one length, with a panel. For each number of a row the
+    /// panel has `lines` lines: one, or those of a wide panel.
     #[inline]
     pub(super) fn sum(self, rows: &[&[f32]], panel: &[CacheLine], lines: usize, tile: &mut Tile) {
         match (self, lines) {

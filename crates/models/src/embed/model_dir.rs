@@ -70,8 +70,8 @@ impl ModelDir {
     pub(super) fn read(&self, file: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, Problem> {
         let Some((opened, length)) = self.open_if_there(file)? else { return Ok(None) };
         if length > bytes_max {
-            let cause = format!("is {length} bytes, at most {bytes_max} are read");
-            return Err(Problem::new(self.name(file), cause));
+            let reason = format!("is {length} bytes, at most {bytes_max} are read");
+            return Err(Problem::new(self.name(file), reason));
         }
         let mut bytes = Vec::with_capacity(length as usize);
         let read = opened.take(bytes_max).read_to_end(&mut bytes);
@@ -129,8 +129,8 @@ impl JsonObject {
             Some(count) => Ok(Some(count)),
             None => {
                 let (least, most) = (range.start(), range.end());
-                let cause = format!("is {value}, must be a whole number from {least} to {most}");
-                Err(self.problem(key, cause))
+                let reason = format!("is {value}, must be a whole number from {least} to {most}");
+                Err(self.problem(key, reason))
             }
         }
     }
@@ -163,8 +163,8 @@ impl JsonObject {
         self.values.keys().map(String::as_str).filter(move |key| key.starts_with(start))
     }
 
-    pub(super) fn problem(&self, key: &str, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("{}: `{key}`", self.file), cause)
+    pub(super) fn problem(&self, key: &str, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("{}: `{key}`", self.file), reason)
     }
 
     fn value(&self, key: &str) -> Option<&Value> {

@@ -53,28 +53,28 @@ pub(super) struct EncoderDims {
 }
 
 impl Modules {
-    pub(super) fn read(folder: &ModelDir) -> Result<Self, Problem> {
-        let config = folder.keys(CONFIG)?;
+    pub(super) fn read(dir: &ModelDir) -> Result<Self, Problem> {
+        let config = dir.keys(CONFIG)?;
         let kind = config.as_ref().map_or(Ok(None), |config| config.text("model_type"))?;
         if kind == Some("model2vec") {
             let normalises = config.as_ref().map_or(Ok(false), |keys| keys.flag("normalize"))?;
-            let (model, pooling) = (folder.clone(), Pooling::Mean);
+            let (model, pooling) = (dir.clone(), Pooling::Mean);
             return Ok(Self { model, is_static: true, pooling, normalises });
         }
-        match folder.json("modules.json")? {
-            None => Self::without_list(folder),
-            Some(list) => Self::listed(folder, &list),
+        match dir.json("modules.json")? {
+            None => Self::without_list(dir),
+            Some(list) => Self::listed(dir, &list),
         }
     }
 
-    fn without_list(folder: &ModelDir) -> Result<Self, Problem> {
-        let pooling = Pooling::read(&folder.within("1_Pooling")?)?.unwrap_or(Pooling::Mean);
+    fn without_list(dir: &ModelDir) -> Result<Self, Problem> {
+        let pooling = Pooling::read(&dir.within("1_Pooling")?)?.unwrap_or(Pooling::Mean);
         let normalises = false;
-        Ok(Self { model: folder.clone(), is_static: false, pooling, normalises })
+        Ok(Self { model: dir.clone(), is_static: false, pooling, normalises })
     }
 
-    fn listed(folder: &ModelDir, list: &Value) -> Result<Self, Problem> {
-        let problem = |cause: String| Problem::new("modules.json", cause);
+    fn listed(dir: &ModelDir, list: &Value) -> Result<Self, Problem> {
+        let problem = |reason: String| Problem::new("modules.json", reason);
         let list = list.as_array().filter(|list| !list.is_empty());
         let list = list.ok_or_else(|| problem("is no list of modules".to_owned()))?;
         let mut modules: Option<Self> = None;
@@ -83,7 +83,7 @@ impl Modules {
                 let text = module.get(key).and_then(Value::as_str);
                 text.ok_or_else(|| problem(format!("module {number} has no text `{key}`")))
             };
-            let within = folder.within(text("path")?)?;
+            let within = dir.within(text("path")?)?;
             let kind = text("type")?;
             match (kind.rsplit('.').next().unwrap_or(kind), &mut modules) {
                 (kind @ ("Transformer" | "StaticEmbedding"), None) => {
@@ -106,8 +106,8 @@ impl Modules {
 
 impl Pooling {
     /// Reads the configuration of a pooling, or `None` where there is none.
-    fn read(folder: &ModelDir) -> Result<Option<Self>, Problem> {
-        let Some(keys) = folder.keys(CONFIG)? else { return Ok(None) };
+    fn read(dir: &ModelDir) -> Result<Option<Self>, Problem> {
+        let Some(keys) = dir.keys(CONFIG)? else { return Ok(None) };
         if let Some(name) = keys.text("pooling_mode")? {
             let pooling = Self::named(name).ok_or_else(|| unknown_pooling(&keys, name))?;
             return Ok(Some(pooling));
@@ -144,26 +144,26 @@ fn unknown_pooling(keys: &JsonObject, name: &str) -> Problem {
 }
 
 impl EncoderDims {
-    pub(super) fn read(folder: &ModelDir) -> Result<Self, Problem> {
-        let keys = folder.keys(CONFIG)?;
-        let keys = keys.ok_or_else(|| Problem::new(folder.name(CONFIG), "is not in the folder"))?;
+    pub(super) fn read(dir: &ModelDir) -> Result<Self, Problem> {
+        let keys = dir.keys(CONFIG)?;
+        let keys = keys.ok_or_else(|| Problem::new(dir.name(CONFIG), "is not in the folder"))?;
         match keys.text("model_type")? {
             Some("bert") | None => {}
             Some(other) => {
-                let cause = format!("`{other}` is not read; `bert` and `model2vec` are");
-                return Err(keys.problem("model_type", cause));
+                let reason = format!("`{other}` is not read; `bert` and `model2vec` are");
+                return Err(keys.problem("model_type", reason));
             }
         }
         if let Some(kind) = keys.text("position_embedding_type")?.filter(|kind| *kind != "absolute")
         {
-            let cause = format!("`{kind}` is not read; `absolute` is");
-            return Err(keys.problem("position_embedding_type", cause));
+            let reason = format!("`{kind}` is not read; `absolute` is");
+            return Err(keys.problem("position_embedding_type", reason));
         }
         let hidden = keys.count("hidden_size", 1..=16_384)?;
         let heads = keys.count("num_attention_heads", 1..=hidden)?;
         if !hidden.is_multiple_of(heads) {
-            let cause = format!("{heads} heads do not divide `hidden_size`, {hidden}");
-            return Err(keys.problem("num_attention_heads", cause));
+            let reason = format!("{heads} heads do not divide `hidden_size`, {hidden}");
+            return Err(keys.problem("num_attention_heads", reason));
         }
         let epsilon = keys.number("layer_norm_eps")?.unwrap_or(1e-12);
         if !(0.0..1.0).contains(&epsilon) {
@@ -180,23 +180,23 @@ impl EncoderDims {
             positions,
             kinds: keys.count_if_there("type_vocab_size", 1..=1024)?.unwrap_or(2),
             vocabulary: keys.count("vocab_size", 1..=1 << 24)?,
-            tokens_max: tokens_max(folder)?.map_or(positions, |count| count.min(positions)),
+            tokens_max: tokens_max(dir)?.map_or(positions, |count| count.min(positions)),
         })
     }
 }
 
 /// Returns how many tokens of a text are taken, where a file says so.
-fn tokens_max(folder: &ModelDir) -> Result<Option<usize>, Problem> {
+fn tokens_max(dir: &ModelDir) -> Result<Option<usize>, Problem> {
     // Those who train write 1e30 for "no limit".
     let at_most = |count: f64| Some(count as usize).filter(|_| count >= 3.0);
     for (file, key) in [
         ("sentence_bert_config.json", "max_seq_length"),
         ("tokenizer_config.json", "model_max_length"),
     ] {
-        let Some(keys) = folder.keys(file)? else { continue };
+        let Some(keys) = dir.keys(file)? else { continue };
         if let Some(count) = keys.number(key)? {
-            let cause = format!("is {count}, must be at least 3");
-            return at_most(count).map(Some).ok_or_else(|| keys.problem(key, cause));
+            let reason = format!("is {count}, must be at least 3");
+            return at_most(count).map(Some).ok_or_else(|| keys.problem(key, reason));
         }
     }
     Ok(None)

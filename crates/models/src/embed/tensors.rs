@@ -54,11 +54,11 @@ enum NumberFormat {
 
 impl Tensors {
     /// Reads the header.
-    pub(super) fn open(folder: &ModelDir) -> Result<Self, Problem> {
-        let name = folder.name(FILE);
-        let problem = |cause: String| Problem::new(&name, cause);
-        let (file, length) = folder.open(FILE).map_err(|problem| Problem {
-            cause: format!("{}; hint: `model.save_pretrained(FOLDER)` writes it", problem.cause),
+    pub(super) fn open(dir: &ModelDir) -> Result<Self, Problem> {
+        let name = dir.name(FILE);
+        let problem = |reason: String| Problem::new(&name, reason);
+        let (file, length) = dir.open(FILE).map_err(|problem| Problem {
+            reason: format!("{}; hint: `model.save_pretrained(FOLDER)` writes it", problem.reason),
             ..problem
         })?;
         let mut size = [0; 8];
@@ -67,8 +67,8 @@ impl Tensors {
         let size = u64::from_le_bytes(size);
         let room = length.saturating_sub(8);
         if size > HEADER_BYTES_MAX.min(room) {
-            let cause = format!("its header is {size} bytes, in a file of {length}");
-            return Err(problem(cause));
+            let reason = format!("its header is {size} bytes, in a file of {length}");
+            return Err(problem(reason));
         }
         let mut header = vec![0; size as usize];
         file.read_exact_at(&mut header, 8).map_err(|error| problem(error.to_string()))?;
@@ -81,7 +81,7 @@ impl Tensors {
             let at = || format!("{name}: `{tensor}`");
             let entry: TensorInfo = serde_json::from_value(value)
                 .map_err(|error| Problem::new(at(), error.to_string()))?;
-            entry.check(room - size).map_err(|cause| Problem::new(at(), cause))?;
+            entry.check(room - size).map_err(|reason| Problem::new(at(), reason))?;
             entries.insert(tensor, entry);
         }
         let tensors = Self { file, name, data_start: 8 + size, entries };
@@ -146,8 +146,8 @@ impl Tensors {
         })
     }
 
-    pub(super) fn problem(&self, tensor: &str, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("{}: `{tensor}`", self.name), cause)
+    pub(super) fn problem(&self, tensor: &str, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("{}: `{tensor}`", self.name), reason)
     }
 
     fn read<T>(
@@ -159,8 +159,8 @@ impl Tensors {
         let found = self.entries.get(tensor);
         let entry = found.ok_or_else(|| self.problem(tensor, "is missing"))?;
         if !entry.shape.iter().copied().eq(shape.iter().map(|size| *size as u64)) {
-            let cause = format!("is of shape {:?}, must be {shape:?}", entry.shape);
-            return Err(self.problem(tensor, cause));
+            let reason = format!("is of shape {:?}, must be {shape:?}", entry.shape);
+            return Err(self.problem(tensor, reason));
         }
         let format = NumberFormat::named(&entry.dtype)
             .ok_or_else(|| self.problem(tensor, format!("`{}` is not read", entry.dtype)))?;

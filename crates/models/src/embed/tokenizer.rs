@@ -47,9 +47,9 @@ pub(super) struct TokenLimit {
 
 impl Tokenizer {
     /// Reads a tokenizer for a model that has vectors for so many numbers.
-    pub(super) fn read(folder: &ModelDir, vocabulary: usize) -> Result<Self, Problem> {
-        let problem = |cause: String| Problem::new(folder.name(FILE), cause);
-        let bytes = folder.read(FILE, BYTES_MAX)?;
+    pub(super) fn read(dir: &ModelDir, vocabulary: usize) -> Result<Self, Problem> {
+        let problem = |reason: String| Problem::new(dir.name(FILE), reason);
+        let bytes = dir.read(FILE, BYTES_MAX)?;
         let bytes = bytes.ok_or_else(|| problem("is not in the folder".to_owned()))?;
         let plan: TokenizerFile =
             serde_json::from_slice(&bytes).map_err(|error| problem(error.to_string()))?;
@@ -63,8 +63,8 @@ impl Tokenizer {
         if let Some((word, number)) =
             words.iter().find(|(_, number)| **number as usize >= vocabulary)
         {
-            let cause = format!("`{word}` is number {number}, the model has {vocabulary} vectors");
-            return Err(problem(cause));
+            let reason = format!("`{word}` is number {number}, the model has {vocabulary} vectors");
+            return Err(problem(reason));
         }
         let unknown = plan.model.unk_token.as_ref().and_then(|word| words.get(word)).copied();
         let pieces = WordPiece::of(&plan, || any.get_vocab(false));

@@ -29,8 +29,8 @@ pub(super) struct VectorTable {
 
 impl VectorTable {
     /// Reads the vectors, and the tokenizer beside them.
-    pub(super) fn read(folder: &ModelDir) -> Result<(Self, Tokenizer), Problem> {
-        let tensors = Tensors::open(folder)?;
+    pub(super) fn read(dir: &ModelDir) -> Result<(Self, Tokenizer), Problem> {
+        let tensors = Tensors::open(dir)?;
         let name = match tensors.shape("embeddings") {
             Some(_) => "embeddings",
             None => "embedding.weight",
@@ -61,10 +61,10 @@ impl VectorTable {
         };
         let tokens = mapping.as_ref().map_or(rows, Vec::len);
         if let Some(weights) = weights.as_ref().filter(|weights| weights.len() != tokens) {
-            let cause = format!("holds {} numbers for {tokens} tokens", weights.len());
-            return Err(tensors.problem("weights", cause));
+            let reason = format!("holds {} numbers for {tokens} tokens", weights.len());
+            return Err(tensors.problem("weights", reason));
         }
-        let tokenizer = Tokenizer::read(folder, tokens)?;
+        let tokenizer = Tokenizer::read(dir, tokens)?;
         let chars_max = TOKENS_MAX * tokenizer.median_chars();
         Ok((Self { dims, vectors, mapping, weights, chars_max, tokens }, tokenizer))
     }

@@ -81,8 +81,8 @@ impl WordPiece {
         })
     }
 
-    /// Adds the tokens of a text, not all of them where there are more than `enough`; false where
-    /// the text has to go the long way as a whole.
+    /// Adds the tokens of a text; where there are more than `enough`, not all of them. Returns
+    /// false where the text has to go the long way as a whole.
     ///
     /// # Errors
     /// Those of `other`, which adds the tokens of what is not ASCII.

@@ -79,14 +79,14 @@ impl<'a> Attributes<'a, '_> {
         })?;
         let codes = found.into_iter().map(|text| self.texts.code(text));
         let codes: Result<Vec<TextCode>, String> = codes.collect();
-        codes.map_err(|cause| self.problem(name, &cause))
+        codes.map_err(|reason| self.problem(name, &reason))
     }
 
     pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Tensor>, Problem> {
         match self.last(name, 5) {
             Some(wire) => tensor(wire?.message()?, self.texts)
                 .map(|(_, value)| Some(value))
-                .map_err(|problem| self.problem(name, &problem.cause)),
+                .map_err(|problem| self.problem(name, &problem.reason)),
             None => Ok(None),
         }
     }
@@ -102,7 +102,7 @@ impl<'a> Attributes<'a, '_> {
         }
         match self.constant(index) {
             Some(value) => {
-                let list = value.elements::<i64>().map_err(|cause| self.problem(name, &cause))?;
+                let list = value.elements::<i64>().map_err(|reason| self.problem(name, &reason))?;
                 Ok(Some(list.to_vec()))
             }
             None if self.node.inputs.get(index).is_some_and(|input| !input.is_empty()) => {
@@ -123,8 +123,8 @@ impl<'a> Attributes<'a, '_> {
         self.inputs.get(index).copied().flatten().map(|value| &value.data)
     }
 
-    pub(super) fn problem(&self, attribute: &str, cause: &str) -> Problem {
-        Problem::new(self.node.place(), format!("`{attribute}` {cause}"))
+    pub(super) fn problem(&self, attribute: &str, reason: &str) -> Problem {
+        Problem::new(self.node.place(), format!("`{attribute}` {reason}"))
     }
 
     /// Finds an attribute by its name; the last one where there are several.
@@ -157,7 +157,7 @@ impl<'a> Attributes<'a, '_> {
                 (at, wire) if at == number => take(wire),
                 _ => Ok(()),
             };
-            read.map_err(|problem| self.problem(name, &problem.cause))?;
+            read.map_err(|problem| self.problem(name, &problem.reason))?;
         }
         Ok(())
     }

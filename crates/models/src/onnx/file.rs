@@ -220,7 +220,7 @@ pub(super) fn tensor<'a>(
     let name = find_text(message, 8)?;
     let mut read = || -> Result<Tensor, Problem> {
         let parts = Parts::read(message)?;
-        parts.value(texts).map_err(|cause| Problem::new(format!("constant `{name}`"), cause))
+        parts.value(texts).map_err(|reason| Problem::new(format!("constant `{name}`"), reason))
     };
     Ok((name, read()?))
 }

@@ -99,7 +99,7 @@ impl Graph {
         names: &mut ValueNames<'a>,
         trial: &mut Trial<'_>,
     ) -> Result<(), Problem> {
-        let problem = |cause: String| Problem::new(node.place(), cause);
+        let problem = |reason: String| Problem::new(node.place(), reason);
         let inputs = node.inputs.iter().map(|name| match *name {
             "" => Ok(None),
             name => match names.get(name) {
@@ -184,7 +184,7 @@ impl PlannedNode {
         });
         let mut call = OperatorCall { inputs: &self.inputs, constants, slots, trees, budget };
         let done = self.operator.run(&mut call, &mut out);
-        done.map_err(|cause| Problem::new(self.place.clone(), cause))?;
+        done.map_err(|reason| Problem::new(self.place.clone(), reason))?;
         for (slot, value) in self.outputs.into_iter().zip(out) {
             if let Some(slot) = slot {
                 slots[slot] = value;

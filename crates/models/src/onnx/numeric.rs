@@ -27,8 +27,8 @@ pub(super) trait Numeric: Element + PartialOrd {
     /// elements after the one before.
     fn add_products(left: &[f64], right: &[Self], step: usize, sums: &mut [f64; ABREAST]) {
         for (row, a) in left.iter().enumerate() {
-            let own = &right[row * step..][..ABREAST];
-            sums.iter_mut().zip(own).for_each(|(sum, b)| *sum += a * b.double());
+            let tile = &right[row * step..][..ABREAST];
+            sums.iter_mut().zip(tile).for_each(|(sum, b)| *sum += a * b.double());
         }
     }
 }
@@ -37,15 +37,15 @@ macro_rules! float {
     ($float:ty, $add_products:ident) => {
         #[multiversion(targets("x86_64+avx2"))]
         fn $add_products(left: &[f64], right: &[$float], step: usize, sums: &mut [f64; ABREAST]) {
-            let mut own_sums = *sums;
+            let mut tile_sums = *sums;
             for (row, a) in left.iter().enumerate() {
-                let own: &[$float; ABREAST] =
+                let tile: &[$float; ABREAST] =
                     right[row * step..].first_chunk().expect("a whole tile of columns");
-                for (sum, b) in own_sums.iter_mut().zip(own) {
+                for (sum, b) in tile_sums.iter_mut().zip(tile) {
                     *sum += a * f64::from(*b);
                 }
             }
-            *sums = own_sums;
+            *sums = tile_sums;
         }
 
         impl Numeric for $float {

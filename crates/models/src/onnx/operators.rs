@@ -191,9 +191,9 @@ fn check_opset(from: &Attributes<'_, '_>) -> Result<(), Problem> {
 }
 
 fn unknown(from: &Attributes<'_, '_>) -> Problem {
-    let cause = "the operator is not supported; hint: ONNX Runtime runs it in a worker pool, \
+    let reason = "the operator is not supported; hint: ONNX Runtime runs it in a worker pool, \
                  `python = \"tidegate.onnx:app\"` (docs/MODELS.md)";
-    Problem::new(from.node.place(), cause)
+    Problem::new(from.node.place(), reason)
 }
 
 fn done(operator: impl Operator + 'static) -> Result<Box<dyn Operator>, Problem> {

@@ -33,8 +33,8 @@ pub(super) fn product<A: Numeric, T: Numeric>(
             for (part, left) in left.chunks(INNER).enumerate() {
                 wide.iter_mut().zip(left).for_each(|(wide, a)| *wide = a.double());
                 let from = part * INNER * right.steps[0] + start;
-                let own = &right.elements[from..];
-                T::add_products(&wide[..left.len()], own, right.steps[0], &mut sums);
+                let columns = &right.elements[from..];
+                T::add_products(&wide[..left.len()], columns, right.steps[0], &mut sums);
             }
         } else {
             for (at, sum) in sums[..count].iter_mut().enumerate() {

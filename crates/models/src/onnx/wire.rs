@@ -172,21 +172,21 @@ impl<'a> MessageFields<'a> {
         let rest = &self.message.bytes[self.at..];
         let bytes = usize::try_from(length).ok().and_then(|length| rest.get(..length));
         let Some(bytes) = bytes else {
-            let cause = format!("{length} bytes were to follow, there are {}", rest.len());
-            return Err(self.problem(cause));
+            let reason = format!("{length} bytes were to follow, there are {}", rest.len());
+            return Err(self.problem(reason));
         };
         let taken = Message { bytes, start: self.message.start + self.at };
         self.at += bytes.len();
         Ok(taken)
     }
 
-    fn problem(&self, cause: String) -> Problem {
-        problem(self.message.start + self.at, cause)
+    fn problem(&self, reason: String) -> Problem {
+        problem(self.message.start + self.at, reason)
     }
 }
 
-fn problem(at: usize, cause: impl Into<String>) -> Problem {
-    Problem::new(format!("byte {at}"), cause)
+fn problem(at: usize, reason: impl Into<String>) -> Problem {
+    Problem::new(format!("byte {at}"), reason)
 }
 
 #[cfg(test)]

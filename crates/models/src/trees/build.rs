@@ -53,8 +53,8 @@ pub(crate) struct CompiledTree {
 
 /// A split of a tree whose leaves are numbered from left to right.
 ///
-/// A row whose leftmost reachable leaf is `first` when its turn comes stands at this split; where
-/// its code is above `limit` it goes right, and `then` is its leftmost reachable leaf.
+/// A row stands at this split where its leftmost reachable leaf is `first` when the test's turn
+/// comes. Where its code is above `limit` it goes right: then that leaf is `then`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockTest {
     pub(crate) column: u32,
@@ -73,8 +73,8 @@ impl WalkStep {
         Self(u64::from(left) << 32 | u64::from(place.column) << 8 | u64::from(place.limit))
     }
 
-    fn leaf(own: u32) -> Self {
-        Self(u64::from(own) << 32 | 255)
+    fn leaf(number: u32) -> Self {
+        Self(u64::from(number) << 32 | 255)
     }
 
     /// Returns the step after this one, given what finds the code of a column.
@@ -93,8 +93,8 @@ pub(crate) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
     let splits = forest.trees.iter().flat_map(|tree| &tree.splits);
     let (columns, index) = CodeColumns::of(splits, &forest.sets, forest.zero_max);
     if columns.count() >= COLUMNS_MAX {
-        let cause = format!("has {} distinct tests, at most {COLUMNS_MAX}", columns.count());
-        return Err(Problem::new("model", cause));
+        let reason = format!("has {} distinct tests, at most {COLUMNS_MAX}", columns.count());
+        return Err(Problem::new("model", reason));
     }
     let mut program = Program {
         features: forest.features,
@@ -111,7 +111,7 @@ pub(crate) fn compile<L: Leaf>(forest: Forest<L>) -> Result<Program<L>, Problem>
     };
     for (number, tree) in forest.trees.iter().enumerate() {
         let at = || format!("tree {number}");
-        check_tree(tree).map_err(|cause| Problem::new(at(), cause))?;
+        check_tree(tree).map_err(|reason| Problem::new(at(), reason))?;
         let first_test = program.tests.len();
         let leaves = program.add_tests(tree, &index);
         let (root, ends) = program.add_steps(tree, &index);

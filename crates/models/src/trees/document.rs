@@ -152,8 +152,8 @@ impl<'a> ValueAt<'a> {
         }
     }
 
-    pub(super) fn problem(&self, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("`{}`", self.place()), cause)
+    pub(super) fn problem(&self, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("`{}`", self.place()), reason)
     }
 
     fn place(&self) -> String {

@@ -133,14 +133,14 @@ impl Section<'_> {
         match numbers.len() == count {
             true => Ok(numbers),
             false => {
-                let cause = format!("holds {} numbers, must hold {count}", numbers.len());
-                Err(self.problem(key, cause))
+                let reason = format!("holds {} numbers, must hold {count}", numbers.len());
+                Err(self.problem(key, reason))
             }
         }
     }
 
-    fn problem(&self, key: &str, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("{}: `{key}`", self.at), cause)
+    fn problem(&self, key: &str, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("{}: `{key}`", self.at), reason)
     }
 }
 
@@ -149,8 +149,8 @@ impl Header {
         if let Some(version) = header.values.get("version")
             && !["v2", "v3", "v4"].contains(version)
         {
-            let cause = format!("`{version}` is not known here; `v2`, `v3` and `v4` are");
-            return Err(header.problem("version", cause));
+            let reason = format!("`{version}` is not known here; `v2`, `v3` and `v4` are");
+            return Err(header.problem("version", reason));
         }
         let classes = header.number("num_class")?;
         let outputs = match header.values.contains_key("num_tree_per_iteration") {
@@ -158,19 +158,19 @@ impl Header {
             false => classes,
         };
         if !(1..=OUTPUTS_MAX).contains(&outputs) {
-            let cause = format!("is {outputs}, must be from 1 to {OUTPUTS_MAX}");
-            return Err(header.problem("num_tree_per_iteration", cause));
+            let reason = format!("is {outputs}, must be from 1 to {OUTPUTS_MAX}");
+            return Err(header.problem("num_tree_per_iteration", reason));
         }
         let last: usize = header.number("max_feature_idx")?;
         if last >= FEATURES_MAX {
-            let cause = format!("is {last}, must be below {FEATURES_MAX}");
-            return Err(header.problem("max_feature_idx", cause));
+            let reason = format!("is {last}, must be below {FEATURES_MAX}");
+            return Err(header.problem("max_feature_idx", reason));
         }
         let names = header.text("feature_names")?.split(' ');
         let feature_names: Vec<String> = names.map(str::to_owned).collect();
         if feature_names.len() != last + 1 {
-            let cause = format!("holds {} names, must hold {}", feature_names.len(), last + 1);
-            return Err(header.problem("feature_names", cause));
+            let reason = format!("holds {} names, must hold {}", feature_names.len(), last + 1);
+            return Err(header.problem("feature_names", reason));
         }
         Ok(Self { outputs, features: last + 1, feature_names })
     }
@@ -180,15 +180,15 @@ fn check_count(header: &Section<'_>, trees: usize, outputs: usize) -> Result<(),
     if let Some(sizes) = header.values.get("tree_sizes") {
         let wanted = sizes.split_ascii_whitespace().count();
         if wanted != trees {
-            let cause = format!("names {wanted} trees, the file holds {trees}");
-            return Err(header.problem("tree_sizes", cause));
+            let reason = format!("names {wanted} trees, the file holds {trees}");
+            return Err(header.problem("tree_sizes", reason));
         }
     }
     match trees.is_multiple_of(outputs) {
         true => Ok(()),
         false => {
-            let cause = format!("{trees} trees do not divide among {outputs} outputs");
-            Err(header.problem("num_tree_per_iteration", cause))
+            let reason = format!("{trees} trees do not divide among {outputs} outputs");
+            Err(header.problem("num_tree_per_iteration", reason))
         }
     }
 }
@@ -234,8 +234,8 @@ fn transform(header: &Section<'_>, outputs: usize) -> Result<(OutputTransform, S
         );
     match one_output && outputs > 1 {
         true => {
-            let cause = format!("`{name}` gives one score, the file holds {outputs} trees a turn");
-            Err(header.problem("objective", cause))
+            let reason = format!("`{name}` gives one score, the file holds {outputs} trees a turn");
+            Err(header.problem("objective", reason))
         }
         false => Ok((transform, text.to_owned())),
     }
@@ -310,11 +310,11 @@ impl Nodes {
     }
 
     fn split(&self, section: &Section<'_>, node: usize, features: usize) -> Result<Split, Problem> {
-        let problem = |key, cause: String| section.problem(key, format!("node {node}: {cause}"));
+        let problem = |key, reason: String| section.problem(key, format!("node {node}: {reason}"));
         let feature = self.features[node];
         if feature >= features {
-            let cause = format!("feature {feature} is none of {features}");
-            return Err(problem("split_feature", cause));
+            let reason = format!("feature {feature} is none of {features}");
+            return Err(problem("split_feature", reason));
         }
         let child = |key, child: i64| {
             let leaf = child < 0;
@@ -326,7 +326,7 @@ impl Nodes {
                 (false, _) => Err(problem(key, format!("child {child} does not exist"))),
             }
         };
-        let test = self.test(node).map_err(|(key, cause)| problem(key, cause))?;
+        let test = self.test(node).map_err(|(key, reason)| problem(key, reason))?;
         let left = child("left_child", self.left[node])?;
         let right = child("right_child", self.right[node])?;
         Ok(Split { feature: feature as u32, test, left, right })

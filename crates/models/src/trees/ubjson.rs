@@ -168,8 +168,8 @@ impl<'a> Reader<'a> {
         self.problem("the document ends too early")
     }
 
-    fn problem(&self, cause: impl Into<String>) -> Problem {
-        Problem::new(format!("byte {}", self.at), cause)
+    fn problem(&self, reason: impl Into<String>) -> Problem {
+        Problem::new(format!("byte {}", self.at), reason)
     }
 }
 

@@ -32,15 +32,15 @@ pub(super) fn read(
     let shape = learner.get("learner_model_param")?;
     let features = shape.get("num_feature")?.count()?;
     if !(1..=FEATURES_MAX).contains(&features) {
-        let cause = format!("has {features} features, must have 1 to {FEATURES_MAX}");
-        return Err(shape.problem(cause));
+        let reason = format!("has {features} features, must have 1 to {FEATURES_MAX}");
+        return Err(shape.problem(reason));
     }
     let classes = shape.get("num_class")?.count()?;
     let targets = shape.find("num_target")?.map_or(Ok(1), |node| node.count())?;
     let outputs = classes.max(targets).max(1);
     if outputs > OUTPUTS_MAX {
-        let cause = format!("has {outputs} outputs, at most {OUTPUTS_MAX}");
-        return Err(shape.problem(cause));
+        let reason = format!("has {outputs} outputs, at most {OUTPUTS_MAX}");
+        return Err(shape.problem(reason));
     }
     let objective = learner.get("objective")?;
     let objective = objective.get("name")?;
@@ -308,7 +308,7 @@ impl Arrays {
         let splits = (0..self.left.len()).filter(|index| self.left[*index] >= 0);
         let splits = splits.map(|index| {
             let split = self.split(index, &places, features);
-            split.map_err(|cause| node.problem(format!("node {index}: {cause}")))
+            split.map_err(|reason| node.problem(format!("node {index}: {reason}")))
         });
         let splits = splits.collect::<Result<_, _>>()?;
         Ok(Tree { output, outputs: 1, root: places[0], splits, leaves })

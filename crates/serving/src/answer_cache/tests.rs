@@ -37,7 +37,7 @@ impl Told {
 
 #[test]
 fn those_who_ask_the_same_get_one_answer_and_later_ones_too() {
-    let (answers, told) = (Answers::new(), Told::default());
+    let (answers, told) = (AnswerCache::new(), Told::default());
     let first = answers.ask(1, told.sender()).unwrap();
     assert!(answers.ask(1, told.sender()).is_none());
     assert!(told.all().is_empty());
@@ -49,7 +49,7 @@ fn those_who_ask_the_same_get_one_answer_and_later_ones_too() {
 
 #[test]
 fn a_refusal_is_shared_but_not_kept() {
-    let (answers, told) = (Answers::new(), Told::default());
+    let (answers, told) = (AnswerCache::new(), Told::default());
     let first = answers.ask(1, told.sender()).unwrap();
     answers.ask(1, told.sender());
     first.send(Err(refusal::bad("no")));
@@ -59,7 +59,7 @@ fn a_refusal_is_shared_but_not_kept() {
 
 #[test]
 fn an_answer_is_wanted_while_anybody_waits() {
-    let (answers, gone, here) = (Answers::new(), Told::default(), Told::default());
+    let (answers, gone, here) = (AnswerCache::new(), Told::default(), Told::default());
     let first = answers.ask(1, gone.sender()).unwrap();
     gone.1.store(true, Ordering::SeqCst);
     assert!(!first.is_waiting());
@@ -69,7 +69,7 @@ fn an_answer_is_wanted_while_anybody_waits() {
 
 #[test]
 fn whoever_breaks_off_leaves_the_question_to_the_next() {
-    let (answers, told) = (Answers::new(), Told::default());
+    let (answers, told) = (AnswerCache::new(), Told::default());
     drop(answers.ask(1, told.sender()));
     assert!(answers.ask(1, told.sender()).is_some());
     assert!(told.all().is_empty());

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Pending, Turns};
-use crate::queued::{AnswerSender, Pool, QueuedAnswer, json};
+use super::{ConcurrencyLimit, Limits, PendingAnswer};
+use crate::queued::{AnswerSender, JobPool, QueuedAnswer, json};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -16,7 +16,7 @@ struct ByHand {
     is_full: Mutex<bool>,
 }
 
-impl Pool for ByHand {
+impl JobPool for ByHand {
     fn spawn(&self, job: Job) -> bool {
         let is_full = *self.is_full.lock();
         if !is_full {
@@ -40,13 +40,13 @@ impl ByHand {
 /// What senders were told, by their numbers.
 type Told = Arc<Mutex<Vec<(usize, u16)>>>;
 
-struct Asking {
+struct EmbedTask {
     number: usize,
     told: Told,
     is_waiting: bool,
 }
 
-impl AnswerSender for Asking {
+impl AnswerSender for EmbedTask {
     fn is_waiting(&self) -> bool {
         self.is_waiting
     }
@@ -59,15 +59,19 @@ impl AnswerSender for Asking {
 
 struct Stage {
     pool: Arc<ByHand>,
-    turns: Arc<Turns>,
+    limit: Arc<ConcurrencyLimit>,
     told: Told,
 }
 
 impl Stage {
     fn new(concurrency: usize, queue_max: usize) -> Self {
         let pool = Arc::new(ByHand::default());
-        let turns = Turns::new("m", (concurrency, queue_max), Arc::clone(&pool) as Arc<dyn Pool>);
-        Self { pool, turns, told: Told::default() }
+        let limit = ConcurrencyLimit::new(
+            "m",
+            Limits { concurrency, queue_max },
+            Arc::clone(&pool) as Arc<dyn JobPool>,
+        );
+        Self { pool, limit, told: Told::default() }
     }
 
     fn ask(&self, number: usize) {
@@ -75,9 +79,9 @@ impl Stage {
     }
 
     fn ask_as(&self, number: usize, is_waiting: bool) {
-        let asking = Asking { number, told: Arc::clone(&self.told), is_waiting };
+        let asking = EmbedTask { number, told: Arc::clone(&self.told), is_waiting };
         let answer = |sender: Box<dyn AnswerSender>| sender.send(Ok(json("{}")));
-        self.turns.queue(Pending::new(Box::new(asking), answer));
+        self.limit.queue(PendingAnswer::new(Box::new(asking), answer));
     }
 
     fn told(&self) -> Vec<(usize, u16)> {
@@ -110,7 +114,7 @@ fn who_comes_when_as_many_wait_as_may_is_refused_at_once() {
 }
 
 #[test]
-fn who_has_left_is_not_computed_for_and_gives_the_turn_back() {
+fn who_has_left_is_not_computed_for_and_lets_the_next_one_run() {
     let stage = Stage::new(1, 10);
     stage.ask_as(0, false);
     stage.ask(1);
@@ -121,7 +125,7 @@ fn who_has_left_is_not_computed_for_and_gives_the_turn_back() {
 }
 
 #[test]
-fn a_pool_that_is_full_costs_the_requests_but_no_turn() {
+fn a_pool_that_is_full_costs_the_requests_but_not_the_next_ones() {
     let stage = Stage::new(1, 10);
     (0..3).for_each(|number| stage.ask(number));
     *stage.pool.is_full.lock() = true;
@@ -136,10 +140,10 @@ fn a_pool_that_is_full_costs_the_requests_but_no_turn() {
 }
 
 #[test]
-fn an_answer_that_panics_gives_its_turn_back() {
+fn an_answer_that_panics_lets_the_next_one_run() {
     let stage = Stage::new(1, 10);
-    let asking = Asking { number: 0, told: Arc::clone(&stage.told), is_waiting: true };
-    stage.turns.queue(Pending::new(Box::new(asking), |_| panic!("the model does")));
+    let asking = EmbedTask { number: 0, told: Arc::clone(&stage.told), is_waiting: true };
+    stage.limit.queue(PendingAnswer::new(Box::new(asking), |_| panic!("the model does")));
     stage.ask(1);
     let pool = Arc::clone(&stage.pool);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.run_first())).is_err());

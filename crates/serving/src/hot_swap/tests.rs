@@ -6,16 +6,16 @@ use testkit::TempDir;
 
 use super::*;
 
-fn slot(dir: &TempDir) -> Slot<Watched<String>> {
+fn slot(dir: &TempDir) -> HotSwap<Watched<String>> {
     let file = dir.path().join("model");
     let load = |path: &std::path::Path| match fs::read_to_string(path)? {
         text if text == "bad" => Err(std::io::Error::other("it is bad")),
         text => Ok(text),
     };
-    Slot::new(move || Arc::new(Watched::open(&file, load)))
+    HotSwap::new(move || Arc::new(Watched::open(&file, load)))
 }
 
-fn value(slot: &Slot<Watched<String>>) -> Option<String> {
+fn value(slot: &HotSwap<Watched<String>>) -> Option<String> {
     slot.peek().as_ref()?.current().map(|generation| generation.value.clone())
 }
 
@@ -38,7 +38,7 @@ fn loading_a_bad_file_says_why_and_leaves_what_is_there() {
     fs::write(dir.path().join("model"), "one").unwrap();
     let slot = slot(&dir);
     fs::write(dir.path().join("model"), "bad").unwrap();
-    let why = slot.load().unwrap_err();
-    assert!(why.contains("it is bad"), "{why}");
+    let reason = slot.load().unwrap_err();
+    assert!(reason.contains("it is bad"), "{reason}");
     assert_eq!(value(&slot).as_deref(), Some("one"));
 }

@@ -107,8 +107,8 @@ fn number(text: &[u8], start: usize) -> Option<(f64, usize)> {
 
 /// Reads digits into `number`, which wraps where they are too many; returns the place behind.
 ///
-/// Eight at a time: their bytes are one word, whose first byte that is no digit is found, and whose
-/// digits are added up in pairs (Lemire, "Number parsing at a gigabyte per second", 2021).
+/// Eight bytes are taken as one word. The first one that is no digit is found. The digits are added
+/// up in pairs (Lemire, "Number parsing at a gigabyte per second", 2021).
 #[inline(always)]
 fn digits(text: &[u8], mut at: usize, number: &mut u64) -> usize {
     while let Some(&bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {

@@ -21,25 +21,25 @@ use exchange::Refusal;
 use models::FeatureSource;
 
 use crate::config::ModelPlan;
-use crate::json::{Json, Kind, Text};
-use crate::ranking::loaded::Loaded;
-use crate::ranking::scratch::Work;
+use crate::json::{Json, JsonText, Kind};
+use crate::ranking::loaded::LoadedRanker;
+use crate::ranking::scratch::RankScratch;
 use crate::refusal;
 
-/// What a body asks for, beside what went into [`Work`].
+/// What a body asks for, beside what went into [`RankScratch`].
 #[derive(Debug)]
-pub(crate) struct Asked {
-    pub(crate) candidates: Chosen,
+pub(crate) struct RankQuery {
+    pub(crate) candidates: CandidateChoice,
     pub(crate) limit: usize,
     pub(crate) explain: bool,
 }
 
 /// Which candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Chosen {
+pub(crate) enum CandidateChoice {
     /// The model's default.
     Default,
-    /// Those in `Work::listed`.
+    /// Those in `RankScratch::listed`.
     Listed,
     /// A named set, by its index.
     Set(usize),
@@ -51,12 +51,13 @@ pub(crate) enum Chosen {
 /// 400 with the byte for whatever is malformed or of a wrong kind, 413 for too many ids.
 pub(crate) fn read(
     body: &[u8],
-    loaded: &Loaded,
+    loaded: &LoadedRanker,
     plan: &ModelPlan,
-    work: &mut Work,
-) -> Result<Asked, Refusal> {
+    work: &mut RankScratch,
+) -> Result<RankQuery, Refusal> {
     let mut json = Json::new(body)?;
-    let asked = Asked { candidates: Chosen::Default, limit: plan.limit, explain: false };
+    let asked =
+        RankQuery { candidates: CandidateChoice::Default, limit: plan.limit, explain: false };
     let mut reader = Reader { loaded, plan, work, asked, seen: 0 };
     json.object(|json, key| reader.member(json, key))?;
     json.end()?;
@@ -66,20 +67,20 @@ pub(crate) fn read(
 const KEYS: [&str; 6] = ["candidates", "user", "context", "exclude", "limit", "explain"];
 
 struct Reader<'r> {
-    loaded: &'r Loaded,
+    loaded: &'r LoadedRanker,
     plan: &'r ModelPlan,
-    work: &'r mut Work,
-    asked: Asked,
+    work: &'r mut RankScratch,
+    asked: RankQuery,
     /// A bit per key of `KEYS`.
     seen: u8,
 }
 
 impl Reader<'_> {
-    fn member(&mut self, json: &mut Json<'_>, key: Text<'_>) -> Result<(), Refusal> {
+    fn member(&mut self, json: &mut Json<'_>, key: JsonText<'_>) -> Result<(), Refusal> {
         let name = key.decoded(&mut self.work.text);
         let Some(index) = KEYS.iter().position(|known| *known == name) else {
-            let cause = format!("is an unknown key; known are {}", KEYS.join(", "));
-            return Err(refusal::wrong(key.at, name, &cause));
+            let reason = format!("is an unknown key; known are {}", KEYS.join(", "));
+            return Err(refusal::wrong(key.at, name, &reason));
         };
         if self.seen & (1 << index) != 0 {
             return Err(refusal::wrong(key.at, KEYS[index], "is given twice"));
@@ -104,7 +105,7 @@ impl Reader<'_> {
     }
 
     fn candidates(&mut self, json: &mut Json<'_>) -> Result<(), Refusal> {
-        self.asked.candidates = Chosen::Listed;
+        self.asked.candidates = CandidateChoice::Listed;
         let (items, count_max) = (self.loaded.ranker.items(), self.plan.candidates_max);
         let work = &mut *self.work;
         let mut count = 0;
@@ -126,7 +127,7 @@ impl Reader<'_> {
         let text = json.text()?;
         let name = text.decoded(&mut self.work.text);
         match self.loaded.sets.iter().position(|(set, _)| set == name) {
-            Some(index) => self.asked.candidates = Chosen::Set(index),
+            Some(index) => self.asked.candidates = CandidateChoice::Set(index),
             None => return Err(refusal::wrong(text.at, name, "is not a candidate set")),
         }
         Ok(())
@@ -150,7 +151,7 @@ impl Reader<'_> {
     fn limit(&mut self, json: &mut Json<'_>, at: usize) -> Result<(), Refusal> {
         let written = json.number()?;
         self.asked.limit =
-            limit(written, self.plan).map_err(|cause| refusal::wrong(at, "limit", &cause))?;
+            limit(written, self.plan).map_err(|reason| refusal::wrong(at, "limit", &reason))?;
         Ok(())
     }
 
@@ -160,7 +161,7 @@ impl Reader<'_> {
             if outer > 0 {
                 self.work.path.push('.');
             }
-            let Work { path, text, .. } = &mut *self.work;
+            let RankScratch { path, text, .. } = &mut *self.work;
             path.push_str(key.decoded(text));
             self.feature(json, source)?;
             self.work.path.truncate(outer);
@@ -171,7 +172,7 @@ impl Reader<'_> {
     fn feature(&mut self, json: &mut Json<'_>, source: FeatureSource) -> Result<(), Refusal> {
         let (kind, at) = json.peek()?;
         let inputs = self.loaded.ranker.inputs();
-        let Work { path, slots, text, .. } = &mut *self.work;
+        let RankScratch { path, slots, text, .. } = &mut *self.work;
         let mut number = |value| inputs.set_number(source, path, value, slots);
         let set = match kind {
             Kind::Number => {
@@ -211,7 +212,7 @@ impl Reader<'_> {
 /// Reads a limit as it is written in a body or a query.
 ///
 /// # Errors
-/// The cause, without the name.
+/// The reason, without the name.
 pub(crate) fn limit(written: &str, plan: &ModelPlan) -> Result<usize, String> {
     let limit_max = plan.limit_max;
     match written.parse() {

@@ -5,64 +5,61 @@
 //!
 //! Invariant: `current` holds nothing, or a generation whose two files were good together.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwapOption, Guard};
 use generation::{Poll, Polled, Status, Stop, Watched};
 use parking_lot::Mutex;
 
+use super::loaded::{LoadedRanker, SourceFiles};
 use crate::config::ModelPlan;
-use crate::hot_swap::Files;
-use crate::ranking::loaded::{LoadError, Loaded, Sources};
+use crate::error::LoadError;
+use crate::hot_swap::WatchedFiles;
 
-/// A model's files and the generation in use.
-pub struct ModelFiles {
-    plan: Arc<ModelPlan>,
+/// The files of a model that ranks, and the generation in use.
+pub(crate) struct ModelFiles {
     model: Watched<()>,
     items: Watched<()>,
-    shared: Arc<Shared>,
+    swap: Arc<GenerationSwap>,
 }
 
+/// The generation in use, and the one that waits to take its place.
 #[derive(Default)]
-struct Shared {
-    current: ArcSwapOption<Loaded>,
-    staged: Mutex<Option<Arc<Loaded>>>,
+struct GenerationSwap {
+    current: ArcSwapOption<LoadedRanker>,
+    staged: Mutex<Option<Arc<LoadedRanker>>>,
 }
 
 impl ModelFiles {
     /// Opens the files after a first look; files that are missing or unfit are no error here.
-    pub fn open(plan: ModelPlan) -> Self {
+    pub(crate) fn open(plan: ModelPlan) -> Self {
         let plan = Arc::new(plan);
-        let shared = Arc::new(Shared::default());
+        let swap = Arc::new(GenerationSwap::default());
         let watch = |path| {
-            let (plan, loading) = (plan.clone(), shared.clone());
-            let watched = Watched::open(path, move |_: &std::path::Path| loading.stage(&plan));
-            shared.publish();
+            let (plan, staging) = (plan.clone(), swap.clone());
+            let watched = Watched::open(path, move |_: &Path| staging.stage(&plan));
+            swap.publish();
             watched
         };
         let (model, items) = (watch(&plan.file), watch(&plan.items));
-        Self { plan: plan.clone(), model, items, shared }
-    }
-
-    /// Returns the plan.
-    pub fn plan(&self) -> &ModelPlan {
-        &self.plan
+        Self { model, items, swap }
     }
 
     /// Returns the generation in use, without touching its reference count.
-    pub fn peek(&self) -> Guard<Option<Arc<Loaded>>> {
-        self.shared.current.load()
+    pub(crate) fn peek(&self) -> Guard<Option<Arc<LoadedRanker>>> {
+        self.swap.current.load()
     }
 
     /// Returns where the model file and the items file stand.
-    pub fn status(&self) -> [Status; 2] {
+    pub(crate) fn status(&self) -> [Status; 2] {
         [self.model.status(), self.items.status()]
     }
 
     fn look(&self, file: &Watched<()>) {
         match file.poll() {
-            Polled::Swapped(_) => self.shared.publish(),
-            Polled::Refused => *self.shared.staged.lock() = None,
+            Polled::Swapped(_) => self.swap.publish(),
+            Polled::Refused => *self.swap.staged.lock() = None,
             Polled::Unchanged => (),
         }
     }
@@ -80,20 +77,20 @@ impl Poll for ModelFiles {
     }
 }
 
-impl Files for ModelFiles {
+impl WatchedFiles for ModelFiles {
     fn statuses(&self) -> Vec<Status> {
         self.status().into()
     }
 }
 
-impl Shared {
+impl GenerationSwap {
     /// Builds what is on disk, unless it is what is served: when both files changed, the first
     /// look has loaded both.
     fn stage(&self, plan: &ModelPlan) -> Result<(), LoadError> {
-        let sources = Sources::at(plan)?;
+        let sources = SourceFiles::at(plan)?;
         let served = self.current.load();
         if served.as_ref().is_none_or(|served| served.sources != sources) {
-            *self.staged.lock() = Some(Arc::new(Loaded::load(plan)?));
+            *self.staged.lock() = Some(Arc::new(LoadedRanker::load(plan)?));
         }
         Ok(())
     }

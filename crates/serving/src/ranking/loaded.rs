@@ -4,20 +4,20 @@
 //! while they were read.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use generation::Source;
 use models::{CandidateSet, Codes, Items, Linear, Ranker};
 
 use crate::config::{CandidatesPlan, ModelPlan};
+use crate::error::LoadError;
 use crate::json::push_text;
 use crate::predictor::Predictor;
 
 /// A model with its items, ready to answer. Immutable.
 #[derive(Debug)]
-pub struct Loaded {
+pub(crate) struct LoadedRanker {
     pub(crate) ranker: Ranker,
     pub(crate) name: String,
     /// Each candidate set, in the order of the plan, lowest row first.
@@ -28,38 +28,23 @@ pub struct Loaded {
     pub(crate) opening: Vec<u8>,
     /// The model over rows that a client brings.
     pub(crate) rows: Arc<Predictor>,
-    pub(crate) sources: Sources,
+    pub(crate) sources: SourceFiles,
 }
 
 /// Which two files a generation came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sources {
+pub(crate) struct SourceFiles {
     model: Source,
     items: Source,
 }
 
-/// Why files give no generation; the last good one keeps serving.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    #[error("read `{path}`")]
-    Io { path: PathBuf, source: io::Error },
-    #[error("load `{path}`")]
-    Invalid { path: PathBuf, source: models::Error },
-    #[error("candidate set `{set}`: no item has a number `{field}`")]
-    Set { set: String, field: String },
-    #[error("check `{path}`: {why}")]
-    Check { path: PathBuf, why: String },
-    #[error("load `{path}`: it or its items changed while they were read; tried again")]
-    Changed { path: PathBuf },
-}
-
-impl Loaded {
+impl LoadedRanker {
     /// Reads, joins and checks the files of a plan.
     ///
     /// # Errors
     /// Whatever makes them unfit, with the file's name.
-    pub fn load(plan: &ModelPlan) -> Result<Self, LoadError> {
-        let sources = Sources::at(plan)?;
+    pub(crate) fn load(plan: &ModelPlan) -> Result<Self, LoadError> {
+        let sources = SourceFiles::at(plan)?;
         let model = read_model(&plan.file)?;
         let rows = Arc::new(Predictor::of_linear(&model, None));
         let items = read_items(plan, &model)?;
@@ -69,21 +54,16 @@ impl Loaded {
         let ranker = Ranker::new(model, items)
             .map_err(|source| LoadError::Invalid { path: plan.file.clone(), source })?;
         let sets = sets.into_iter().map(|(name, rows)| (name, ranker.pack(rows))).collect();
-        if Sources::at(plan)? != sources {
+        if SourceFiles::at(plan)? != sources {
             return Err(LoadError::Changed { path: plan.file.clone() });
         }
         let name = plan.name.clone();
         let opening = opening(&name, &ranker.model().version);
         Ok(Self { ranker, name, sets, categories, opening, rows, sources })
     }
-
-    /// Returns the ranker.
-    pub fn ranker(&self) -> &Ranker {
-        &self.ranker
-    }
 }
 
-impl Sources {
+impl SourceFiles {
     pub(crate) fn at(plan: &ModelPlan) -> Result<Self, LoadError> {
         let at = |path: &Path| {
             Source::at(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })

@@ -10,13 +10,13 @@ use exchange::{Decision, Impression};
 use models::{PROPENSITY, Ranked};
 
 use crate::json::push_text;
-use crate::ranking::loaded::Loaded;
-use crate::ranking::scratch::Work;
+use crate::ranking::loaded::LoadedRanker;
+use crate::ranking::scratch::RankScratch;
 
 /// What a reply is made of.
-pub(crate) struct Reply<'r> {
-    pub(crate) loaded: &'r Loaded,
-    pub(crate) work: &'r Work,
+pub(crate) struct RankReply<'r> {
+    pub(crate) loaded: &'r LoadedRanker,
+    pub(crate) work: &'r RankScratch,
     /// Id of the request; 0 where it has none.
     pub(crate) id: u128,
     /// Whether each item says what its score is made of.
@@ -24,7 +24,7 @@ pub(crate) struct Reply<'r> {
 }
 
 /// Returns what is recorded of a ranking.
-pub(crate) fn impression(loaded: &Loaded, ranked: &[Ranked]) -> Impression<'static> {
+pub(crate) fn impression(loaded: &LoadedRanker, ranked: &[Ranked]) -> Impression<'static> {
     let items = loaded.ranker.items();
     Impression {
         model: Cow::Owned(loaded.name.clone()),
@@ -34,7 +34,7 @@ pub(crate) fn impression(loaded: &Loaded, ranked: &[Ranked]) -> Impression<'stat
     }
 }
 
-impl Reply<'_> {
+impl RankReply<'_> {
     /// Appends the answer of `POST …/rank` to `body`.
     pub(crate) fn write_rank(&self, body: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(&self.loaded.opening);

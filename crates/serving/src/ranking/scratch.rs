@@ -9,7 +9,7 @@ use models::{Inputs, Marks, Ranked, Scratch};
 
 /// Everything a request writes before its reply.
 #[derive(Debug, Default)]
-pub(crate) struct Work {
+pub(crate) struct RankScratch {
     /// Values of user and context features, by slot.
     pub(crate) slots: Vec<f64>,
     /// Candidates listed, each once, in the order of the body.
@@ -28,10 +28,10 @@ pub(crate) struct Work {
 }
 
 thread_local! {
-    static WORK: Cell<Option<Box<Work>>> = const { Cell::new(None) };
+    static WORK: Cell<Option<Box<RankScratch>>> = const { Cell::new(None) };
 }
 
-impl Work {
+impl RankScratch {
     /// Runs `work` with this thread's memory, made ready for a request to `inputs`.
     pub(crate) fn with<R>(inputs: &Inputs, items: usize, work: impl FnOnce(&mut Self) -> R) -> R {
         let mut memory = WORK.take().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use exchange::Refusal;
 
-use crate::oip::Asked;
+use crate::oip::OipEndpoint;
 use crate::refusal;
 use crate::text_paths::method_of;
 
@@ -10,7 +10,7 @@ use crate::text_paths::method_of;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Api<'p> {
     Rank(&'p str),
-    Oip(Asked<'p>),
+    Oip(OipEndpoint<'p>),
     /// One of the paths of `text_paths.rs`, by its method.
     Texts(&'static str),
     Names,
@@ -30,7 +30,7 @@ impl<'p> Api<'p> {
             "/docs" => Some(Self::Page),
             _ => match method_of(path) {
                 Some(method) => Some(Self::Texts(method)),
-                None => Asked::of(path).map(Self::Oip),
+                None => OipEndpoint::of(path).map(Self::Oip),
             },
         }
     }

@@ -7,13 +7,14 @@ use parking_lot::Mutex;
 use testkit::TempDir;
 
 use super::*;
+use crate::config::PredictorPlan;
 use crate::queued::QueuedAnswer;
 
 /// Runs jobs when told to, and holds at most four.
 #[derive(Default)]
 struct ByHand(Mutex<VecDeque<Box<dyn FnOnce() + Send>>>);
 
-impl Pool for ByHand {
+impl JobPool for ByHand {
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool {
         let mut jobs = self.0.lock();
         let has_room = jobs.len() < 4;
@@ -58,10 +59,10 @@ struct Served {
 
 impl Served {
     fn new() -> Self {
-        let folder = TempDir::new().unwrap();
+        let dir = TempDir::new().unwrap();
         let text = r#"{"format":"tidegate-linear-1","name":"m","version":"7","intercept":1.0,
             "features":[{"name":"item.a","weight":2.0}]}"#;
-        let file = folder.path().join("line.json");
+        let file = dir.path().join("line.json");
         fs::write(&file, text).unwrap();
         let plan = PredictorPlan {
             name: "line".to_owned(),
@@ -74,8 +75,8 @@ impl Served {
         };
         let plans = ModelPlans { predictors: vec![plan], ..ModelPlans::default() };
         let pool = Arc::new(ByHand::default());
-        let models = Models::open(plans, None, Arc::clone(&pool) as Arc<dyn Pool>);
-        Self { models: Arc::new(models), pool, told: Arc::default(), _folder: folder }
+        let models = Models::open(plans, None, Arc::clone(&pool) as Arc<dyn JobPool>);
+        Self { models: Arc::new(models), pool, told: Arc::default(), _folder: dir }
     }
 
     fn asked(&self, method: &str, path: &str) -> (u16, String) {

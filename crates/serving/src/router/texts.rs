@@ -5,24 +5,24 @@ use std::sync::Arc;
 use exchange::ModelAnswer;
 use serde_json::Value;
 
-use crate::answer_cache::key_of;
-use crate::oip::{self, ModelPath, Request};
+use crate::digest::key_of;
+use crate::oip::{self, InferRequest, ModelPath};
 use crate::queued::{AnswerSender, QueuedRequest, json};
 use crate::refusal;
 use crate::tensor::{Data, Datatype, Tensor, TensorAbout};
-use crate::text_paths::chosen;
-use crate::texts::{TextModel, Texts, Vectors, Wish};
+use crate::text_body::chosen;
+use crate::texts::{EmbeddingGeneration, EmbeddingModel, VectorOptions, Vectors};
 
 /// Answers `infer` of a model of texts.
 pub(super) fn embed_tensor(
-    (model, texts): (ModelPath<'_>, &Arc<Texts>),
+    (model, texts): (ModelPath<'_>, &Arc<EmbeddingModel>),
     queued: &QueuedRequest,
     sender: Box<dyn AnswerSender>,
 ) {
     let read = || {
         let loaded = texts.loaded().ok_or_else(|| refusal::not_ready(model.name))?;
         model.check(&loaded.version)?;
-        let mut request = Request::read(&queued.body, queued.json_length)?;
+        let mut request = InferRequest::read(&queued.body, queued.json_length)?;
         request.wants_only(&[text_output(&loaded)])?;
         let given = request.texts(&text_input())?;
         Ok((request, given))
@@ -31,9 +31,9 @@ pub(super) fn embed_tensor(
         Ok(read) => read,
         Err(refusal) => return sender.send(Err(refusal)),
     };
-    let wish = Wish { normalise: None, truncate: true, dims: None };
+    let options = VectorOptions { normalise: None, truncate: true, dims: None };
     let name = model.name.to_owned();
-    let then = move |vectors: Vectors| {
+    let make_answer = move |vectors: Vectors| {
         let shape = vec![vectors.len(), vectors.dims()];
         let mut numbers = Vec::with_capacity(shape[0] * shape[1]);
         vectors.each(|_, row| numbers.extend(row.iter().map(|number| f64::from(*number))));
@@ -46,19 +46,19 @@ pub(super) fn embed_tensor(
         let (answer, body) = json(out);
         Ok((ModelAnswer { json_length, ..answer }, body))
     };
-    texts.embed(&given, wish, sender, Box::new(then));
+    texts.embed(&given, options, sender, Box::new(make_answer));
 }
 
 pub(super) fn text_input() -> TensorAbout {
     TensorAbout::rows("text", Datatype::Bytes, 0)
 }
 
-pub(super) fn text_output(model: &TextModel) -> TensorAbout {
+pub(super) fn text_output(model: &EmbeddingGeneration) -> TensorAbout {
     TensorAbout::rows("embedding", Datatype::Fp32, model.embedder.about().dims)
 }
 
 /// The key of a body that is dear to answer and short to keep; none for any other.
-pub(super) fn text_key(models: &[Arc<Texts>], queued: &QueuedRequest) -> Option<u128> {
+pub(super) fn text_key(models: &[Arc<EmbeddingModel>], queued: &QueuedRequest) -> Option<u128> {
     if !matches!(&*queued.path, "/cluster" | "/similarity") {
         return None;
     }

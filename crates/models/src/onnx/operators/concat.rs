@@ -29,11 +29,11 @@ impl Concat {
             if shape.sizes().len() != first.sizes().len() {
                 return Err(format!("{first} and {shape} do not go together"));
             }
-            let (other_before, own, other_after) = shape.around(axis..axis + 1);
+            let (other_before, size, other_after) = shape.around(axis..axis + 1);
             if (other_before, other_after) != (before, after) {
                 return Err(format!("{first} and {shape} do not go together"));
             }
-            along += own;
+            along += size;
         }
         let sizes = first.sizes().iter().enumerate();
         let sizes = sizes.map(|(at, size)| if at == axis { along } else { *size });
@@ -42,15 +42,15 @@ impl Concat {
         let mut start = 0;
         for index in 0..call.count() {
             let value = call.input(index)?;
-            let own = value.shape.sizes()[axis] * after;
+            let size = value.shape.sizes()[axis] * after;
             let elements = value.elements::<T>()?;
-            if own > 0 {
-                let rows = room.chunks_exact_mut(width).zip(elements.chunks_exact(own));
-                rows.for_each(|(room, own_row)| {
-                    room[start..start + own].copy_from_slice(own_row);
+            if size > 0 {
+                let rows = room.chunks_exact_mut(width).zip(elements.chunks_exact(size));
+                rows.for_each(|(room, row)| {
+                    room[start..start + size].copy_from_slice(row);
                 });
             }
-            start += own;
+            start += size;
         }
         Ok(())
     }

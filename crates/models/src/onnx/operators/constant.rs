@@ -22,5 +22,5 @@ pub(in crate::onnx) fn constant(from: &mut Attributes<'_, '_>) -> Result<Tensor,
     };
     let is_list = from.has("value_floats") || from.has("value_ints");
     let shape = if is_list { Shape::of(&[data.len()]) } else { Shape::of(&[]) };
-    Tensor::new(shape, data).map_err(|cause| from.problem("value", &cause))
+    Tensor::new(shape, data).map_err(|reason| from.problem("value", &reason))
 }

@@ -103,9 +103,9 @@ impl Reduce {
         let room = call.room::<T>(out, value.shape.reduced(first..end, self.keeps_sizes)?)?;
         for (index, room) in room.iter_mut().enumerate() {
             let start = index / after * along * after + index % after;
-            let own = elements.get(start..).unwrap_or_default().iter().step_by(after);
-            let own = own.take(along).map(|x| x.double());
-            let result = own.fold(self.what.start(), |so_far, x| self.what.step(so_far, x));
+            let numbers = elements.get(start..).unwrap_or_default().iter().step_by(after);
+            let numbers = numbers.take(along).map(|x| x.double());
+            let result = numbers.fold(self.what.start(), |so_far, x| self.what.step(so_far, x));
             *room = T::rounded(self.what.end(result, along));
         }
         Ok(())

@@ -37,9 +37,9 @@ impl Softmax {
         for group in 0..before * after {
             let start = group / after * along * after + group % after;
             let places = (0..along).map(|at| start + at * after);
-            let own = places.clone().map(|at| elements[at].double());
-            let most = own.clone().fold(f64::NEG_INFINITY, f64::max);
-            let sum: f64 = own.map(|x| (x - most).exp()).sum();
+            let numbers = places.clone().map(|at| elements[at].double());
+            let most = numbers.clone().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = numbers.map(|x| (x - most).exp()).sum();
             for at in places {
                 let x = elements[at].double() - most;
                 room[at] = T::rounded(if self.is_log { x - sum.ln() } else { x.exp() / sum });

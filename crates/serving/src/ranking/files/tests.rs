@@ -10,8 +10,8 @@ fn state(files: &ModelFiles) -> Option<(String, usize)> {
 
 #[test]
 fn a_good_change_of_either_file_is_a_new_generation() {
-    let folder = fixture::folder(10);
-    let plan = fixture::plan(folder.path());
+    let dir = fixture::dir(10);
+    let plan = fixture::plan(dir.path());
     let (model, items) = (plan.file.clone(), plan.items.clone());
     let files = ModelFiles::open(plan);
     assert_eq!(state(&files), Some(("1".into(), 10)));
@@ -26,8 +26,8 @@ fn a_good_change_of_either_file_is_a_new_generation() {
 
 #[test]
 fn the_last_good_generation_serves_on_and_the_fault_is_known() {
-    let folder = fixture::folder(10);
-    let plan = fixture::plan(folder.path());
+    let dir = fixture::dir(10);
+    let plan = fixture::plan(dir.path());
     let (model, items) = (plan.file.clone(), plan.items.clone());
     let files = ModelFiles::open(plan);
     fixture::replace(&items, "{\"id\":\"1\"}\n{\"id\":\"1\"}\n");
@@ -47,23 +47,25 @@ fn the_last_good_generation_serves_on_and_the_fault_is_known() {
 
 #[test]
 fn files_that_appear_later_are_served_then() {
-    let folder = tempfile::tempdir().unwrap();
-    let files = ModelFiles::open(fixture::plan(folder.path()));
+    let dir = tempfile::tempdir().unwrap();
+    let plan = fixture::plan(dir.path());
+    let files = ModelFiles::open(plan.clone());
     assert_eq!(state(&files), None);
-    fixture::replace(&files.plan().file, fixture::MODEL);
+    fixture::replace(&plan.file, fixture::MODEL);
     files.poll();
     assert_eq!(state(&files), None, "a model without items is nothing");
-    fixture::replace(&files.plan().items, &fixture::items(5));
+    fixture::replace(&plan.items, &fixture::items(5));
     files.poll();
     assert_eq!(state(&files), Some(("1".into(), 5)));
 }
 
 #[test]
 fn a_request_keeps_the_generation_it_began_with() {
-    let folder = fixture::folder(10);
-    let files = ModelFiles::open(fixture::plan(folder.path()));
+    let dir = fixture::dir(10);
+    let plan = fixture::plan(dir.path());
+    let files = ModelFiles::open(plan.clone());
     let guard = files.peek();
-    fixture::replace(&files.plan().items, &fixture::items(20));
+    fixture::replace(&plan.items, &fixture::items(20));
     files.poll();
     assert_eq!(guard.as_ref().unwrap().ranker.len(), 10);
     assert_eq!(state(&files), Some(("1".into(), 20)));

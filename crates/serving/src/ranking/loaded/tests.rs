@@ -5,10 +5,10 @@ use crate::tests as fixture;
 
 #[test]
 fn sets_are_filtered_by_text_and_cut_to_the_highest() {
-    let folder = fixture::folder(12);
-    let mut plan = fixture::plan(folder.path());
+    let dir = fixture::dir(12);
+    let mut plan = fixture::plan(dir.path());
     plan.candidates[0].highest = Some(("popularity".into(), 2));
-    let loaded = Loaded::load(&plan).unwrap();
+    let loaded = LoadedRanker::load(&plan).unwrap();
     let sets: Vec<_> = loaded.sets.iter().map(|(name, set)| (name.as_str(), set.rows())).collect();
     assert_eq!(sets, [("business", &[0, 3][..]), ("top", &[0, 1, 2, 3])]);
     assert_eq!(loaded.categories.len(), 3);
@@ -16,29 +16,29 @@ fn sets_are_filtered_by_text_and_cut_to_the_highest() {
 
 #[test]
 fn a_set_by_a_number_that_no_item_has_is_refused() {
-    let folder = fixture::folder(12);
-    let mut plan = fixture::plan(folder.path());
+    let dir = fixture::dir(12);
+    let mut plan = fixture::plan(dir.path());
     plan.candidates[1].highest = Some(("freshness".into(), 2));
-    let error = Loaded::load(&plan).unwrap_err().to_string();
+    let error = LoadedRanker::load(&plan).unwrap_err().to_string();
     assert_eq!(error, "candidate set `top`: no item has a number `freshness`");
 }
 
 #[test]
 fn a_set_of_a_text_that_no_item_has_is_empty() {
-    let folder = fixture::folder(12);
-    let mut plan = fixture::plan(folder.path());
+    let dir = fixture::dir(12);
+    let mut plan = fixture::plan(dir.path());
     plan.candidates[0].fields = vec![("publisher".into(), "nobody".into())];
-    assert_eq!(Loaded::load(&plan).unwrap().sets[0].1.rows(), [0_u32; 0]);
+    assert_eq!(LoadedRanker::load(&plan).unwrap().sets[0].1.rows(), [0_u32; 0]);
 }
 
 #[test]
 fn errors_name_the_file() {
-    let folder = fixture::folder(12);
-    let mut plan = fixture::plan(folder.path());
+    let dir = fixture::dir(12);
+    let mut plan = fixture::plan(dir.path());
     fixture::replace(&plan.items, "[]");
-    let error = Loaded::load(&plan).unwrap_err();
+    let error = LoadedRanker::load(&plan).unwrap_err();
     assert!(error.to_string().ends_with("items.jsonl`"), "{error}");
-    plan.file = folder.path().join("gone.json");
-    let error = Loaded::load(&plan).unwrap_err();
+    plan.file = dir.path().join("gone.json");
+    let error = LoadedRanker::load(&plan).unwrap_err();
     assert!(error.to_string().ends_with("gone.json`"), "{error}");
 }

@@ -42,7 +42,7 @@ impl Nodes {
     pub(super) fn read(from: &mut Attributes<'_, '_>) -> Result<Self, Problem> {
         let mut modes = Vec::new();
         from.texts("nodes_modes", |name| {
-            let mode = NodeMode::of(name).map_err(|cause| from.problem("nodes_modes", &cause))?;
+            let mode = NodeMode::of(name).map_err(|reason| from.problem("nodes_modes", &reason))?;
             modes.push(mode);
             Ok(())
         })?;
@@ -58,8 +58,8 @@ impl Nodes {
         let (yes, no) = (list("nodes_truenodeids")?, list("nodes_falsenodeids")?);
         let missing = from.integers("nodes_missing_value_tracks_true")?;
         if ![0, modes.len()].contains(&missing.len()) {
-            let cause = "are not one for each node";
-            return Err(from.problem("nodes_missing_value_tracks_true", cause));
+            let reason = "are not one for each node";
+            return Err(from.problem("nodes_missing_value_tracks_true", reason));
         }
         let values = from.numbers("nodes_values")?;
         if values.len() != modes.len() {
@@ -68,8 +68,8 @@ impl Nodes {
         let mut places = HashMap::with_capacity(modes.len());
         for (place, key) in trees.iter().copied().zip(numbers.iter().copied()).enumerate() {
             if places.insert(key, place).is_some() {
-                let cause = format!("has node {} of tree {} twice", key.1, key.0);
-                return Err(from.problem("nodes_nodeids", &cause));
+                let reason = format!("has node {} of tree {} twice", key.1, key.0);
+                return Err(from.problem("nodes_nodeids", &reason));
             }
         }
         Ok(Self { trees, features, modes, values, yes, no, missing, places })

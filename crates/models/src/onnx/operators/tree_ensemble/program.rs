@@ -21,7 +21,7 @@ pub(super) fn read_program<L: TreeFloat>(
     outputs: usize,
     merge: Merge,
 ) -> Result<Program<L>, Problem> {
-    let problem = |cause: String| Problem::new(from.node.place(), cause);
+    let problem = |reason: String| Problem::new(from.node.place(), reason);
     let neutral = L::rounded(match merge {
         Merge::Sum => 0.0,
         Merge::Least => f64::INFINITY,
@@ -31,11 +31,10 @@ pub(super) fn read_program<L: TreeFloat>(
     let mut rest = votes.list.as_slice();
     let mut trees = Vec::new();
     for range in nodes.ranges() {
-        let of_tree = rest.partition_point(|vote| vote.node < range.end);
-        let own;
-        (own, rest) = rest.split_at(of_tree);
-        let tree = tree(nodes, range, own, neutral);
-        trees.push(tree.map_err(|cause| problem(format!("tree {}: {cause}", trees.len())))?);
+        let of_tree;
+        (of_tree, rest) = rest.split_at(rest.partition_point(|vote| vote.node < range.end));
+        let tree = tree(nodes, range, of_tree, neutral);
+        trees.push(tree.map_err(|reason| problem(format!("tree {}: {reason}", trees.len())))?);
     }
     let features = nodes.features.iter().zip(&nodes.modes);
     let features =
@@ -50,7 +49,7 @@ pub(super) fn read_program<L: TreeFloat>(
         merge,
         zero_max: 0.0,
     };
-    let named = |found: Problem| problem(format!("{}: {}", found.at, found.cause));
+    let named = |found: Problem| problem(format!("{}: {}", found.at, found.reason));
     build::compile(forest).map_err(named)
 }
 

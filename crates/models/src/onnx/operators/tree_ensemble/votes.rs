@@ -52,7 +52,7 @@ impl Votes {
         let mut list = Vec::with_capacity(values.len());
         for (index, value) in values.into_iter().enumerate() {
             let problem =
-                |cause: &str| from.problem(&named("weights"), &format!("{index}: {cause}"));
+                |reason: &str| from.problem(&named("weights"), &format!("{index}: {reason}"));
             let node = nodes.places.get(&(trees[index], numbers[index])).copied();
             let node = node.ok_or_else(|| problem("is of a node that does not exist"))?;
             let target = usize::try_from(ids[index]).ok().filter(|target| *target < targets);
@@ -72,8 +72,8 @@ impl Votes {
         target.is_some() && self.list.iter().all(|vote| Some(vote.target) == target)
     }
 
-    /// Finds for each class whether a row has a vote for it; where that depends on the row, adds
-    /// votes of 1 for a sum of their own behind those of the classes.
+    /// Finds for each class whether a row has a vote for it. Where that depends on the row, it is
+    /// counted: votes of 1 are added for a sum behind those of the classes.
     pub(super) fn count_voters(
         &mut self,
         from: &Attributes<'_, '_>,
@@ -86,10 +86,11 @@ impl Votes {
             let leaves =
                 self.nodes.modes[range.clone()].iter().filter(|mode| **mode == NodeMode::Leaf);
             let leaves = leaves.count();
-            let own;
-            (own, rest) = rest.split_at(rest.partition_point(|vote| vote.node < range.end));
+            let of_tree;
+            (of_tree, rest) = rest.split_at(rest.partition_point(|vote| vote.node < range.end));
             let mut voters: HashMap<usize, usize> = HashMap::new();
-            for vote in own.iter().filter(|vote| self.nodes.modes[vote.node] == NodeMode::Leaf) {
+            for vote in of_tree.iter().filter(|vote| self.nodes.modes[vote.node] == NodeMode::Leaf)
+            {
                 *voters.entry(vote.target).or_default() += 1;
             }
             for (class, _) in voters.into_iter().filter(|(_, count)| *count >= leaves) {
