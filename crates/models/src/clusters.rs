@@ -1,19 +1,19 @@
-//! Groups of rows that point in the same direction, such as the vectors of sentences that mean the
+//! Groups of rows that point in the same direction, such as vectors of sentences that mean the
 //! same.
 //!
-//! Two methods behind one call. [`Method::Linkage`] joins the two groups whose rows are most alike
-//! on average, again and again (UPGMA over cosine distance, as scikit-learn's
-//! `AgglomerativeClustering(metric="cosine", linkage="average")`). [`Method::Communities`] takes
-//! the row with the most neighbours, its neighbours with it, and goes on with what is left (as
-//! sentence-transformers' `util.community_detection`).
+//! Two methods stand behind one call. [`Method::Linkage`] joins the two groups whose rows are most
+//! alike on average, again and again. This is UPGMA over cosine distance, as scikit-learn's
+//! `AgglomerativeClustering(metric="cosine", linkage="average")` does it. [`Method::Communities`]
+//! takes the row with the most neighbours, and its neighbours with it, and goes on with the rest.
+//! This is sentence-transformers' `util.community_detection`.
 //!
-//! Both begin with the pairs that reach `similarity_min`, a bit for each (`pairs.rs`, `graph.rs`).
-//! For linkage that is exact: groups are joined only where some pair reaches it, so what no chain
-//! of such pairs connects is never in one group, and is linked on its own (`linkage.rs`).
+//! Both begin with the pairs that reach `similarity_min`, one bit each (`pairs.rs`, `graph.rs`).
+//! For linkage this loses nothing: two groups are joined only where some pair reaches the limit.
+//! Rows that no chain of such pairs connects are therefore linked apart (`linkage.rs`).
 //!
-//! Invariant: the result depends on the rows alone, to the bit: not on the CPU, nor on the order in
-//! which rows come. Rows are put in order of their numbers first (`units.rs`), and where two
-//! choices are equally good the first in that order is taken.
+//! Invariant: the result depends on the rows alone, to the bit. Neither the CPU nor the order of
+//! the rows changes it. Rows are sorted by their numbers first (`units.rs`); of two equally good
+//! choices the first in that order is taken.
 //!
 //! Refuses: numbers that are not finite, by row; more rows than its memory is bounded for.
 

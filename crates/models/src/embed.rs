@@ -1,14 +1,15 @@
-//! Vectors of texts, from a folder as Hugging Face's libraries save it.
+//! Vectors of texts, from a directory as Hugging Face's libraries save it.
 //!
-//! Read: BERT encoders of sentence-transformers (MiniLM, BGE, GTE, E5 and their like) and static
-//! embeddings of Model2Vec; weights from `model.safetensors`, words from `tokenizer.json`.
+//! Two architectures are read: BERT encoders of sentence-transformers (MiniLM, BGE, GTE, E5 and
+//! their like), and static embeddings of Model2Vec. Weights come from `model.safetensors`, tokens
+//! from `tokenizer.json`.
 //!
 //! Invariants: a text's vector is the same to the bit whatever texts come with it, so vectors may
-//! be kept and shared; what is allocated is bounded by the sizes of the files; a bad file is a
-//! [`Problem`] that names it and its key.
+//! be kept and shared. The sizes of the files bound what is allocated. A bad file is a [`Problem`]
+//! that names the file and its key.
 //!
-//! Refuses: other architectures (by name), prompts that a model wants before a text (callers put
-//! them there), and threads: a caller has as many as it wants to spend.
+//! Refuses: other architectures, by name; prompts before a text, which callers put there; threads,
+//! which callers have.
 
 mod activation;
 mod attention;

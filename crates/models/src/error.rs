@@ -1,7 +1,7 @@
-//! What can be wrong with a model file or an items file, or with rows.
+//! What can be wrong with a model file, an items file, rows or texts.
 //!
-//! Invariant: an error lists every problem found (up to a printed bound), each with its place, so
-//! that one round of mending is enough.
+//! Invariant: an error lists every problem found, up to a printed bound, each with its place. So
+//! one round of mending is enough.
 
 use std::fmt;
 

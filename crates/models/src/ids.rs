@@ -1,11 +1,11 @@
-//! Item id → row, for ids that arrive by the hundred in a request body.
+//! From an item's id to its row, for ids that arrive by the hundred in a request body.
 //!
-//! An open-addressing table of 16-byte slots, at most half full. An id of up to 7 bytes is its own
-//! key (length in the top byte), so that finding it touches one slot and no other memory; a longer
-//! id is keyed by its hash and compared with the text in the arena.
+//! This is an open-addressing table of 16-byte slots, at most half full. An id of up to 7 bytes is
+//! its own key, with the length in the top byte. Finding it touches one slot and no other memory. A
+//! longer id is keyed by its hash, and compared with the text in the arena.
 //!
-//! Invariant: built once, never changed; a row is found by exactly its id.
-//! The table holds only the ids of the items file, so a request cannot make it degenerate.
+//! Invariant: the table is built once and never changed, and a row is found by exactly its id. It
+//! holds only the ids of the items file, so a request cannot make it degenerate.
 
 use std::hash::BuildHasher;
 

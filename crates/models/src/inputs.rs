@@ -1,9 +1,10 @@
 //! What a request brings: user and context features, set by name into numbered slots.
 //!
-//! Invariant: a slot is NaN until it is set, and NaN means absent; so a NaN that a caller sets
-//! counts as absent too. An infinite number is refused.
 //! Setting one text field fills all its one-hot slots: 1 for the text given, 0 for the others.
-//! Names that the model does not read are ignored: callers send one profile to many models.
+//! Names that the model does not read are ignored, because callers send one profile to many models.
+//!
+//! Invariant: a slot is NaN until it is set. NaN means absent, also where a caller sets it.
+//! Refuses: infinite numbers.
 
 use std::collections::HashMap;
 

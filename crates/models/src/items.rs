@@ -4,16 +4,22 @@
 //! {"id":"17","title":"…","category":"b","popularity":0.31,"freshness":0.8}
 //! ```
 //!
-//! `id` is a unique, non-empty text; `title` and `category` are texts; numbers (and `true`/`false`
-//! as 1/0) are features, other texts are sources of one-hot features; a nested object is flattened
-//! with dots; null is absent. Empty lines are skipped.
+//! | value | means |
+//! |---|---|
+//! | `id` | a unique text that is not empty |
+//! | `title`, `category` | texts |
+//! | a number, `true`, `false` | a feature; truths are 1 and 0 |
+//! | another text | a source of one-hot features |
+//! | a nested object | flattened with dots |
+//! | null | absent |
 //!
-//! Only the fields that the caller wants are kept, each as a column; `category` always is.
-//! What a reply shows of an item (`"id":…,"title":…,"category":…`) is kept as ready-made JSON.
+//! Empty lines are skipped. Only the fields that the caller wants are kept, each as a column;
+//! `category` always is. What a reply shows of an item (`"id":…,"title":…,"category":…`) is kept as
+//! ready-made JSON.
 //!
-//! Invariant: every column has one entry per row; no number is beyond ±1e30, so that it and its
+//! Invariants: every column has one entry per row. No number is beyond ±1e30, so it and its
 //! differences fit an f32.
-//! Refuses: arrays, a text where a number is wanted and the reverse, an id twice; all problems are
+//! Refuses: arrays, a text where a number is wanted and the reverse, an id twice. All problems are
 //! reported together.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Splits a model by what its terms depend on, once, when model and items meet.
+//! A linear model joined with items: its terms, parted by what they depend on.
 //!
 //! | term | depends on | where it goes |
 //! |---|---|---|
@@ -7,13 +7,11 @@
 //! | item number × user or context | both | a live column: the request gives its weight |
 //! | item text × user or context | both | a live table: the request gives a sum per text |
 //!
-//! Numbers are stored as f32 differences from their column's mean (an f64): the rounding error is
-//! then relative to how much items differ, so a timestamp in milliseconds loses nothing that
-//! matters.
+//! Numbers are stored as f32 differences from their column's mean, which is an f64. The rounding
+//! error is then relative to how much items differ. So a timestamp in milliseconds loses nothing
+//! that matters. Divisions by `scale` are done here, so a request only multiplies.
 //!
-//! Divisions by `scale` are done here, so a request multiplies only.
-//!
-//! Invariant: `value` is what both scoring and explaining use, so contributions sum to the score.
+//! Invariant: scoring and explaining both use `value`, so contributions sum to the score.
 
 use crate::column::Column;
 use crate::error::Error;

@@ -6,14 +6,15 @@
 //!  "crosses":[{"left":"user.affinity.b","right":"item.category=b","weight":1.5}]}
 //! ```
 //!
-//! The first segment of a feature name is its source (`item.`, `user.`, `context.`);
+//! The first segment of a feature name is its source (`item.`, `user.`, `context.`). The feature
 //! `item.category=b` is 1 where the text field `category` is `b`, else 0.
-//! A feature contributes `weight * (x - mean) / scale`; an absent or null x takes `missing`, by
-//! default the mean (so it contributes 0).
-//! A cross multiplies the raw values of its two sides and contributes
-//! `weight * (product - mean) / scale`; an absent side takes the `missing` of the feature of that
-//! name, or 0 where the model has no such feature.
-//! `link`, `mean`, `scale`, `missing`, `intercept` are optional: identity, 0, 1, the mean, 0.
+//!
+//! | term | contributes | where a value is absent or null |
+//! |---|---|---|
+//! | feature | `weight * (x - mean) / scale` | x is `missing`, by default the mean |
+//! | cross | `weight * (left * right - mean) / scale` | a side is its feature's `missing`, else 0 |
+//!
+//! Optional are `link` (identity), `mean` (0), `scale` (1), `missing` (the mean), `intercept` (0).
 //!
 //! Invariant: a [`Linear`] holds only finite numbers, no scale of 0, no name twice.
 //! Refuses: unknown keys, so that a misspelt `mising` cannot pass silently.

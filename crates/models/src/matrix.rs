@@ -1,15 +1,13 @@
 //! Item features packed for scanning: rows of f32, padded to whole lanes, aligned.
 //!
-//! Rows, not columns, were chosen by measuring (docs/DECISIONS.md): ids of a request are scattered,
-//! and a row of 50 features is 4 cache lines where columns would touch 50. Rows that are known
-//! beforehand are packed eight by eight: then one instruction does the same for eight rows, and
+//! Rows were chosen over columns by measuring (docs/DECISIONS.md). The ids of a request are
+//! scattered: a row of 50 features is 4 cache lines where columns would touch 50. Rows that are
+//! known beforehand are packed eight by eight. Then one instruction works on eight rows, and
 //! nothing is summed across a register.
 //!
-//! Products are summed in f64, 8 running sums per row, always in the same order and without fused
-//! multiply-add, so that a score is the same to the bit on every CPU and for every way of naming
-//! the candidates.
-//!
-//! Invariant: padding is 0, so it adds nothing.
+//! Invariants: products are summed in f64, in 8 running sums per row, always in the same order and
+//! without fused multiply-add. So a score is the same to the bit on every CPU, however the
+//! candidates are named. Padding is 0, so it adds nothing.
 
 use multiversion::multiversion;
 

@@ -1,15 +1,15 @@
 //! Models in ONNX files (onnx.ai, ONNX and ONNX-ML operators), as skl2onnx and onnxmltools export
-//! scikit-learn, LightGBM and XGBoost: trees, linear models, small networks, and what prepares
-//! their rows.
+//! them: trees, linear models, small networks, and what prepares their rows.
 //!
-//! A graph is run for many rows at once, an operator after another. Trees are those of
-//! [`crate::Trees`], sums of matrices are taken in double precision; labels and scores are ONNX
-//! Runtime's within 1e-6.
+//! A graph is run for many rows at once, one operator after another (`graph.rs`). Each operator has
+//! a file in `operators/`, and a line in the table of `operators.rs`. Trees are those of
+//! [`crate::Trees`]. Products of matrices are summed in double precision. Labels are ONNX
+//! Runtime's, and scores are within 1e-6 of its own.
 //!
 //! Invariant: a graph that is read has been tried: its operators fit each other, and each output
 //! has one row for each row given. A row costs no allocation once the scratch is warm.
-//! Refuses: operators that are not known, by name; inputs of texts; and files that ask for more
-//! memory or work than `call.rs` allows for a row.
+//! Refuses: operators that are not known, by name; inputs of texts; files that ask for more memory
+//! or work for a row than `call.rs` allows.
 
 mod about;
 mod attributes;

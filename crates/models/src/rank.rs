@@ -1,10 +1,10 @@
 //! Ranks candidates for one request, and explains a score.
 //!
 //! `Ranker::rank` reads top to bottom: weigh the request, score block by block, keep the best,
-//! apply the link to those only.
+//! apply the link function to those only.
 //!
 //! Invariant: for the same model, items and request features a row has the same score to the bit,
-//! however the candidates were named; equal scores are ordered by row.
+//! however the candidates are named. Equal scores are ordered by row.
 //!
 //! Refuses: exploration. A ranking is deterministic, so its propensity is 1.
 

@@ -1,8 +1,9 @@
-//! A linear model over rows of numbers that a caller brings, its items' features included.
+//! A linear model over rows of numbers that a caller brings, item features included.
 //!
-//! A column per name that the model reads, in the order of [`Linear::names`]: features first, then
-//! the sides of crosses that are no features. A one-hot name (`item.category=b`) is a column of 0
-//! and 1. NaN counts as absent, and takes what the model has for that.
+//! There is a column for each name that the model reads, in the order of [`Linear::names`].
+//! Features come first, then the sides of crosses that are no features. A one-hot name
+//! (`item.category=b`) is a column of 0 and 1. NaN counts as absent, and takes the model's
+//! `missing`.
 //!
 //! Invariant: a row's score does not depend on the rows beside it.
 

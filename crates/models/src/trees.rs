@@ -1,16 +1,16 @@
-//! Gradient-boosted trees trained by LightGBM or XGBoost, read from their own files and evaluated
-//! here.
+//! Gradient-boosted trees of LightGBM and XGBoost, read from their files and evaluated here.
 //!
-//! Read: LightGBM's text (`version=v2` to `v4`), XGBoost's JSON and UBJSON (1.0 to 3.x). Rows are
-//! dense, row-major, one number per feature; NaN is a missing value; a category is its number.
+//! Read are LightGBM's text (`version=v2` to `v4`), and XGBoost's JSON and UBJSON (1.0 to 3.x).
+//! Rows are dense, row-major, one number per feature. NaN is a missing value, and a category is its
+//! number.
 //!
-//! Invariant: every row takes the branches it takes in the library that trained the model, and
-//! leaves are added in that library's order and precision. So margins are the library's to the
-//! bit; scores differ at most by what two mathematical libraries differ in.
+//! Invariant: a row takes the branches that it takes in the library that trained the model. Leaves
+//! are added in that library's order and precision. So margins are the library's to the bit, and
+//! scores differ at most by what two mathematical libraries differ in.
 //!
-//! Refuses: linear leaves, leaves of several values (`multi_output_tree`), `gblinear`; each by
-//! name. A file is bounded before anything is allocated for it, and never read by recursion deeper
-//! than a constant.
+//! Refuses, by name: linear leaves, leaves of several values (`multi_output_tree`), `gblinear`. A
+//! file is bounded before anything is allocated for it, and recursion never goes deeper than a
+//! constant.
 
 mod about;
 mod block;

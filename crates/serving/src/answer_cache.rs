@@ -1,10 +1,10 @@
-//! Answers that take long: each made once for all who ask the same at the same time, and kept for
-//! those who ask it again.
+//! Answers that take long: each is made once for all who ask the same at the same time, and kept.
 //!
-//! A key is a hash of what is asked, canonical, with the version of the model that answers: two
-//! bodies that mean the same have the same key, and a new generation has answers of its own.
+//! A key is a hash of a request in its canonical form, and of the version of the model that
+//! answers. So two bodies that mean the same have the same key, and a new generation has its own
+//! answers.
 //!
-//! Invariant: whoever joins is answered with what the first one gets, or dropped with it.
+//! Invariant: who joins a request gets what the first one gets, or is dropped with it.
 //! Bound: `BYTES_MAX` of answers; the least used go first. Refusals are never kept.
 
 use std::collections::HashMap;

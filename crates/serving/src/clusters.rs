@@ -4,9 +4,10 @@
 //! {"sentences": ["…", …], "method": "linkage", "similarity_min": 0.35, "members_min": 2}
 //! ```
 //!
-//! Every key but `sentences` is optional: the model's plan says which similarity, the number of
-//! sentences which method. Sentences with too many tokens are cut. An answer is the same for the
-//! same sentences, whatever else is asked at the time.
+//! Every key but `sentences` is optional. The model's plan gives the similarity, the number of
+//! sentences decides on the method. Sentences with too many tokens are cut.
+//!
+//! Invariant: an answer is the same for the same sentences, whatever else is asked at the time.
 
 use std::sync::Arc;
 

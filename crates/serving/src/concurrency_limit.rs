@@ -1,7 +1,7 @@
-//! A model's turns on the pool: how many of its requests are computed at once, and how many wait.
+//! How many requests of a model run at once on the pool, and how many wait.
 //!
-//! Invariant: of `concurrency` turns at most that many are taken, whatever becomes of a request;
-//! requests get their turns in the order in which they came, and each sender gets an answer.
+//! Invariant: at most `concurrency` requests run, whatever becomes of one of them. Requests begin
+//! in the order in which they came, and each sender gets an answer.
 //! Bound: `queue_max` requests wait; the next one is refused with 429.
 
 use std::collections::VecDeque;

@@ -1,10 +1,14 @@
 //! `[[model]]` as written, and what it means.
 //!
-//! A model with `items` ranks them; one whose `file` is a folder, or has no extension, embeds
-//! texts; any other predicts from rows of numbers. A key that its kind does not have is an error.
+//! | a model | does |
+//! |---|---|
+//! | with `items` | ranks them |
+//! | whose `file` is a directory, or has no extension | embeds texts |
+//! | any other | predicts from rows of numbers |
 //!
-//! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
-//! checks what is required. The doc comments are the reference manual.
+//! A key that its kind does not have is an error. Every key is optional in the type, so that all
+//! errors of a file can be reported at once; `plan` checks what is required. The doc comments are
+//! the reference manual.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};

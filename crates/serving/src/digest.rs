@@ -1,4 +1,6 @@
-//! What tells the content of a file from others': the version of a model that has no other.
+//! Hashes: the version of a model that has no other, and the key of a request's answer.
+//!
+//! Invariant: parts of a key are told apart by their lengths.
 
 use std::io::{self, Read};
 

@@ -1,13 +1,13 @@
 //! The golden input of a model: what a new generation must answer before it serves.
 //!
-//! The file is a request of the Open Inference Protocol with the outputs beside its inputs:
+//! The file is a request of the Open Inference Protocol, with the outputs beside its inputs:
 //!
 //! ```json
 //! {"inputs":[{"name":"input","shape":[1,2],"datatype":"FP64","data":[0.5,3]}],
 //!  "outputs":[{"name":"predict","data":[0.731]}]}
 //! ```
 //!
-//! Numbers may differ by the tolerance, relative to golden numbers above 1.
+//! Invariant: numbers differ at most by the tolerance, relative to golden numbers above 1.
 
 use std::fs;
 

@@ -1,6 +1,7 @@
-//! A model's place: its files while it is loaded, nothing after it was unloaded.
+//! A model that an operator can load and unload while it is asked.
 //!
-//! Invariant: loading anew takes the place of what is there only when it brings a good generation.
+//! Invariant: new files take the place of the old ones only where they give a good generation.
+//! After an unload there is none, and its memory is free once the last request is answered.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What stands behind `tidegate model inspect` and `tidegate model score`.
 //!
-//! Invariant: a model is read exactly as the server reads it, so what is refused here is refused
+//! Invariant: a model is read exactly as the server reads it. So what is refused here is refused
 //! there, for the same reason.
 
 use std::fmt;

@@ -1,12 +1,22 @@
-//! Model APIs: ranking behind `POST /v1/models/{model}/rank` and behind a `GET` route.
+//! Model APIs: rankings, predictions, vectors and groups of texts, from models in this process.
 //!
-//! [`Ranking`] holds the models of a process; each is a generation of its own (model file and items
-//! file together), swapped in whole, the last good one kept.
+//! [`Models`] holds all models of a process, and answers the requests of all APIs (`router.rs`).
 //!
-//! Invariant: whatever the body, an answer is a ranking or a [`Refusal`] with status 4xx (503 while
-//! a model has no good generation); a refusal writes nothing into the reply.
+//! | a model that | stands in | answers |
+//! |---|---|---|
+//! | ranks items | `ranking.rs` | `POST /v1/models/{model}/rank`, and `GET` routes |
+//! | predicts from rows | `predicting.rs` | the Open Inference Protocol (`oip.rs`) |
+//! | embeds texts | `texts.rs` | OpenAI's paths, TEI's, `POST /cluster` (`text_paths.rs`) |
 //!
-//! Refuses: HTTP types and sockets (callers pass bytes and get bytes), tokio, the gateway.
+//! A short request is answered on the thread that asks. A long one waits for a thread of a
+//! [`JobPool`], where requests that ask the same share an answer. Each model is a generation: it is
+//! read, checked, swapped in whole, and the last good one stays.
+//!
+//! Invariants: one request sees one generation. A refusal is 4xx for what the client sent, 503
+//! while a model has no good generation, and 500 where a model fails. It writes nothing into the
+//! reply.
+//!
+//! Refuses: HTTP types and sockets, tokio, threads, the gateway. Callers pass bytes and get bytes.
 
 mod answer_cache;
 mod clusters;

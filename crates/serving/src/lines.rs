@@ -1,10 +1,10 @@
 //! What stands behind `tidegate model embed` and `tidegate model cluster`: a text per line in, JSON
 //! out.
 //!
-//! Lines are read in blocks, and a block is embedded by all cores, in parts; texts with too many
-//! tokens are cut.
+//! Lines are read in blocks, and all cores embed a block, in parts. Texts with too many tokens are
+//! cut.
 //!
-//! Bounds: a line has at most 1 MiB; `embed_lines` holds one block, whatever the number of lines;
+//! Bounds: a line has at most 1 MiB. `embed_lines` holds one block, whatever the number of lines.
 //! `cluster_lines` holds all sentences and their vectors, at most [`Clustering::ROWS_MAX`].
 
 use std::io::{BufRead, Read, Write};

@@ -10,7 +10,8 @@
 //! | `POST /v2/models/{m}[/versions/{v}]/infer` | outputs for inputs |
 //! | `POST /v2/repository/index` | every model: version, state, reason |
 //!
-//! A model has one version at a time, its generation's; another one is 404 and names that one.
+//! A model has one version at a time, that of its generation. Another version is 404, which names
+//! the one there is.
 //!
 //! Invariant: an answer is of one generation from its first look to its last byte.
 

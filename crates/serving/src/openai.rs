@@ -4,9 +4,9 @@
 //! {"input": ["a text", …], "model": "…", "encoding_format": "float", "dimensions": 256}
 //! ```
 //!
-//! As there, vectors have length 1, an empty text is refused, and so is one with too many tokens;
-//! `"truncate": true`, which is ours, has it cut. Keys that mean nothing here, such as `user`, are
-//! ignored.
+//! As there, vectors have length 1. An empty text is refused, and so is one with too many tokens;
+//! `"truncate": true`, which is ours, has such a text cut. Keys that mean nothing here, such as
+//! `user`, are ignored.
 
 use std::sync::Arc;
 

@@ -1,7 +1,9 @@
-//! One generation of a model that predicts from rows (trees, a linear model, a graph in ONNX), and
-//! what it says of itself.
+//! One generation of a model that predicts from rows, and what it says of itself: trees, a linear
+//! model, a graph in ONNX.
 //!
-//! Invariant: what is returned has scored a row, and its golden input where it has one.
+//! Invariant: inputs and outputs have names and data types, and a row is as wide as all inputs
+//! together.
+//! Refuses: to know of files (`predicting.rs`) and protocols (`oip.rs`).
 
 use std::cell::Cell;
 use std::fmt;

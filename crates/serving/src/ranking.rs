@@ -1,8 +1,8 @@
-//! The models of a process, and the two ways to ask them.
+//! The models of a process that rank, and the two ways to ask them.
 //!
-//! `rank_body` and `recommend` read top to bottom: find the model, read what is asked, rank, write.
-//! Both work on the calling thread; `cost` tells the caller beforehand whether that is too long for
-//! an I/O core.
+//! `rank` and `recommend` read top to bottom: find the model, read what is asked, rank, write. Both
+//! work on the calling thread. `cost` tells the caller beforehand whether that is too long for an
+//! I/O core.
 //!
 //! Invariant: one request sees one generation from its first look to its last byte.
 

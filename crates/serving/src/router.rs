@@ -10,8 +10,8 @@
 //! | `GET /v1/models` | names of all models, OpenAI's |
 //! | `GET /openapi.json`, `/docs` | what there is, and a page to try it (`describe.rs`) |
 //!
-//! Invariant: a path that is none of these is 404, another method than its own 405, and neither
-//! costs more than looking at the path.
+//! Invariant: a path that is none of these is 404, another method than its own 405. Neither costs
+//! more than looking at the path.
 
 mod path;
 mod texts;

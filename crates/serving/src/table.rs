@@ -1,7 +1,7 @@
-//! Tables of rows (CSV, RFC 4180) through a model that predicts, in bounded memory.
+//! Scores tables of rows (CSV, RFC 4180) with a model that predicts, in bounded memory.
 //!
-//! A first line with anything but numbers is a header: then columns are taken by their names, in
-//! any order, and others are left alone; without one the columns are the model's, in its order.
+//! A first line with anything but numbers is a header. Then columns are taken by their names, in
+//! any order, and others are ignored. Without a header the columns are the model's, in its order.
 //! An empty field, `nan` and `NA` are absent numbers.
 //!
 //! Invariant: the n-th line of the answer is the prediction of the n-th row, all outputs of the

@@ -1,5 +1,5 @@
-//! The paths of Hugging Face's text-embeddings-inference: `POST /embed`, `POST /similarity`,
-//! `POST /tokenize`, `GET /info`.
+//! The paths of Hugging Face's text-embeddings-inference: `POST /embed`, `POST /similarity`, `POST
+//! /tokenize`, `GET /info`.
 //!
 //! ```json
 //! {"inputs": ["a text", …], "normalize": true, "truncate": false, "dimensions": 256}
@@ -7,10 +7,10 @@
 //! {"inputs": ["a text", …], "add_special_tokens": true}
 //! ```
 //!
-//! Statuses as there: 413 for too many texts or tokens, 422 for a body that does not fit, 429 where
-//! too many requests wait. Ours: `model` may name one of several.
+//! Statuses are the original's: 413 for too many texts or tokens, 422 for a body that does not fit,
+//! 429 where too many requests wait. The key `model` is ours: it names one of several.
 //!
-//! Refuses: prompts by name, which models' folders are not read for; cutting texts on the left.
+//! Refuses: prompts by name, because settings for them are not read; cutting texts on the left.
 
 use std::sync::Arc;
 

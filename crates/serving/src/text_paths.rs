@@ -1,8 +1,6 @@
-//! The paths behind which models of texts answer, and what their bodies share.
+//! The paths behind which models of texts answer, and which API each belongs to.
 //!
-//! A body names its model by `model`; without one the first of the configuration answers. Null is
-//! the same as absent. Token ids are refused: those that clients make are of OpenAI's tokenizer,
-//! and would give vectors that mean nothing, without an error.
+//! Invariant: a path is asked by one method, which the router checks.
 
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
-//! A model of texts: its folder, watched; its queue; its cache.
+//! A model of texts: its directory, watched; its queue; its cache.
 //!
 //! `embed` reads as the life of a request: check the limits, look up what is known, make tokens of
-//! the rest, stand in line. What is in line is embedded in batches (`batch.rs`), for the generation
+//! the rest, wait in the queue. What waits is embedded in batches (`batcher.rs`), by the generation
 //! that made its tokens.
 //!
-//! Invariants: limits are checked before any work on texts; a vector is the same to the bit whether
-//! it was remembered, embedded alone, or with others; one request sees one generation.
+//! Invariants: limits are checked before any work on texts. A vector is the same to the bit whether
+//! it was remembered, embedded alone, or with others. One request sees one generation.
 //!
-//! Refuses: threads of its own (a [`Pool`] has them), and to know how vectors are asked for
-//! (`openai.rs`, `tei.rs`, `clusters.rs`).
+//! Refuses: threads, which a [`JobPool`] has; to know how vectors are asked for (`openai.rs`,
+//! `tei.rs`, `clusters.rs`).
 
 mod batcher;
 mod cache;

@@ -1,4 +1,7 @@
-//! Groups as they are handed over.
+//! The result of a clustering: groups, and the rows in none.
+//!
+//! Invariant: a group has at least one member, and its first member is its label.
+//! Refuses: to know how groups are found.
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Default)]

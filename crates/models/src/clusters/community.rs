@@ -1,8 +1,9 @@
-//! Communities: a row with all that is left of its neighbours, the row with the most neighbours
-//! first.
+//! Communities: the row with the most neighbours, together with those neighbours that are left.
 //!
-//! The method of sentence-transformers' `util.community_detection`, with its order of taking
-//! communities: by the size that each had at first, those as large by row.
+//! The method of sentence-transformers' `util.community_detection`, in its order. Communities are
+//! taken by the size that each had at first; those of one size are taken by row.
+//!
+//! Invariant: no row is in two communities.
 
 use super::graph::{NeighbourGraph, RowSet};
 

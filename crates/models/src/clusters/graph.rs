@@ -1,7 +1,9 @@
-//! Which rows are neighbours, a bit for each ordered pair.
+//! Which rows are neighbours: one bit for each ordered pair.
 //!
-//! Bits, not lists: ten thousand rows take 12.5 MB however many pairs there are, and what is left
-//! of a row's neighbours is an and of two sets.
+//! Bits were chosen over lists. Ten thousand rows take 12.5 MB however many pairs there are. The
+//! neighbours that are left are the bitwise `and` of two sets.
+//!
+//! Invariant: a row is not its own neighbour, and neighbours are mutual.
 
 /// Symmetric; no row is its own neighbour.
 #[derive(Debug)]

@@ -1,13 +1,14 @@
-//! Average linkage of connected rows by chains of nearest neighbours.
+//! Average linkage of connected rows, by chains of nearest neighbours.
 //!
-//! The chain goes from a group to the nearest one until two are each other's nearest; these are
-//! joined (Müllner, "Modern hierarchical, agglomerative clustering algorithms", 2011, §3.1). For
-//! average linkage that gives the groups that joining the closest pair of all would give, in time
-//! and memory of the square of the rows. A group whose nearest one is below the limit is done:
+//! The chain goes from a group to its nearest one, until two are each other's nearest. These two
+//! are joined (Müllner, "Modern hierarchical, agglomerative clustering algorithms", 2011, §3.1).
+//! For average linkage this gives the same groups as joining the closest pair of all. Time and
+//! memory grow with the square of the rows. A group whose nearest one is below the limit is done:
 //! joining others never brings them closer.
 //!
-//! Invariant: a mean is never above the larger of the two it was made of, rounding included, so a
+//! Invariant: a mean is never above the larger of the two it was made of, rounding included. So a
 //! chain cannot come back to itself.
+//! Refuses: more than [`ROWS_MAX`] connected rows.
 
 use multiversion::multiversion;
 

@@ -1,9 +1,9 @@
-//! All pairs of rows whose cosine reaches a limit.
+//! Finds all pairs of rows whose cosine reaches a limit.
 //!
-//! Panels are taken in blocks that stay in the second cache while all others pass by them, and
-//! each pair of panels once.
+//! Panels are taken in blocks that stay in the second-level cache while all others pass by. Each
+//! pair of panels is multiplied once.
 //!
-//! Invariant: what is found does not depend on stopping early.
+//! Invariant: stopping early does not change which pairs are found.
 
 use super::graph::NeighbourGraph;
 use super::panels::{LANES, PanelLane, Panels, Products, multiply};

@@ -1,11 +1,12 @@
 //! Rows packed sixteen by sixteen, and the products of two such panels.
 //!
-//! Of sixteen rows the first numbers come first, then the second ones, and so on: so a product of
-//! two panels is a number of one row times a vector of the other's, and nothing is summed across
-//! a register. All is safe Rust that the compiler turns into whole registers (docs/DECISIONS.md).
+//! A panel holds the first numbers of sixteen rows, then their second numbers, and so on. A product
+//! of two panels multiplies a number of one row with a vector of the other panel. Nothing is summed
+//! across a register. This is safe Rust that the compiler turns into whole registers
+//! (docs/DECISIONS.md).
 //!
-//! Invariant: the product of two rows is summed in the order of their numbers and without fused
-//! multiply-add, so that it is the same to the bit on every CPU, whatever the rows stand next to.
+//! Invariant: the product of two rows is summed in the order of their numbers, without fused
+//! multiply-add. So it is the same to the bit on every CPU, whatever stands beside the rows.
 //! Stopping early leaves out only what cannot reach the limit, rounding included.
 
 use multiversion::multiversion;

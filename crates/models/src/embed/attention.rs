@@ -1,8 +1,8 @@
 //! Attention among the tokens of one text, head by head.
 //!
-//! Keys and values of a head are packed as panels, so that the kernel of the dense layers sums both
-//! products; scores of eight tokens at a time become shares and then sums of values while they are
-//! in the cache.
+//! Keys and values of a head are packed as panels, so the kernel of the dense layers sums both
+//! products. Eight tokens are worked on at a time. Their scores become shares, and then sums of
+//! values, while they are in the cache.
 //!
 //! Invariant: nothing of another text, or of another call, changes a result.
 

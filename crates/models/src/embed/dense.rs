@@ -1,14 +1,13 @@
 //! Dense layers: rows of numbers times a matrix that was packed when the model was read.
 //!
-//! A panel holds the weights of up to 48 outputs, input by input, so that a tile of eight rows and
-//! 48 outputs is summed in registers while the panel runs through the cache once. A row's sums run
-//! over all inputs in order, by fused multiply-add, from zero: an answer is the same to the bit
-//! whatever rows stand beside it, and for [`Precision::Single`] on every CPU.
+//! A panel holds the weights of up to 48 outputs, input by input. A tile of eight rows and 48
+//! outputs is summed in registers while the panel runs through the cache once. With
+//! [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are rounded (`rounded.rs`), and
+//! summed by AVX-512's instructions for them. Figures: docs/DECISIONS.md.
 //!
-//! With [`Precision::Bf16`] and [`Precision::Int8`] weights and inputs are rounded (`rounded.rs`),
-//! and summed by AVX-512's own instructions.
-//!
-//! Figures: docs/DECISIONS.md.
+//! Invariant: a row's sums run over all inputs in order, by fused multiply-add, from zero. So an
+//! answer is the same to the bit whatever rows stand beside it. For [`Precision::Single`] it is
+//! also the same on every CPU.
 
 use multiversion::multiversion;
 

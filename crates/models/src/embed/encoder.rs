@@ -1,8 +1,8 @@
-//! A BERT encoder: tokens of several texts, one after the other without padding, to a vector each.
+//! A BERT encoder: from the tokens of several texts, without padding, to a vector each.
 //!
-//! Dense layers take the tokens of all texts as rows of one matrix; only attention and pooling know
-//! where a text begins. About 128 tokens go together, so that what a layer writes for the next is
-//! in a near cache, and weights, read once per such batch, cost little (docs/DECISIONS.md).
+//! Dense layers take the tokens of all texts as rows of one matrix. Only attention and pooling know
+//! where a text begins. About 128 tokens go together. What a layer writes for the next then stays
+//! in a near cache, and the weights are read once a batch (docs/DECISIONS.md).
 //!
 //! Invariant: a text's vector does not depend on the texts beside it.
 

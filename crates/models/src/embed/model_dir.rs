@@ -1,7 +1,7 @@
-//! The files of a model's folder, and the keys of its JSON files.
+//! The files of a model's directory, and the keys of its JSON files.
 //!
-//! Invariants: a file's size is known to be within its bound before it is read; every problem names
-//! the file, and the key where there is one; nothing outside the folder is opened.
+//! Invariants: a file's size is within its bound before the file is read. Every problem names the
+//! file, and the key where there is one. Nothing outside the directory is opened.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};

@@ -1,8 +1,8 @@
-//! What a folder's JSON files say of its model.
+//! What the JSON files of a directory say of its model.
 //!
-//! Read: `modules.json` and what it names (sentence-transformers 2 to 5), `config.json` of BERT and
-//! of Model2Vec, `sentence_bert_config.json`, `tokenizer_config.json`. A folder without
-//! `modules.json` is taken as sentence-transformers takes one: mean pooling, no normalisation.
+//! Read are `modules.json` and what it names (sentence-transformers 2 to 5), `config.json` of BERT
+//! and of Model2Vec, `sentence_bert_config.json` and `tokenizer_config.json`. A directory without
+//! `modules.json` gets mean pooling and no normalisation, as in sentence-transformers.
 //!
 //! Refuses, by name: other architectures, modules behind pooling but normalisation, poolings that
 //! are joined or weighted, relative positions.

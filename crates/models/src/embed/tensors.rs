@@ -1,11 +1,11 @@
 //! Tensors of a `model.safetensors` file, read one by one.
 //!
-//! Format: 8 bytes, the length of the header; the header, a JSON object of `dtype`, `shape` and
-//! `data_offsets` by name; the data. Sizes of tensors are checked against the length of the file
-//! before anything is allocated for them, and none shares bytes with another, so what is read takes
-//! at most four times the file.
+//! Format: 8 bytes with the length of the header; the header, a JSON object of `dtype`, `shape` and
+//! `data_offsets` by name; the data.
 //!
-//! Invariant: a number handed out is finite.
+//! Invariants: a number handed out is finite. The size of a tensor is checked against the length of
+//! the file before anything is allocated, and no two share bytes. So what is read takes at most
+//! four times the file.
 //! Refuses: shards (`model.safetensors.index.json`), number formats below eight bits.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,6 @@
 //! Cache lines of packed numbers, and the tile of sums that a kernel makes of them.
+//!
+//! Invariant: both lie on the boundaries of cache lines, as kernels load and store them.
 
 /// Outputs side by side in memory: a cache line, one register of AVX-512.
 pub(super) const LINE: usize = 16;

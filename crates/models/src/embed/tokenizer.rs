@@ -1,12 +1,12 @@
 //! From texts to the numbers that a model has vectors for.
 //!
-//! `tokenizer.json` is read by the `tokenizers` crate, which gives every kind of tokenizer the
-//! answer its users know. Texts that BERT's own kind cuts by plain rules go the short way of
-//! `pieces.rs`, to the same numbers.
+//! The `tokenizers` crate reads `tokenizer.json`, so every kind of tokenizer gives the answer that
+//! its users know. Texts that BERT's own kind cuts by plain rules take the short way of
+//! `word_piece.rs`, to the same numbers. Padding and truncation in the file are ignored: they
+//! belong to its author.
 //!
-//! Bounds: a text is looked at up to [`TEXT_BYTES_MAX`]; cutting ends as soon as there are more
-//! tokens than the model takes. The padding and truncation that the file asks for are ignored: they
-//! belong to whoever saved it.
+//! Bounds: a text is looked at up to [`TEXT_BYTES_MAX`]. Cutting ends as soon as there are more
+//! tokens than the model takes.
 //!
 //! Invariant: every number handed out is below the vocabulary of the model.
 

@@ -1,4 +1,6 @@
-//! What is asked of `tokenizer.json` here; the `tokenizers` crate reads the rest.
+//! The keys of `tokenizer.json` that decide whether its texts can be cut by plain rules.
+//!
+//! Refuses: everything else in the file, which the `tokenizers` crate reads.
 
 use serde::Deserialize;
 

@@ -1,8 +1,8 @@
-//! Static embeddings: a vector for each token, and a text's is their mean (Model2Vec).
+//! Static embeddings (Model2Vec): each token has a vector, and a text's vector is their mean.
 //!
-//! As `model2vec` has it: unknown tokens are left out, a text is cut to 512 tokens, and before that
-//! to 512 times the characters of a median token; a text without known tokens is all zeros. Weights
-//! of tokens lie in the vectors already, or beside them (`weights`), and vectors may be shared
+//! As in `model2vec`, unknown tokens are left out, and a text is cut to 512 tokens. Before that it
+//! is cut to 512 times the characters of a median token. A text without known tokens is all zeros.
+//! Weights of tokens lie in the vectors, or beside them (`weights`). Tokens may share vectors
 //! (`mapping`).
 
 use super::model_dir::ModelDir;

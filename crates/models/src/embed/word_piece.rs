@@ -1,11 +1,12 @@
 //! BERT's cutting of ASCII: words at spaces and punctuation, then the longest known pieces.
 //!
-//! Word by word what `BertNormalizer`, `BertPreTokenizer` and `WordPiece` of the `tokenizers` crate
-//! do together, without its bookkeeping of places, which costs ten times the cutting itself. What
-//! stands between two spaces and is not ASCII goes to the crate; so does a whole text that holds
-//! one of the added tokens (`[MASK]`), which are found before anything is cut.
+//! It does what `BertNormalizer`, `BertPreTokenizer` and `WordPiece` of the `tokenizers` crate do
+//! together. It leaves out their bookkeeping of places, which costs ten times the cutting itself.
 //!
-//! Source: "Google's Neural Machine Translation System", section 4.1 (WordPiece), and BERT's
+//! Refuses: words that are not ASCII, which go to the crate. So does a whole text with one of the
+//! added tokens (`[MASK]`), because those are found before anything is cut.
+//!
+//! Sources: "Google's Neural Machine Translation System", section 4.1 (WordPiece), and BERT's
 //! `tokenization.py`.
 
 use std::collections::HashMap;

@@ -1,6 +1,9 @@
-//! Packed rows on CPUs with 512-bit registers: eight rows, one column and one instruction.
+//! Packed rows on CPUs with 512-bit registers: eight rows, one column, one instruction.
 //!
-//! By hand, because the compiler makes 128-bit instructions of the same loop (docs/DECISIONS.md).
+//! This is written by hand, because the compiler makes 128-bit instructions of the same loop
+//! (docs/DECISIONS.md).
+//!
+//! Invariant: nothing is fused, so sums are those of the portable loop to the bit.
 
 #![expect(unsafe_code, reason = "functions for machines that have AVX-512")]
 

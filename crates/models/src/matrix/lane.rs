@@ -1,4 +1,4 @@
-//! The unit in which features are packed.
+//! The unit in which item features are packed: eight numbers, aligned.
 
 /// f32 values per lane: half a cache line, one f64 register of AVX-512.
 pub(crate) const WIDTH: usize = 8;

@@ -1,8 +1,8 @@
 //! What an operator is, and what it finds when it runs.
 //!
 //! Invariant: an operator keeps nothing that depends on a run.
-//! Bounds: what a run may write and multiply is counted for each row, so that a small file cannot
-//! ask for a large memory or an endless product.
+//! Bounds: what a run may write and multiply is counted for each row. So a small file cannot ask
+//! for a large memory or an endless product.
 
 use super::tensor::{Element, Shape, Tensor, by_element};
 use crate::trees::TreeScratch;

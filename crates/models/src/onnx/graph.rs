@@ -1,7 +1,7 @@
-//! A graph as it is run: nodes in the order of the file, each with its operator, its inputs and its
+//! A graph as it is run: nodes in the order of the file, each with its operator, inputs and
 //! outputs.
 //!
-//! Invariant: a node reads only constants, inputs, and what an earlier node writes; each value is
+//! Invariant: a node reads only constants, inputs, and what an earlier node writes. Each value is
 //! written once.
 //! Refuses: to know any operator; the table of `operators.rs` does.
 

@@ -1,4 +1,4 @@
-//! Labels of classes, integers or texts, and the value that holds those of rows.
+//! Labels of classes, integers or texts, and the tensor that holds the labels of rows.
 //!
 //! Invariant: there is at least one class.
 

@@ -1,6 +1,7 @@
 //! Numbers of any kind that an operator computes with.
 //!
-//! Invariant: what is rounded is rounded once, from a double. Integers wrap around.
+//! Invariant: a result is rounded once, from a double. Integers wrap around, and a quotient by 0 is
+//! 0.
 
 use multiversion::multiversion;
 

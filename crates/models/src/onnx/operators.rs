@@ -1,7 +1,10 @@
 //! Every operator that is known, by domain and name.
 //!
-//! To add one: a file here with its type, `read` and `impl Operator`; a line in the table; a model
-//! that uses it in `golden/onnx_models.py`, which a test asks for.
+//! To add one:
+//!
+//! 1. a file in `operators/` with its type, `read` and `impl Operator`;
+//! 2. a line in the table;
+//! 3. a model in `golden/onnx_models.py`, and what that writes in `golden/onnx/`, as a test asks.
 //!
 //! Refuses: everything else, by node and name, and versions of operators that nobody here has read.
 

@@ -1,5 +1,5 @@
-//! What makes scores of sums: `post_transform` of the operators of ONNX-ML, as ONNX Runtime's
-//! ml_common.h has it.
+//! What makes scores of sums: `post_transform` of the operators of ONNX-ML, as in ONNX Runtime's
+//! ml_common.h.
 
 use crate::error::Problem;
 use crate::onnx::attributes::Attributes;

@@ -1,7 +1,7 @@
 //! Products of matrices.
 //!
-//! Sums are taken in double precision and rounded once, so floats differ from those of ONNX
-//! Runtime, which adds floats, by what it rounds on its way.
+//! Sums are taken in double precision and rounded once. ONNX Runtime adds floats, so floats differ
+//! by what it rounds on its way.
 
 use super::numeric::{ABREAST, Numeric};
 

@@ -1,6 +1,7 @@
 //! What flows along the edges of a graph: numbers, flags or texts of up to four dimensions.
 //!
-//! A text is the number of one of the model's own, so a label is copied like an integer.
+//! A text is a number in the model's list of texts, so a label is copied like an integer.
+//!
 //! Invariant: there are as many elements as the shape says.
 
 use std::collections::HashMap;

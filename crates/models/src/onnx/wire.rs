@@ -1,8 +1,9 @@
-//! Protocol Buffers' wire format (protobuf.dev, "Encoding"), read where it lies: a message is a
-//! piece of the file, and its fields are found as they are asked for.
+//! The wire format of Protocol Buffers (protobuf.dev, "Encoding"), read where it lies.
 //!
-//! Invariant: reading allocates nothing but the numbers of a list, each of which takes a byte of
-//! the file; nothing is read outside a message.
+//! A message is a piece of the file, and its fields are found as they are asked for.
+//!
+//! Invariant: nothing is read outside a message. Reading allocates nothing but the numbers of a
+//! list, each of which takes a byte of the file.
 //! Refuses: groups, which no file of ONNX holds.
 
 use crate::error::Problem;

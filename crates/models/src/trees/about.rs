@@ -1,4 +1,6 @@
 //! What a model of trees says of itself, and how its format is found.
+//!
+//! Invariant: a format is told by the first bytes, never by the name of a file.
 
 use crate::error::Problem;
 

@@ -1,7 +1,7 @@
 //! From trees as read to what is evaluated: columns, tests for blocks of rows, steps for walks.
 //!
-//! Invariant: each split and leaf of a tree is reached at most once from its root, so evaluation
-//! ends; what is not reached at all (XGBoost keeps pruned nodes) is left out.
+//! Invariant: each split and leaf is reached at most once from its root, so evaluation ends. What
+//! is not reached is left out: XGBoost keeps pruned nodes.
 //! Refuses: recursion, whatever the depth of a tree.
 
 use std::ops::Range;

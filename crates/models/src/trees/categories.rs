@@ -1,8 +1,7 @@
-//! Sets of categories as columns: for each category that any set of a feature names, the sets that
-//! hold it.
+//! Sets of categories as columns: for each category, the sets of a feature that hold it.
 //!
-//! So a row touches only the columns whose set holds its category, instead of asking all of them.
-//! A code is 0 for left and 255 for right.
+//! A row touches only the columns whose set holds its category, instead of asking all of them. A
+//! code is 0 for left and 255 for right.
 //!
 //! Invariant: the columns of a feature stand side by side.
 

@@ -1,12 +1,13 @@
-//! Rows as small numbers: of each test that a model makes of a feature, which side a value takes.
+//! Rows as small numbers: which side a value takes in each test that a model makes of a feature.
 //!
-//! A scale holds the distinct limits of a feature, sorted; the code of a value is how many of them
+//! A scale holds the distinct limits of a feature, sorted. The code of a value is how many of them
 //! lie below it. Then `value <= limits[k]` is `code <= k`, exactly, whatever the precision, and
-//! every node of every tree compares two bytes. 255 limits fit a column of bytes; more take more
-//! columns, in each of which a value that lies beyond is 0 or 255. A missing value is 0 in the
-//! column of the nodes that send it left and 255 in that of the nodes that send it right.
-//! Each distinct set of categories is a column of its own (`categories.rs`), and so is each value
-//! that a feature is asked to equal.
+//! every node compares two bytes.
+//!
+//! 255 limits fit a column of bytes. More take more columns, where a value that lies beyond is 0 or
+//! 255. A missing value is 0 in the column of nodes that send it left, and 255 in the column of
+//! nodes that send it right. Each distinct set of categories has its own column (`categories.rs`),
+//! and so has each value that a feature is asked to equal.
 //!
 //! Invariant: a node's limit is below 255, so 0 is always left and 255 always right.
 

@@ -1,8 +1,10 @@
-//! What JSON and UBJSON both hold, as XGBoost writes it: maps, lists, and long arrays of one kind
-//! of number, which are kept as such.
+//! What JSON and UBJSON both hold, as XGBoost writes it: maps, lists, texts, long arrays of
+//! numbers.
 //!
-//! Invariant: nothing nests deeper than [`DEPTH_MAX`], so that reading may recurse. The memory
-//! taken is at most a small multiple of the bytes read.
+//! Arrays of one kind of number are kept as such.
+//!
+//! Invariants: nothing nests deeper than [`DEPTH_MAX`], so reading may recurse. The memory taken is
+//! at most a small multiple of the bytes read.
 
 use crate::error::Problem;
 

@@ -1,11 +1,11 @@
-//! Trees as the readers of all formats hand them over: splits, leaves, and what makes a score of
-//! their sum. One form for all, because their tests differ only in which side a value takes.
+//! Trees as the readers of all formats hand them over: splits, leaves, and the transform of sums.
 //!
-//! XGBoost's `x < t` is written as `x <= t'` with t' the next smaller float, so that every
-//! numerical test is [`Test::UpTo`].
+//! There is one form for all formats, because their tests differ only in which side a value takes.
+//! XGBoost's `x < t` is written as `x <= t'` with t' the next smaller float. So every numerical
+//! test is [`Test::UpTo`].
 //!
 //! Invariant: limits and leaves are finite, features and sets exist. That splits form a tree is
-//! held by `build.rs`.
+//! checked by `build.rs`.
 
 use super::number::Leaf;
 use super::transform::OutputTransform;

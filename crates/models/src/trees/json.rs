@@ -1,7 +1,9 @@
 //! JSON as XGBoost writes it (RFC 8259, and `NaN` and `Infinity` for numbers), into a [`Document`].
 //!
-//! By hand, because a decimal becomes the nearest float in one rounding, as XGBoost's own reader
-//! has it, and because arrays of numbers stay arrays of numbers.
+//! It is read by hand for two reasons. A decimal becomes the nearest float in one rounding, as in
+//! XGBoost's reader; and arrays of numbers stay arrays of numbers.
+//!
+//! Invariant: an error names the byte.
 
 use super::document::{DEPTH_MAX, Document, Elements};
 use crate::error::Problem;

@@ -1,7 +1,7 @@
 //! LightGBM's text model (`GBDT::LoadModelFromString` and `Tree::Tree` of LightGBM 4).
 //!
-//! A header of `key=value` lines, trees of such lines, each begun by `Tree=`, then a line that
-//! begins something else; a file that ends before that line was cut short.
+//! A file is a header of `key=value` lines, then trees of such lines, each begun by `Tree=`, then a
+//! line that begins something else. A file that ends before that line was cut short.
 //!
 //! Refuses: trees with linear leaves.
 

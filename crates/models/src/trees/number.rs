@@ -1,7 +1,7 @@
 //! The two precisions: what a caller's rows are made of, and what a model adds up in.
 //!
-//! Invariant: XGBoost reads, compares and adds in f32, LightGBM in f64; nothing is added in the
-//! other's precision, so sums are theirs to the bit.
+//! Invariant: XGBoost reads, compares and adds in f32, LightGBM in f64. Nothing is added in the
+//! other precision, so sums are the libraries' to the bit.
 
 use std::fmt::Debug;
 

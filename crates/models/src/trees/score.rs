@@ -1,11 +1,11 @@
-//! Evaluating a program: blocks of rows against all nodes of a tree, or one row down the trees.
+//! Evaluates a program: blocks of rows against all nodes of a tree, or one row down the trees.
 //!
-//! A block asks every split of a tree, of 64 rows at once: two comparisons of bytes, no branch.
-//! One row walks eight trees at a time, so that their waits overlap, and so do eight rows of a
-//! block down a tree with too many leaves. Figures in docs/DECISIONS.md.
+//! A block asks every split of a tree, of 64 rows at once: two comparisons of bytes, no branch. One
+//! row walks eight trees at a time, so that their waits overlap. Eight rows of a block do the same
+//! down a tree with too many leaves. Figures: docs/DECISIONS.md.
 //!
 //! Invariant: each output adds its trees in the order of the file, whichever way they are
-//! evaluated, so that sums do not depend on how many rows come together.
+//! evaluated. So sums do not depend on how many rows come together.
 
 use multiversion::multiversion;
 

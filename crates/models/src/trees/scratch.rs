@@ -1,4 +1,6 @@
-//! What scoring needs to write to, kept by the caller from one call to the next.
+//! Buffers of scoring, which the caller keeps from one call to the next.
+//!
+//! Invariant: what a call left in them changes no later result.
 
 use super::block::LANES;
 

@@ -1,4 +1,4 @@
-//! What makes a score of a row's margins.
+//! What makes scores of a row's margins: the objective's transform.
 //!
 //! LightGBM: `ConvertOutput` of its objectives. XGBoost: `PredTransform` of its objectives.
 

@@ -1,10 +1,10 @@
-//! XGBoost's model, whether it was JSON or UBJSON (doc/model.schema and `RegTree::LoadModel` of
-//! XGBoost 3; files since 1.0).
+//! XGBoost's model, from JSON or UBJSON (doc/model.schema and `RegTree::LoadModel` of XGBoost 3;
+//! files since 1.0).
 //!
-//! A dart tree's leaves are multiplied by its weight here: XGBoost rounds that product to a float
-//! before it adds it, so nothing is lost. All trees count, as in `Booster.predict`; scikit-learn's
-//! wrapper of XGBoost stops at `best_iteration`, so slice such a model before saving it.
-//! Categories are numbers; the names that XGBoost 3.1 keeps for data frames are not read.
+//! The leaves of a dart tree are multiplied by its weight here. XGBoost rounds that product to a
+//! float before it adds it, so nothing is lost. All trees count, as in `Booster.predict`.
+//! scikit-learn's wrapper of XGBoost stops at `best_iteration`: slice such a model before you save
+//! it. Categories are numbers; the names that XGBoost 3.1 keeps for data frames are not read.
 //!
 //! Refuses: `gblinear`, and trees whose leaves hold several values (`multi_output_tree`).
 

@@ -1,4 +1,4 @@
-//! Claims about turns, with a pool that runs what it is told to when it is told to.
+//! Claims about the limit, with a pool that runs what it is told to when it is told to.
 
 use std::sync::Arc;
 

@@ -1,8 +1,10 @@
 //! Arrays of numbers, the bulk of a request to a model that predicts.
 //!
-//! A decimal with at most 2⁵³ in its digits and a power of ten of at most 22 is one exact product
-//! or quotient of doubles (Clinger, "How to read floating point numbers accurately", 1990); others
-//! are read by the standard library. So every number is the nearest double.
+//! A decimal with at most 2⁵³ in its digits, and a power of ten up to 22, is one exact product or
+//! quotient of doubles. The standard library reads the others. So every number is the nearest
+//! double.
+//!
+//! Source: Clinger, "How to read floating point numbers accurately", 1990.
 //!
 //! Invariant: what is accepted is an array of JSON numbers, and nothing else.
 

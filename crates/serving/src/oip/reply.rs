@@ -1,4 +1,6 @@
 //! Replies of `infer`: JSON, and behind it the tensors that were asked for in binary.
+//!
+//! Invariant: a number is the shortest text that gives it back; one that is not finite is null.
 
 use super::request::InferRequest;
 use crate::json::push_text;

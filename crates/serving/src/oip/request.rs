@@ -1,8 +1,8 @@
 //! The body of `infer`, read in one pass: JSON, and behind it the tensors that are sent in binary.
 //!
-//! `data` may be flat or nested as its shape is; null is an absent number. Where `data` stands
-//! before the shape and data type, it is read once those are known. Unknown keys are left alone, as
-//! the protocol's clients send some of their own; keys of ours that are given twice are 400.
+//! `data` may be flat, or nested as its shape is; null is an absent number. Where `data` stands
+//! before the shape and data type, it is read once those are known. Unknown keys are ignored,
+//! because the protocol's clients send some. Keys of ours that are given twice are 400.
 //!
 //! Invariant: memory is taken for what is there, never for what a shape promises.
 

@@ -5,15 +5,20 @@
 //!  "context":{"hour":9},"exclude":["3"],"limit":10,"explain":false}
 //! ```
 //!
-//! Every key is optional, null is the same as absent, unknown keys and keys given twice are 400.
-//! `candidates` is an array of ids or the name of a set; without it the model's default is ranked.
-//! An id is a text, or a number taken as it is written. A candidate listed twice is ranked once;
-//! one that no item has is reported in `unknown`, as often as it is listed.
-//! `user` and `context` hold features: numbers, `true`/`false` as 1/0, texts for one-hot features;
-//! nested objects are flattened with dots; names that the model does not read are ignored, and what
-//! it reads and is not there takes the model's `missing`. `user.recent` lists ids, as a profile
-//! does: they are left out where the model's `exclude_recent` says so.
-//! `limit` 0 gives an empty list.
+//! | key | holds |
+//! |---|---|
+//! | `candidates` | ids, or the name of a set; without it the model's default is ranked |
+//! | `user`, `context` | features: numbers, `true`/`false` as 1/0, texts for one-hot features |
+//! | `user.recent` | ids, as in a profile: left out where the model's `exclude_recent` says so |
+//! | `exclude` | ids that are left out |
+//! | `limit` | items at most; 0 gives an empty list |
+//! | `explain` | whether each item says what its score is made of |
+//!
+//! Every key is optional, and null is the same as absent. Unknown keys and keys given twice are
+//! 400. An id is a text, or a number taken as it is written. A candidate listed twice is ranked
+//! once. One that no item has is reported in `unknown`, as often as it is listed. Nested features
+//! are flattened with dots. Names that the model does not read are ignored. What it reads and is
+//! not there takes the model's `missing`.
 //!
 //! Invariant: the body is read in one pass, whatever the order of its keys.
 

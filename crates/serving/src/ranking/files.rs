@@ -1,7 +1,8 @@
-//! The two files of a model, watched; a good change of either is a new generation of both.
+//! The two files of a model that ranks, watched. A good change of either is a new generation of
+//! both.
 //!
-//! Each file has a `Watched` of its own, which knows when to look again, and what to report. Their
-//! loaders build the whole generation and leave it staged; it is served once the watch accepts it.
+//! Each file has its own `Watched`, which knows when to look again and what to report. Their
+//! loaders build the whole generation and leave it staged. It serves once the watch accepts it.
 //!
 //! Invariant: `current` holds nothing, or a generation whose two files were good together.
 

@@ -1,4 +1,4 @@
-//! One generation of a model: model file and items file, read, joined, checked.
+//! One generation of a model that ranks: model file and items file, read, joined, checked.
 //!
 //! Invariant: what is returned scores every item to a finite number, and the files did not change
 //! while they were read.

@@ -1,7 +1,7 @@
 //! Replies of models that rank, and what is recorded of them.
 //!
-//! Invariant: a reply is valid JSON whatever the items and ids hold; ids and titles were made JSON
-//! when the items were loaded, unknown ids are copied as the body wrote them.
+//! Invariant: a reply is valid JSON whatever the items and ids hold. Ids and titles were made JSON
+//! when the items were loaded; unknown ids are copied as the body wrote them.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,6 +1,6 @@
-//! The memory one ranking request needs, kept per thread and used again.
+//! The memory that one ranking request needs, kept per thread and used again.
 //!
-//! Invariant: `begin` leaves nothing of the request before; a request in a warm thread allocates
+//! Invariant: `begin` leaves nothing of the request before. A request in a warm thread allocates
 //! only what its reply and its impression take.
 
 use std::cell::Cell;

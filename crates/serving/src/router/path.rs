@@ -1,4 +1,6 @@
-//! Which path asks what, and by which method.
+//! Which API a path belongs to, and by which method it is asked.
+//!
+//! Invariant: looking at a path allocates nothing.
 
 use exchange::Refusal;
 

@@ -1,4 +1,7 @@
-//! Models of texts behind `infer`, and what tells two bodies of texts apart.
+//! Models of texts behind `infer` of the Open Inference Protocol, and the key of an answer about
+//! texts.
+//!
+//! Invariant: only answers that are dear to make and short to keep have a key.
 
 use std::sync::Arc;
 

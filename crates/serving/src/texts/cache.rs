@@ -1,11 +1,11 @@
 //! Vectors of texts that were embedded before.
 //!
 //! One cache belongs to one generation of a model, and a vector does not depend on what was
-//! embedded with it: so what is found is, to the bit, what would be computed. Texts are told apart
-//! by a keyed hash of 128 bits whose key is drawn anew for each generation: nobody can look for two
+//! embedded with it. So what is found is what would be computed, to the bit. Texts are told apart
+//! by a keyed hash of 128 bits. Each generation draws its key anew, so nobody can look for two
 //! texts with the same hash.
 //!
-//! Bound: the bytes of the plan; what was least useful goes (S3-FIFO), and is embedded again.
+//! Bound: the bytes of the plan. What was least useful goes (S3-FIFO), and is embedded again.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;

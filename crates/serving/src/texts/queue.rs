@@ -1,14 +1,14 @@
 //! Texts that wait to be embedded, and which of them go together.
 //!
-//! Each request with texts of its own stands in line once; lines take turns, a quarter of a batch
-//! each, so that a request of one text does not wait for one of ten thousand. A text that two
-//! requests want stands in the line of the first, and goes to both.
+//! The texts of a request wait together, and requests share each batch, a quarter for each. So a
+//! request of one text does not wait for one of ten thousand. A text that two requests want waits
+//! with the first, and goes to both.
 //!
 //! Bounds: the plan's requests, and the tokens of [`BATCHES_MAX`] batches, which the last request
-//! may pass; more is refused before its tokens are made.
+//! may pass. More is refused before its tokens are made.
 //!
-//! Invariants: a text is in a line, or in a batch, exactly as long as `wanted` holds its key; a
-//! batch is of one generation; while texts are in line a drain is scheduled.
+//! Invariants: `recipients` holds the key of a text exactly as long as it waits or is in a batch. A
+//! batch is of one generation. While texts wait, a drain is scheduled.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};

@@ -1,6 +1,6 @@
-//! A request for vectors: who asked, what has come, what is still to come.
+//! A request for vectors: where its answer goes, which vectors have come, which are still to come.
 //!
-//! Invariant: a sender is used once; it is dropped unused only where nobody waits any more.
+//! Invariant: a sender is used once. It is dropped unused only where nobody waits any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,9 @@
 //! The vectors of a request, and how they are written.
 //!
-//! Rows are kept as the model gives them, shared with the cache and with other requests; what this
-//! request wishes is done on the way out.
+//! Rows are kept as the model gives them, and shared with the cache and with other requests. What
+//! this request asks for is done on the way out.
+//!
+//! Invariant: a row that is shared is never changed.
 
 use std::sync::Arc;
 

@@ -1,9 +1,11 @@
 //! Inputs and weights in fewer bits, packed so that a kernel's splat takes several at once.
 //!
-//! bfloat16: two to a number of a panel, each rounded to the nearest, to the even one between two.
-//! Bytes: four to a number. A row of inputs is rounded to 0..=255 between its own least and most,
-//! so that no other row changes it; the weights of an output to -127..=127. Sums of such products
-//! are whole numbers, so they are exact, and [`rescale`] makes floats of them.
+//! bfloat16: two to a number of a panel, each rounded to the nearest, ties to even. Bytes: four to
+//! a number. The weights of an output are rounded to -127..=127. A row of inputs is rounded to
+//! 0..=255 between its own least and most.
+//!
+//! Invariants: no other row changes how a row is rounded. Sums of products of bytes are whole
+//! numbers, so they are exact; [`rescale`] makes floats of them.
 
 use multiversion::multiversion;
 

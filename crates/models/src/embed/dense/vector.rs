@@ -1,7 +1,10 @@
-//! Tiles on CPUs with 256-bit and 512-bit registers: as many sums as registers hold, each number of
-//! a row splatted and multiplied with a panel's line.
+//! Kernels for CPUs with registers of 256 and 512 bits.
 //!
-//! By hand, because what the compiler makes of the same loop does not keep the sums in registers.
+//! A tile holds as many sums as registers do. Each number of a row is splatted, and multiplied with
+//! a line of the panel. This is written by hand, because the compiler does not keep the sums of the
+//! same loop in registers.
+//!
+//! Invariant: a kernel runs only where the CPU has its instructions, which it asserts.
 
 #![expect(unsafe_code, reason = "functions for machines that have AVX2 or AVX-512")]
 

@@ -1,9 +1,10 @@
 //! `TreeEnsembleRegressor` and `TreeEnsembleClassifier` of ONNX-ML 1 and 3, run by the evaluator of
 //! [`crate::Trees`].
 //!
-//! The specification leaves open what a class without a vote is and what two classes with one sum
-//! are; here it is as in ONNX Runtime (tree_ensemble_aggregator.h), which also decides that a
-//! single target of a regressor is transformed by `PROBIT` alone.
+//! The specification does not say what a class without a vote is, nor what two classes with one sum
+//! are. Here both are as in ONNX Runtime (tree_ensemble_aggregator.h). A single target of a
+//! regressor is transformed by `PROBIT` alone, also as there.
+//!
 //! Invariant: floats are compared and added as floats, doubles as doubles, in the order of the
 //! file.
 

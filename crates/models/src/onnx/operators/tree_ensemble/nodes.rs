@@ -2,7 +2,9 @@
 //!
 //! Every comparison of the specification is one of two tests: at most a limit, or equal to a value.
 //! `x < v` is `x <= v'` with v' the next smaller number, and what remains is the other side.
-//! Invariant: features and limits are checked here; that nodes form a tree, in `build.rs`.
+//!
+//! Invariant: features and limits are checked here. That nodes form a tree is checked by
+//! `build.rs`.
 
 use std::collections::HashMap;
 use std::ops::Range;

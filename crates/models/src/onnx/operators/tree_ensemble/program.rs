@@ -1,4 +1,6 @@
 //! From the attributes of a tree ensemble to a program of [`crate::trees`].
+//!
+//! Refuses: leaves that vote for few of the targets between their first and last.
 
 use std::ops::Range;
 
