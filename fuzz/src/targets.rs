@@ -28,7 +28,7 @@ mod trees_model;
 mod user;
 mod vary;
 
-use gateway::fuzzing::FieldLines;
+use http1::FieldLines;
 
 /// Something that reads strangers' bytes, and what must hold of it.
 #[derive(Debug)]

@@ -16,16 +16,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use chassis::http::Head;
 use foldhash::fast::RandomState;
+use http1::Head;
 use smallvec::SmallVec;
 
-use crate::accept::Accepted;
 use crate::compress::shapes::Shapes;
 use crate::index::{self, Index, Search};
 use crate::key::Rules;
 use crate::purge::{Area, Purges, Verdict};
 use crate::tags::Tags;
+use http1::accept::Accepted;
 
 use engine::{Engine, SharedKey};
 

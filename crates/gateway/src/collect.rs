@@ -7,8 +7,9 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Instant;
 
-use chassis::http::{Head, Incoming, Reply, Sent};
+use chassis::http::{Incoming, Reply, Sent};
 use exchange::{CacheResult, Phase};
+use http1::Head;
 
 use crate::error::Refusal;
 use crate::fetch;

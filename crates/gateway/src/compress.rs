@@ -12,12 +12,12 @@ pub(crate) mod own;
 pub(crate) mod shapes;
 pub(crate) mod tags;
 
-use chassis::http::Head;
 use exchange::Decision;
+use http1::Head;
 
-use crate::accept::{Accepted, Codings};
-use crate::fields::FieldLines;
 use crate::freshness::each_directive;
+use http1::FieldLines;
+use http1::accept::{Accepted, Codings};
 
 /// Media types that shrink, where the route names no others. `*` stands for any characters.
 pub(crate) const TYPES: [&str; 24] = [

@@ -3,8 +3,8 @@
 //! Source document 000, "Fast VCL checks for personalized backend responses": no id, no profile,
 //! a profile but not let in: all get the shared answer; only who is left costs a fetch.
 
-use chassis::http::Head;
 use exchange::Decision;
+use http1::Head;
 
 use crate::gateway::Gateway;
 use crate::plan::Route;

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use chassis::http::Head;
+use http1::Head;
 
 use crate::cache::Entry;
 use crate::freshness::{SECONDS_MAX, each_directive, seconds};

@@ -6,12 +6,14 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
+use http1::hop_by_hop::{has_connection_options, is_connection_option, is_framing, is_hop_by_hop};
+
 use crate::cache::{Entry, HeldOff};
 use crate::compress::shapes::Shapes;
 use crate::compress::{self, Compression};
-use crate::fields::FieldLines;
 use crate::freshness::Lifetime;
 use crate::tags::Tags;
+use http1::FieldLines;
 
 /// An answer that may be stored, complete.
 #[derive(Debug)]
@@ -120,35 +122,4 @@ fn parse(fields: &[u8]) -> FieldLines {
         headers.append(&line[..colon], line[colon + 1..].trim_ascii());
     }
     headers
-}
-
-/// Whether a `Connection` field declares more than what belongs to the connection anyway.
-pub(crate) fn has_connection_options(headers: &FieldLines) -> bool {
-    headers.all("connection").any(|line| !line.eq_ignore_ascii_case(b"keep-alive"))
-}
-
-/// Whether a `Connection` field declares that this one, in lower case, belongs to the connection.
-pub(crate) fn is_connection_option(headers: &FieldLines, name: &[u8]) -> bool {
-    let mut options = headers.all("connection").flat_map(|line| line.split(|b| *b == b','));
-    options.any(|option| option.trim_ascii().eq_ignore_ascii_case(name))
-}
-
-/// Whether a field belongs to one connection (RFC 9110 §7.6.1).
-pub(crate) fn is_hop_by_hop(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"connection"
-            | b"keep-alive"
-            | b"proxy-connection"
-            | b"proxy-authenticate"
-            | b"proxy-authorization"
-            | b"te"
-            | b"trailer"
-            | b"transfer-encoding"
-            | b"upgrade"
-    )
-}
-
-fn is_framing(name: &[u8]) -> bool {
-    matches!(name, b"content-length" | b"transfer-encoding")
 }

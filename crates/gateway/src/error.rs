@@ -2,6 +2,8 @@
 //!
 //! One table (`Refusal::status`) maps causes to statuses; the same names label the metrics.
 
+use http1::framing::MalformedResponse;
+
 /// Why a fetch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
@@ -29,6 +31,12 @@ pub enum FetchError {
     /// The fetch ended without a result.
     #[error("the fetch was abandoned")]
     Abandoned,
+}
+
+impl From<MalformedResponse> for FetchError {
+    fn from(_: MalformedResponse) -> Self {
+        Self::Malformed
+    }
 }
 
 impl FetchError {

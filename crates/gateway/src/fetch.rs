@@ -21,7 +21,6 @@ use crate::compress::shapes;
 use crate::disk;
 use crate::entry::Whole;
 use crate::error::{FetchError, Refusal};
-use crate::fields::{FieldLines, text};
 use crate::flight::{Landing, Lease};
 use crate::freshness::{self, Lifetime, SetCookie};
 use crate::gateway::Edge;
@@ -33,6 +32,8 @@ use crate::purge::Verdict;
 use crate::record;
 use crate::tags::Tags;
 use crate::upstream::{Response, UpstreamBody};
+use http1::FieldLines;
+use http1::fields::text;
 
 /// Work longer than this leaves the I/O core.
 const INLINE_MAX: Duration = Duration::from_micros(200);

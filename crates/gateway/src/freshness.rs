@@ -8,8 +8,7 @@ mod directives;
 
 use std::time::{Duration, SystemTime};
 
-use crate::fields::FieldLines;
-use crate::http_date;
+use http1::FieldLines;
 
 pub use directives::Directives;
 pub(crate) use directives::{SECONDS_MAX, each_directive, seconds};
@@ -209,7 +208,7 @@ fn expires(headers: &FieldLines) -> Option<Duration> {
 }
 
 fn date(headers: &FieldLines, name: &str) -> Option<SystemTime> {
-    http_date::parse(headers.get(name)?)
+    http1::date::parse(headers.get(name)?)
 }
 
 fn varies_on_everything(headers: &FieldLines) -> bool {

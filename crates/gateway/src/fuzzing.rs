@@ -2,12 +2,9 @@
 //!
 //! Nothing in the product calls this.
 
-pub use crate::accept::{Accepted, Coding, Codings};
 pub use crate::cache::{KeyBytes, append_selecting, extend_by_variant};
 pub use crate::demand::Demand;
-pub use crate::fields::FieldLines;
 pub use crate::freshness::{Asked, Directives, Lifetime, Policy, lifetime};
-pub use crate::http_date::parse as http_date;
 pub use crate::key::{Resource, forwarded, of as key, without_field};
 pub use crate::pattern::{Match, Pattern};
 pub use crate::purge::Area;

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use crate::entry;
 use crate::error::{FetchError, Refusal};
-use crate::fields::FieldLines;
+use http1::FieldLines;
 
 /// Interim responses before one answer.
 const COUNT_MAX: u32 = 64;

@@ -5,15 +5,15 @@
 //! another host's answers are not this one's to invalidate. Whose client left before the answer is
 //! taken to have succeeded: what is forgotten in vain costs a fetch.
 
-use chassis::http::Head;
+use http1::Head;
 
 use crate::error::Refusal;
 use crate::fetch::{Brought, Delivery};
-use crate::fields::FieldLines;
 use crate::gateway::Gateway;
 use crate::key;
 use crate::plan::{Route, Target};
 use crate::purge::Wanted;
+use http1::FieldLines;
 
 /// Forgets what a request has changed, judged by its method and what its fetch brought.
 pub(crate) fn after(

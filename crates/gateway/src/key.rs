@@ -10,7 +10,7 @@
 
 mod rules;
 
-use chassis::http::Head;
+use http1::Head;
 
 use crate::cache::KeyBytes;
 use crate::plan::Route;

@@ -3,7 +3,6 @@
 //! Knows models, profiles and the journal only through the traits in `ports`. Never here: sockets
 //! of clients (`chassis`), SQL, model formats.
 
-mod accept;
 mod cache;
 mod collect;
 mod compress;
@@ -14,13 +13,11 @@ mod disk;
 mod entry;
 mod error;
 mod fetch;
-mod fields;
 mod flight;
 mod freshness;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gateway;
-mod http_date;
 mod index;
 mod interim;
 mod invalidate;

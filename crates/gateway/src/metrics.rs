@@ -9,9 +9,9 @@ use std::time::Duration;
 use exchange::{CacheResult, Decision, Phase};
 use metrics::{Counter, Gauge, Registry, Timer};
 
-use crate::accept::Coding;
 use crate::error::FetchError;
 use crate::plan::Plan;
+use http1::accept::Coding;
 
 /// Name of the counter of exchanges.
 pub const EXCHANGES: &str = "tidegate_exchanges_total";

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use chassis::http::{Head, Reply};
+use chassis::http::Reply;
 use exchange::{CacheResult, Phase};
+use http1::Head;
 use tokio::sync::oneshot;
 
 use crate::cache::{Entry, Found, KeyBytes};

@@ -11,17 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chassis::http::Head;
 use exchange::Decision;
 use http::Method;
+use http1::Head;
 
-use crate::accept::Accepted;
 use crate::cache::{Entry, KeyBytes, append_selecting};
 use crate::compress::tags;
 use crate::demand::Demand;
-use crate::entry::{has_connection_options, is_connection_option, is_hop_by_hop};
 use crate::error::Refusal;
-use crate::fields::FieldLines;
 use crate::freshness::Asked;
 use crate::interim::News;
 use crate::key;
@@ -30,6 +27,9 @@ use crate::ports::Question;
 use crate::trace::Trace;
 use crate::upstream::{Request, Upstream};
 use crate::user::UserSource;
+use http1::FieldLines;
+use http1::accept::Accepted;
+use http1::hop_by_hop::{has_connection_options, is_connection_option, is_hop_by_hop};
 
 /// Fields by which a client asks for less than the whole answer.
 const CONDITIONS: [&str; 6] =

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use chassis::http::Head;
+use http1::Head;
 
 use crate::cache::Entry;
 

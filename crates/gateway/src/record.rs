@@ -1,7 +1,8 @@
 //! Records exchanges: one record each, when the reply is sent, or before it on collection routes.
 
-use chassis::http::{Head, Sent};
+use chassis::http::Sent;
 use exchange::{CacheResult, ExchangeRef, ImpressionRef, Phase};
+use http1::Head;
 use smallvec::SmallVec;
 
 use crate::gateway::Edge;

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use chassis::http::{Answer, BodyLength, Head, Incoming, Payload, Reply, Sent};
+use chassis::http::{Answer, Incoming, Payload, Reply, Sent};
 use exchange::{CacheResult, Decision, Phase};
+use http1::Head;
+use http1::request::BodyLength;
 
 use crate::cache::{Entry, KeyBytes};
 use crate::collect;

@@ -7,19 +7,20 @@ use std::io::Write as _;
 use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
-use chassis::http::{Head, Payload, Reply};
+use chassis::http::{Payload, Reply};
 use exchange::{Decision, Phase};
+use http1::Head;
 
-use crate::accept::{Accepted, Coding};
 use crate::cache::Entry;
 use crate::compress::{shapes, tags};
 use crate::entry;
 use crate::error::Refusal;
-use crate::fields::FieldLines;
-use crate::http_date;
 use crate::plan::{Cors, Route, ServerTiming};
 use crate::range::{self, Part};
 use crate::trace::Trace;
+use http1::FieldLines;
+use http1::accept::{Accepted, Coding};
+use http1::date;
 
 /// A transparent GIF of one pixel, for beacons that are pictures.
 const GIF: &[u8] =
@@ -283,9 +284,9 @@ fn held(head: &Head<'_>, entry: &Entry, now: Instant) -> Option<Held> {
             same => same.map(Held::In),
         });
     }
-    let since = head.get("if-modified-since").and_then(http_date::parse)?;
+    let since = head.get("if-modified-since").and_then(date::parse)?;
     let unchanged = match &entry.last_modified {
-        Some(modified) => http_date::parse(modified).is_some_and(|modified| modified <= since),
+        Some(modified) => date::parse(modified).is_some_and(|modified| modified <= since),
         // What was made by then cannot have changed before (RFC 9111 §4.3.2).
         None => SystemTime::now().checked_sub(entry.age(now)).is_some_and(|made| made <= since),
     };

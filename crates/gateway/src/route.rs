@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use chassis::http::Head;
 use exchange::{FieldName, Fields, Value};
+use http1::Head;
 
 use crate::error::Refusal;
 use crate::pattern::Match;

@@ -6,7 +6,7 @@
 
 use std::borrow::Borrow;
 
-use crate::fields::FieldLines;
+use http1::FieldLines;
 
 /// The fields that name tags, with the byte between two of them.
 const FIELDS: [(&str, u8); 2] = [("surrogate-key", b' '), ("cache-tag", b',')];

@@ -11,8 +11,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chassis::http::{BodyLength, Head, Payload, Reply};
+use chassis::http::{Payload, Reply};
 use exchange::{CacheResult, Phase};
+use http1::Head;
+use http1::request::BodyLength;
 
 use crate::error::Refusal;
 use crate::fetch;

@@ -7,11 +7,9 @@
 //! doubt, so that no answer is ever taken for that of another request (RFC 9112 §6.3, §9.2).
 //! Here: choosing, connecting, sending, timing out. Never here: caching, coalescing.
 
-mod answer;
 mod body;
 mod budget;
 mod connection;
-mod framing;
 pub(crate) mod fuzzing;
 mod health;
 mod pool;
@@ -33,9 +31,9 @@ pub(crate) use render::Request;
 pub(crate) use switch::Switched;
 
 use crate::error::FetchError;
-use crate::fields::FieldLines;
 use crate::plan::PoolUpstream;
 use crate::ports::Workers;
+use http1::FieldLines;
 
 /// An answer whose body has not been read.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Demands of a request (RFC 9111 §5.2.1): what is repeated asks for no less than once, and where
 //! they are not heeded only `only-if-cached` is.
 
-use chassis::http::fuzzing::read_head;
+use crate::reading::read_head;
 use gateway::fuzzing::Demand;
 
 pub(super) const TOKENS: &[&str] = &[

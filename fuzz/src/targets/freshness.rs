@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use gateway::fuzzing::{Asked, Directives, FieldLines, Lifetime, Policy, lifetime};
+use gateway::fuzzing::{Asked, Directives, Lifetime, Policy, lifetime};
+use http1::FieldLines;
 
 pub(super) const TOKENS: &[&str] = &[
     "cache-control: ",

@@ -3,11 +3,11 @@
 
 use std::sync::OnceLock;
 
+use crate::reading::read_head;
 use chassis::config::Document;
-use chassis::http::Head;
-use chassis::http::fuzzing::read_head;
 use gateway::fuzzing::{Area, Resource, forwarded, key};
 use gateway::{Plan, Sections, Wanted};
+use http1::Head;
 
 pub(super) const TOKENS: &[&str] = &[
     "/?a=1&b=2",

@@ -12,7 +12,7 @@ use brotli::enc::BrotliEncoderParams;
 use flate2::write::GzEncoder;
 use zstd::stream::raw::CParameter;
 
-use crate::accept::Coding;
+use http1::accept::Coding;
 
 /// Level of zstd.
 const ZSTD_LEVEL: i32 = 3;

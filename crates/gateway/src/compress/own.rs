@@ -12,16 +12,17 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use chassis::http::{Head, Payload, Source};
+use chassis::http::{Payload, Source};
 use exchange::Decision;
+use http1::Head;
 
 use super::encode::{self, Encoder};
 use super::{add_vary, is_forged, tags, wanted};
-use crate::accept::Coding;
 use crate::fetch::Own;
-use crate::fields::FieldLines;
 use crate::gateway::Gateway;
 use crate::plan::Route;
+use http1::FieldLines;
+use http1::accept::Coding;
 
 /// Bytes of a body that are encoded before others get their turn.
 const TURN_BYTES: usize = 8 * 1024;

@@ -16,16 +16,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use chassis::http::Head;
 use exchange::Decision;
+use http1::Head;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use super::{encode, tags, wanted};
-use crate::accept::{Accepted, Coding, Codings};
 use crate::cache::Entry;
 use crate::cache::engine::SharedKey;
 use crate::gateway::{Edge, Gateway};
+use http1::accept::{Accepted, Coding, Codings};
 
 /// Encoding that takes longer leaves the I/O core.
 const INLINE_MAX: Duration = Duration::from_micros(200);

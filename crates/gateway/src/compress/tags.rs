@@ -4,8 +4,8 @@
 //! codings must not share a tag a cache could take one for the other by (RFC 9110 §8.8.3.3). The
 //! origin is asked by its own tags alone: what was added here is taken off again.
 
-use crate::accept::Coding;
-use crate::fields::FieldLines;
+use http1::FieldLines;
+use http1::accept::Coding;
 
 /// What stands before the coding's name; no origin is known to end its tags like this.
 const MARK: &[u8] = b"~tg-";

@@ -1,7 +1,7 @@
 //! Claims about which answers are covered.
 
 use super::{Compression, add_vary};
-use crate::fields::FieldLines;
+use http1::FieldLines;
 
 fn covers(content_type: &str) -> bool {
     let headers = FieldLines::from_iter([("content-type", content_type)]);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Asked, Lifetime, Policy, lifetime};
-use crate::fields::FieldLines;
+use http1::FieldLines;
 
 fn headers(fields: &[(&str, &str)]) -> FieldLines {
     fields.iter().copied().collect()

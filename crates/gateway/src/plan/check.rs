@@ -17,7 +17,6 @@ use super::{
     CachePlan, ClientGone, Coalesce, Collect, Cors, Personalise, RecordMode, Route, ServerTiming,
     Target,
 };
-use crate::accept::{Coding, Codings};
 use crate::compress::Compression;
 use crate::config::{
     CacheConfig, CompressConfig, CorsConfig, DiskConfig, HealthConfig, PersonaliseConfig,
@@ -30,6 +29,7 @@ use crate::rollout::{Mode, Rollout};
 use crate::upgrade::Upgrade;
 use crate::upstream::{Balance, Health, HealthPlan, RetryBudget, Server, Upstream};
 use crate::user::UserSource;
+use http1::accept::{Coding, Codings};
 
 /// The smallest cache on disk: a few of the batches in which it is written.
 const DISK_BYTES_MIN: u64 = 16_000_000;

@@ -1,7 +1,7 @@
 //! Claims about reading tags.
 
 use super::{Tags, fingerprint};
-use crate::fields::FieldLines;
+use http1::FieldLines;
 
 fn tags(fields: &[(&str, &str)]) -> Tags {
     let mut headers: FieldLines = fields.iter().copied().collect();

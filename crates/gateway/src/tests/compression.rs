@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::{Client, Origin, OriginReply, Reply};
 
 use super::{Served, assert_hit, assert_miss, before, decision, eventually, route_to, serve};
-use crate::accept::Coding;
 use crate::purge::Wanted;
+use http1::accept::Coding;
 
 pub(super) const ALL: (&str, &str) = ("Accept-Encoding", "gzip, deflate, br, zstd");
 pub(super) const BR: (&str, &str) = ("Accept-Encoding", "br");

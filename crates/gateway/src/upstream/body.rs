@@ -13,12 +13,13 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use chassis::http::{Decoder, Source, Step};
+use chassis::http::Source;
+use http1::chunked::{Decoder, Step};
 use tokio::time::{Sleep, sleep, timeout};
 
-use super::framing::Length;
 use super::pool::Lent;
 use crate::error::FetchError;
+use http1::framing::Length;
 
 /// A body that is being read.
 #[derive(Debug)]

@@ -16,10 +16,11 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, sleep_until};
 
-use super::answer::{self, Head};
 use super::stream::Stream;
 use super::{FetchError, Request};
 use crate::interim::News;
+use http1::response;
+use http1::response::Head;
 
 /// Bytes read at once, until a body turns out to be long.
 const READ_BYTES: usize = 16 * 1024;
@@ -137,11 +138,11 @@ impl Connection {
         // Parsed anew only when a line ended: byte by byte, a head would cost its square.
         let fresh = &self.inbox[self.scanned..];
         let may_be_whole = memchr::memchr(b'\n', fresh).is_some();
-        if !may_be_whole && self.inbox.len() < answer::HEAD_BYTES_MAX {
+        if !may_be_whole && self.inbox.len() < response::HEAD_BYTES_MAX {
             self.scanned = self.inbox.len();
             return Ok(None);
         }
-        let parsed = answer::parse(&self.inbox, bodiless)?;
+        let parsed = response::parse(&self.inbox, bodiless)?;
         self.scanned = if parsed.is_some() { 0 } else { self.inbox.len() };
         Ok(parsed.map(|(head, length)| {
             bytes::Buf::advance(&mut self.inbox, length);

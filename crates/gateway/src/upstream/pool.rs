@@ -21,13 +21,13 @@ use bytes::Bytes;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::answer::Head;
 use super::connection::{Connection, Patience};
 use super::staff::Staff;
 use super::stream::Stream;
 use super::{Balance, FetchError, Request, Response, RetryBudget, Server, Upstream, UpstreamBody};
 use crate::interim::News;
 use crate::ports::Loan;
+use http1::response::Head;
 
 /// One core's connections to an upstream.
 #[derive(Debug)]

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::answer::Head;
 use super::connection::Connection;
 use super::pool::{Lent, Line, Place};
 use super::stream::Stream;
 use super::{FetchError, Pool, Request, Response};
 use crate::interim::News;
 use crate::ports::{Loan, NoWorker, Workers};
+use http1::response::Head;
 
 /// Answers up to this length are read from a worker at once: it is free when it has sent them,
 /// however slowly the client takes them.

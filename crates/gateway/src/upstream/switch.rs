@@ -15,8 +15,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::pool::{Lent, Place};
 use super::stream::Stream;
 use super::{FetchError, Pool, Request, Response};
-use crate::fields::{FieldLines, text};
 use crate::interim::News;
+use http1::FieldLines;
+use http1::fields::text;
 
 /// What a server said to the offer.
 #[derive(Debug)]

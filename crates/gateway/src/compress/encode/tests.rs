@@ -1,7 +1,7 @@
 //! Claims about the encoders.
 
 use super::{Encoder, whole};
-use crate::accept::Coding;
+use http1::accept::Coding;
 
 fn decoded(coding: Coding, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::new();

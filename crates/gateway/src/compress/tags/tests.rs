@@ -1,8 +1,8 @@
 //! Claims about tags of encoded answers.
 
 use super::{encoded, held, restore};
-use crate::accept::Coding;
-use crate::fields::FieldLines;
+use http1::FieldLines;
+use http1::accept::Coding;
 
 #[test]
 fn a_tag_leads_back_to_the_one_it_was_made_of_and_to_no_other() {

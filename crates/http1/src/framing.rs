@@ -1,12 +1,16 @@
-//! How an answer is framed (RFC 9112 §6.1, §6.3).
+//! How a response is framed (RFC 9112 §6.1, §6.3).
 //!
-//! Invariant: where an answer ends is told by one rule, and what another reader could take to end
-//! elsewhere is the last on its connection, or refused: lengths that differ or are no numbers,
-//! codings under HTTP/1.0, codings that change bytes, and what may be meant for `chunked`. A word
-//! that names no coding changes nothing, and the body ends with the connection.
+//! Invariant: one rule says where a response ends. Another reader may see another end: then the
+//! response is refused, or the last on its connection. Refused are lengths that differ or are no
+//! numbers, codings under HTTP/1.0, codings that change bytes, and what may be meant for `chunked`.
+//! A word that names no coding changes nothing, and the body ends with the connection.
 
-use super::FetchError;
 use crate::fields::FieldLines;
+
+/// The bytes are no response, or one whose end is in doubt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("malformed response")]
+pub struct MalformedResponse;
 
 /// Where a body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +23,16 @@ pub enum Length {
     UntilClose,
 }
 
-/// How an answer is framed.
+/// The version that a response names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+}
+
+/// How a response is framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
     /// Where its body ends.
@@ -33,22 +46,24 @@ impl Framing {
     pub const NONE: Self = Self { length: Length::Exact(0), keeps: true };
 }
 
-/// Judges a final answer by its fields; `old` under HTTP/1.0, `bodiless` to a HEAD.
+/// Decides how a final response is framed; `to_head` says that the request was a HEAD.
 ///
 /// # Errors
-/// `Malformed` when the end of its body is in doubt.
-pub(super) fn framing(
+/// When the end of its body is in doubt.
+pub fn of_response(
     status: u16,
     fields: &FieldLines,
-    (old, bodiless): (bool, bool),
-) -> Result<Framing, FetchError> {
+    version: Version,
+    to_head: bool,
+) -> Result<Framing, MalformedResponse> {
+    let old = version == Version::Http10;
     let length = content_length(fields)?;
     let coded = coding(fields)?;
     if coded.is_some() && old || coded == Some(Coding::Nothing) && length.is_some() {
-        return Err(FetchError::Malformed);
+        return Err(MalformedResponse);
     }
     let keeps = coded != Some(Coding::Nothing) && stays(fields, old);
-    if bodiless || matches!(status, 204 | 304) {
+    if to_head || matches!(status, 204 | 304) {
         // A 204 has no body: whatever announces one is a lie that some bytes may follow.
         let is_lie = status == 204 && (coded.is_some() || length.is_some_and(|bytes| bytes > 0));
         let is_doubtful = is_lie || coded.is_some() && length.is_some();
@@ -71,24 +86,24 @@ enum Coding {
     Nothing,
 }
 
-fn coding(fields: &FieldLines) -> Result<Option<Coding>, FetchError> {
+fn coding(fields: &FieldLines) -> Result<Option<Coding>, MalformedResponse> {
     let mut lines = fields.all("transfer-encoding");
     let Some(line) = lines.next() else { return Ok(None) };
     match lines.next() {
         None if line.eq_ignore_ascii_case(b"chunked") => Ok(Some(Coding::Chunked)),
         None if names_no_coding(line) => Ok(Some(Coding::Nothing)),
-        _ => Err(FetchError::Malformed),
+        _ => Err(MalformedResponse),
     }
 }
 
 /// The one length that every `Content-Length` names.
-fn content_length(fields: &FieldLines) -> Result<Option<u64>, FetchError> {
+fn content_length(fields: &FieldLines) -> Result<Option<u64>, MalformedResponse> {
     let mut found = None;
     let values = fields.all("content-length").flat_map(|line| line.split(|b| *b == b','));
     for value in values {
-        let length = decimal(value.trim_ascii()).ok_or(FetchError::Malformed)?;
+        let length = decimal(value.trim_ascii()).ok_or(MalformedResponse)?;
         if found.replace(length).is_some_and(|before| before != length) {
-            return Err(FetchError::Malformed);
+            return Err(MalformedResponse);
         }
     }
     Ok(found)

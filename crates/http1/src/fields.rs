@@ -151,7 +151,7 @@ impl<'n, V: AsRef<[u8]>> FromIterator<(&'n str, V)> for FieldLines {
 }
 
 /// A value as text, when it is visible ASCII (RFC 9110 §5.5).
-pub(crate) fn text(value: &[u8]) -> Option<&str> {
+pub fn text(value: &[u8]) -> Option<&str> {
     let is_visible = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
     value.iter().all(is_visible).then(|| std::str::from_utf8(value).ok())?
 }

@@ -6,7 +6,7 @@
 //! gets it. Nothing is ever refused for its codings: who accepts none of ours gets the bytes as
 //! they are, also when `identity;q=0` says otherwise.
 
-use chassis::http::Head;
+use crate::request::Head;
 
 /// A content coding that is made here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

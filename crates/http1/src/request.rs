@@ -9,38 +9,39 @@
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
 
+use crate::hop_by_hop;
+
 /// Fields in one head; more are refused with 431.
 const FIELDS_MAX: usize = 96;
 
-/// Fields that belong to one connection whatever `Connection` says (RFC 9110 §7.6.1, RFC 7540
-/// §3.2.1).
-const CONNECTION_FIELDS: [&[u8]; 8] = [
-    b"connection",
-    b"http2-settings",
-    b"keep-alive",
-    b"proxy-connection",
-    b"te",
-    b"trailer",
-    b"transfer-encoding",
-    b"upgrade",
-];
-
-/// Where a field's name and value lie in the head's bytes.
+/// Where a field's name and value lie in the head's bytes, as positions.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field {
+pub struct FieldPlace {
     name: (u32, u16),
     value: (u32, u32),
 }
 
-/// The request line's parts, as positions in the head's bytes.
+/// The request line's parts as positions in the head's bytes, and what the head says of its end.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line {
+pub struct RequestLine {
     method: (u32, u16),
     target: (u32, u32),
     minor: u8,
-    pub(super) body: BodyLength,
+    body: BodyLength,
     /// Bytes of the head, its empty line included.
-    pub(super) length: usize,
+    length: usize,
+}
+
+impl RequestLine {
+    /// Bytes of the head, its empty line included.
+    pub fn head_bytes(&self) -> usize {
+        self.length
+    }
+
+    /// How the body is framed.
+    pub fn body_length(&self) -> BodyLength {
+        self.body
+    }
 }
 
 /// How the length of a request's body is told.
@@ -97,8 +98,8 @@ impl Malformed {
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'b> {
     bytes: &'b [u8],
-    line: &'b Line,
-    fields: &'b [Field],
+    line: &'b RequestLine,
+    fields: &'b [FieldPlace],
     peer: SocketAddr,
     // Asked for again and again, and text only once it is looked at byte by byte.
     method: &'b str,
@@ -109,10 +110,11 @@ pub struct Head<'b> {
 }
 
 impl<'b> Head<'b> {
-    pub(super) fn new(
+    /// The head that [`parse`] found at the start of `bytes`.
+    pub fn new(
         bytes: &'b [u8],
-        line: &'b Line,
-        fields: &'b [Field],
+        line: &'b RequestLine,
+        fields: &'b [FieldPlace],
         peer: SocketAddr,
     ) -> Self {
         let method = text(bytes, (line.method.0, line.method.1.into()));
@@ -234,7 +236,7 @@ impl<'b> Head<'b> {
     pub fn strips_fields(&self) -> bool {
         let options = self.all("connection").flat_map(|line| line.split(|b| *b == b','));
         options.map(<[u8]>::trim_ascii).any(|option| {
-            let own = CONNECTION_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(option));
+            let own = hop_by_hop::is_of_the_connection(option);
             !own && self.fields().any(|(name, _)| name.as_bytes().eq_ignore_ascii_case(option))
         })
     }
@@ -257,21 +259,21 @@ fn parts(target: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn value<'b>(bytes: &'b [u8], field: &Field) -> &'b [u8] {
+fn value<'b>(bytes: &'b [u8], field: &FieldPlace) -> &'b [u8] {
     let (start, length) = field.value;
     &bytes[start as usize..(start + length) as usize]
 }
 
 /// Bytes of the empty lines before a request, which are passed over (RFC 9112 §2.2).
-pub(super) fn empty_lines(bytes: &[u8]) -> usize {
+pub fn empty_lines(bytes: &[u8]) -> usize {
     bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
 }
 
-/// Parses a head at the start of `bytes`; `None` when it is not complete.
+/// Parses a head at the start of `bytes`, its fields into `fields`; `None` when it is not complete.
 ///
 /// # Errors
 /// What must not be guessed at; the connection answers with [`Malformed::status`] and closes.
-pub(super) fn parse(bytes: &[u8], fields: &mut Vec<Field>) -> Result<Option<Line>, Malformed> {
+pub fn parse(bytes: &[u8], fields: &mut Vec<FieldPlace>) -> Result<Option<RequestLine>, Malformed> {
     if bytes.first() == Some(&b'\n') {
         return Err(BARE_LF);
     }
@@ -301,7 +303,7 @@ pub(super) fn parse(bytes: &[u8], fields: &mut Vec<Field>) -> Result<Option<Line
             return Err(BARE_LF);
         }
         let length = u16::try_from(name.len()).map_err(|_| Malformed::TooManyFields)?;
-        fields.push(Field {
+        fields.push(FieldPlace {
             name: (at(name), length),
             value: (at(header.value), header.value.len() as u32),
         });
@@ -311,7 +313,7 @@ pub(super) fn parse(bytes: &[u8], fields: &mut Vec<Field>) -> Result<Option<Line
     let method_length = u16::try_from(method.len()).map_err(|_| Malformed::TooLong)?;
     let method = (at(method.as_bytes()), method_length);
     let target = (target_at as u32, target.len() as u32);
-    Ok(Some(Line { method, target, minor, body, length }))
+    Ok(Some(RequestLine { method, target, minor, body, length }))
 }
 
 /// A line that ends in LF alone: the next server may read it as part of a longer line.

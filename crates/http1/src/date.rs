@@ -5,6 +5,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use stdx::calendar::unix_seconds;
+
 const MONTHS: &[u8; 36] = b"janfebmaraprmayjunjulaugsepoctnovdec";
 
 /// Returns the time that a date names; `None` when it is none, or before 1970.
@@ -29,7 +31,7 @@ fn fixdate(text: &[u8]) -> Option<i64> {
         return None;
     }
     let date = (number(&text[9..13])?, month(&text[5..8])?, number(&text[2..4])?);
-    exchange::unix_seconds(date, clock(&text[14..22])?)
+    unix_seconds(date, clock(&text[14..22])?)
 }
 
 /// `, 06-Nov-94 08:49:37 GMT`: a year more than 50 years ahead is a past one.
@@ -44,7 +46,7 @@ fn rfc850(text: &[u8]) -> Option<i64> {
     let short = number(&text[9..11])?;
     let seconds = |year| {
         let date = (year, month(&text[5..8])?, number(&text[2..4])?);
-        exchange::unix_seconds(date, clock(&text[12..20])?)
+        unix_seconds(date, clock(&text[12..20])?)
     };
     let ahead = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs() as i64 + 50 * 31_556_952;
     seconds(2000 + short).filter(|seconds| *seconds <= ahead).or_else(|| seconds(1900 + short))
@@ -60,7 +62,7 @@ fn asctime(text: &[u8]) -> Option<i64> {
     }
     let day = text[8..10].strip_prefix(b" ").unwrap_or(&text[8..10]);
     let date = (number(&text[20..24])?, month(&text[4..7])?, number(day)?);
-    exchange::unix_seconds(date, clock(&text[11..19])?)
+    unix_seconds(date, clock(&text[11..19])?)
 }
 
 fn clock(text: &[u8]) -> Option<(u32, u32, u32)> {
