@@ -13,12 +13,12 @@ use http1::Head;
 
 use crate::error::Refusal;
 use crate::fetch;
+use crate::fetch::origin_request::Order;
 use crate::gateway::Edge;
-use crate::order::Order;
 use crate::plan::Collect;
 use crate::record;
+use crate::reply::respond;
 use crate::request::{forward, read_body};
-use crate::respond;
 use crate::trace::Trace;
 
 /// Collects one event.

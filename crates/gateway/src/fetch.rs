@@ -5,6 +5,8 @@
 //! Invariant: only complete answers are stored. Every fetch ends within the route's lease, and with
 //! it the flight, whatever the upstream does.
 
+pub(crate) mod origin_request;
+
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,21 +18,21 @@ use chassis::http::{Payload, Source};
 use tokio::sync::oneshot;
 use tokio::time::{Instant as TokioInstant, timeout};
 
-use crate::cache::{Entry, FieldNames, KeyBytes};
-use crate::compress::shapes;
-use crate::disk;
-use crate::entry::Whole;
+use crate::cache::disk;
+use crate::cache::encodings;
+use crate::cache::entry::Whole;
+use crate::cache::memory::{Entry, FieldNames, KeyBytes};
+use crate::cache::purge::Verdict;
+use crate::cache::tags::Tags;
 use crate::error::{FetchError, Refusal};
+use crate::fetch::origin_request::{JSON_LENGTH, Order};
 use crate::flight::{Landing, Lease};
 use crate::freshness::{self, Lifetime, SetCookie};
 use crate::gateway::Edge;
 use crate::key;
-use crate::order::{JSON_LENGTH, Order};
 use crate::plan::{Coalesce, Route, Target};
 use crate::ports::{Asker, Computed, Shown};
-use crate::purge::Verdict;
 use crate::record;
-use crate::tags::Tags;
 use crate::upstream::{Response, UpstreamBody};
 use http1::FieldLines;
 use http1::fields::text;
@@ -312,7 +314,7 @@ async fn obtain(edge: &Rc<Edge>, route: &Route, order: &mut Order) -> Result<Del
     let delivery = store(edge, (route, order), fetched, (pieces, lifetime), stamp);
     if let Brought::Stored(entry) | Brought::Purged(entry) = &delivery.brought {
         // Who waits for this fetch waits for its encoding too, if that is quick.
-        shapes::ready_for(edge, entry, &order.accepted, order.decision).await;
+        encodings::ready_for(edge, entry, &order.accepted, order.decision).await;
     }
     Ok(delivery)
 }
@@ -340,7 +342,7 @@ fn store(
         compress: route.compress.as_ref(),
     };
     let entry = Entry::new(whole, lifetime, begun);
-    order.stale.iter().for_each(|stale| shapes::inherit(&entry, stale));
+    order.stale.iter().for_each(|stale| encodings::inherit(&entry, stale));
     let names: FieldNames = names.into();
     disk::keep(&edge.gateway, route, order, (&names, &entry));
     let base = &order.key[..order.base_length];

@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::cache::Entry;
+use crate::cache::memory::Entry;
 use crate::error::FetchError;
 
 const SHARDS: usize = 64;

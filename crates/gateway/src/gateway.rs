@@ -13,13 +13,15 @@ use chassis::WorkPool;
 use metrics::Registry;
 use stdx::Random;
 
-use crate::cache::Cache;
-use crate::disk::{self, DiskStatus, DiskTier};
+use crate::cache::disk;
+use crate::cache::disk::{DiskStatus, DiskTier};
+use crate::cache::memory::Cache;
+use crate::cache::purge::Area;
 use crate::flight::Flights;
 use crate::metrics::GatewayMetrics;
 use crate::plan::{Plan, Route};
 use crate::ports::{Compute, Profiles, Record};
-use crate::purge::{Area, Wanted};
+use crate::purge_request::Wanted;
 use crate::rollout::Rollout;
 use crate::trace::Trace;
 use crate::unstorable::Unstorable;

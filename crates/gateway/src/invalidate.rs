@@ -12,7 +12,7 @@ use crate::fetch::{Brought, Delivery};
 use crate::gateway::Gateway;
 use crate::key;
 use crate::plan::{Route, Target};
-use crate::purge::Wanted;
+use crate::purge_request::Wanted;
 use http1::FieldLines;
 
 /// Forgets what a request has changed, judged by its method and what its fetch brought.

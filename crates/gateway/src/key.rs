@@ -12,9 +12,9 @@ mod rules;
 
 use http1::Head;
 
-use crate::cache::KeyBytes;
+use crate::cache::memory::KeyBytes;
+use crate::cache::tags::fingerprint;
 use crate::plan::Route;
-use crate::tags::fingerprint;
 use crate::user::UserSource;
 
 pub(crate) use rules::{Cookies, Fields, NamePattern, Rules, Segment, Source};

@@ -5,12 +5,9 @@
 
 mod cache;
 mod collect;
-mod compress;
+mod compression;
 pub mod config;
 mod decide;
-mod demand;
-mod disk;
-mod entry;
 mod error;
 mod fetch;
 mod flight;
@@ -18,31 +15,27 @@ mod freshness;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gateway;
-mod index;
-mod interim;
 mod invalidate;
 mod key;
 mod metrics;
 mod miss;
-mod order;
 mod pattern;
 mod plan;
 mod ports;
-mod purge;
-mod range;
+mod purge_request;
 mod record;
+mod reply;
 mod request;
-mod respond;
+mod request_directives;
 mod rollout;
 mod route;
-mod tags;
 mod trace;
 mod unstorable;
 mod upgrade;
 mod upstream;
 mod user;
 
-pub use disk::{DiskPlan, DiskStatus};
+pub use cache::disk::{DiskPlan, DiskStatus};
 pub use gateway::{Edge, Gateway};
 pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{Plan, PoolUpstream, Sections};
@@ -50,7 +43,7 @@ pub use ports::{
     Asker, Compute, Computed, Durable, Gathered, Loan, NoWorker, Profile, Profiles, Question,
     Record, Shown, Taking, Workers,
 };
-pub use purge::Wanted;
+pub use purge_request::Wanted;
 pub use request::Role;
 pub use rollout::{Rollout, Shares, place};
 pub use upstream::{Upstream, probe};

@@ -15,21 +15,22 @@ use exchange::{CacheResult, Phase};
 use http1::Head;
 use tokio::sync::oneshot;
 
-use crate::cache::{Entry, Found, KeyBytes};
-use crate::compress::shapes;
-use crate::demand::Demand;
-use crate::disk;
+use crate::cache::disk;
+use crate::cache::encodings;
+use crate::cache::memory::{Entry, Found, KeyBytes};
+use crate::cache::purge::Verdict;
 use crate::error::{FetchError, Refusal};
+use crate::fetch::origin_request::{Order, asks_for_less};
 use crate::fetch::{self, Delivery};
 use crate::flight::{Join, Landing, Lease, Waiter};
 use crate::gateway::Edge;
-use crate::interim::News;
-use crate::order::{Order, asks_for_less};
 use crate::plan::{Coalesce, Route};
-use crate::purge::Verdict;
+use crate::reply::respond;
+use crate::reply::respond::Status;
 use crate::request::{deliver, hit, recalled};
-use crate::respond::{self, Status};
+use crate::request_directives::Demand;
 use crate::trace::Trace;
+use crate::upstream::interim::News;
 
 /// Flights of one key that a request waits on: the first, and one by a waiter that takes over.
 const FLIGHTS_MAX: u32 = 2;
@@ -89,7 +90,7 @@ impl Miss {
         if self.demand.only_if_cached {
             let entry = disk::recall(&edge.gateway, route, &mut order).await;
             let entry = entry.ok_or(Refusal::NotCached)?;
-            shapes::ready(edge, &entry, head, trace.decision).await;
+            encodings::ready(edge, &entry, head, trace.decision).await;
             recalled(&entry, head, reply, trace);
             return Ok(());
         }
@@ -103,11 +104,11 @@ impl Miss {
         }
         match bring(edge, route, head, (order, alone), (reply, trace)).await? {
             End::Shared(entry) => {
-                shapes::ready(edge, &entry, head, trace.decision).await;
+                encodings::ready(edge, &entry, head, trace.decision).await;
                 collapsed(reply, head, &entry, (trace, why));
             }
             End::Recalled(entry) => {
-                shapes::ready(edge, &entry, head, trace.decision).await;
+                encodings::ready(edge, &entry, head, trace.decision).await;
                 recalled(&entry, head, reply, trace);
             }
             End::Delivered(delivery) => deliver(delivery, edge, head, (reply, trace), why),

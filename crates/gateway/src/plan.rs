@@ -13,9 +13,9 @@ use chassis::config::Document;
 use exchange::Filter;
 
 use self::check::Check;
-use crate::compress::Compression;
+use crate::cache::disk::DiskPlan;
+use crate::compression::Compression;
 use crate::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
-use crate::disk::DiskPlan;
 use crate::freshness::Policy;
 use crate::key::Rules;
 use crate::pattern::Pattern;

@@ -5,8 +5,8 @@ use exchange::{CacheResult, ExchangeRef, ImpressionRef, Phase};
 use http1::Head;
 use smallvec::SmallVec;
 
+use crate::fetch::origin_request::Order;
 use crate::gateway::Edge;
-use crate::order::Order;
 use crate::plan::{RecordMode, Route, Target};
 use crate::ports::{Durable, Shown};
 use crate::rollout;

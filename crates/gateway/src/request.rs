@@ -15,21 +15,23 @@ use exchange::{CacheResult, Decision, Phase};
 use http1::Head;
 use http1::request::BodyLength;
 
-use crate::cache::{Entry, KeyBytes};
+use crate::cache::memory::{Entry, KeyBytes};
 use crate::collect;
-use crate::compress::{self, shapes};
+
+use crate::cache::encodings;
 use crate::decide::decide;
-use crate::demand::Demand;
 use crate::error::Refusal;
+use crate::fetch::origin_request::Order;
 use crate::fetch::{self, Brought, Delivery};
 use crate::gateway::Edge;
 use crate::invalidate;
 use crate::key;
 use crate::miss::Miss;
-use crate::order::Order;
 use crate::plan::{ClientGone, Coalesce, Route, Target};
 use crate::record;
-use crate::respond::{self, Status};
+use crate::reply::respond;
+use crate::reply::respond::Status;
+use crate::request_directives::Demand;
 use crate::rollout;
 use crate::route;
 use crate::trace::Trace;
@@ -125,7 +127,7 @@ async fn live(
     let found = gateway.cache.look_up(&mut key, head, route.rules.as_deref()).allowed(own);
     let now = trace.mark(Phase::Lookup);
     if let Some(entry) = found.entry.as_ref().filter(|entry| demand.accepts(entry, now)) {
-        shapes::ready(edge, entry, head, trace.decision).await;
+        encodings::ready(edge, entry, head, trace.decision).await;
         return hit(entry, head, reply, trace, (now, CacheResult::Hit));
     }
     let alone = own || route.coalesce == Coalesce::Off;
@@ -304,7 +306,7 @@ pub(crate) fn deliver(
                 trace.cache = CacheResult::Miss;
             }
             let route = &edge.gateway.plan.routes[trace.route.unwrap_or_default()];
-            let own = compress::own::encoded(own, &edge.gateway, route, head);
+            let own = crate::reply::streaming::encoded(own, &edge.gateway, route, head);
             let status = Status::Forward { why, stored: false, collapsed: false };
             respond::fetched(reply, own.status, &own.headers, status);
             let is_ours = !matches!(route.targets[trace.arm].1, Target::Upstream(_));

@@ -18,11 +18,11 @@ use http1::request::BodyLength;
 
 use crate::error::Refusal;
 use crate::fetch;
+use crate::fetch::origin_request::Order;
 use crate::gateway::Edge;
-use crate::order::Order;
 use crate::plan::{Route, Target};
+use crate::reply::respond;
 use crate::request::deliver;
-use crate::respond;
 use crate::trace::Trace;
 use crate::upstream::Switched;
 

@@ -12,11 +12,12 @@ mod budget;
 mod connection;
 pub(crate) mod fuzzing;
 mod health;
+pub(crate) mod interim;
 mod pool;
 mod render;
-mod staff;
 mod stream;
 mod switch;
+mod workers;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -17,12 +17,13 @@ use super::{
     CachePlan, ClientGone, Coalesce, Collect, Cors, Personalise, RecordMode, Route, ServerTiming,
     Target,
 };
-use crate::compress::Compression;
+use crate::cache::disk;
+use crate::cache::disk::DiskPlan;
+use crate::compression::Compression;
 use crate::config::{
     CacheConfig, CompressConfig, CorsConfig, DiskConfig, HealthConfig, PersonaliseConfig,
     RetryConfig, RouteConfig, ToConfig, UpstreamConfig,
 };
-use crate::disk::{self, DiskPlan};
 use crate::freshness::{Policy, SetCookie};
 use crate::pattern::Pattern;
 use crate::rollout::{Mode, Rollout};

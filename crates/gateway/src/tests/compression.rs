@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::{Client, Origin, OriginReply, Reply};
 
 use super::{Served, assert_hit, assert_miss, before, decision, eventually, route_to, serve};
-use crate::purge::Wanted;
+use crate::purge_request::Wanted;
 use http1::accept::Coding;
 
 pub(super) const ALL: (&str, &str) = ("Accept-Encoding", "gzip, deflate, br, zstd");

@@ -9,7 +9,7 @@ use stdx::Random;
 use testkit::{Client, Origin, OriginReply, Reply, SmallDisk, TempDir};
 
 use super::{Served, cache_status, eventually, route_to, serve};
-use crate::purge::Wanted;
+use crate::purge_request::Wanted;
 
 /// Keys hold the host, and each gateway has a port of its own.
 const HOST: (&str, &str) = ("Host", "news.test");

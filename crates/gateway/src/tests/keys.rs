@@ -3,7 +3,7 @@
 use testkit::{Client, Origin, OriginReply};
 
 use super::{Served, assert_hit, assert_miss, before, check, eventually, route_to, serve};
-use crate::purge::Wanted;
+use crate::purge_request::Wanted;
 
 /// Answers with all that it sees of the request, storable for a minute.
 fn mirror() -> Origin {

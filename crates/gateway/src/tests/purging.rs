@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use testkit::{Client, Gate, Origin, OriginReply};
 
 use super::{Served, assert_hit, assert_miss, before, cache_status, route_to, serve};
-use crate::purge::Wanted;
+use crate::purge_request::Wanted;
 
 const CACHED: &str = "cache = {}";
 

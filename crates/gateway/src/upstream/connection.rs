@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::stream::Stream;
 use super::{FetchError, Request};
-use crate::interim::News;
+use crate::upstream::interim::News;
 use http1::response;
 use http1::response::Head;
 

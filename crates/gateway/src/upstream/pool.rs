@@ -22,11 +22,11 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::connection::{Connection, Patience};
-use super::staff::Staff;
 use super::stream::Stream;
+use super::workers::Staff;
 use super::{Balance, FetchError, Request, Response, RetryBudget, Server, Upstream, UpstreamBody};
-use crate::interim::News;
 use crate::ports::Loan;
+use crate::upstream::interim::News;
 use http1::response::Head;
 
 /// One core's connections to an upstream.

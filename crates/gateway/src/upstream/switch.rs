@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::pool::{Lent, Place};
 use super::stream::Stream;
 use super::{FetchError, Pool, Request, Response};
-use crate::interim::News;
+use crate::upstream::interim::News;
 use http1::FieldLines;
 use http1::fields::text;
 
