@@ -5,7 +5,7 @@
 //! the tag of another coding (RFC 9110 §8.8.3.3); every answer that could have come in another
 //! coding says so in `Vary` (§12.5.5). Parts are cut from the bytes as they are, never from encoded
 //! ones.
-//! Here: the rules. `shapes`: stored answers. `own`: answers to one request. `encode`: libraries.
+//! Here: the rules. `cache::encodings`: stored answers. `reply::streaming`: answers to one request.
 
 use exchange::Decision;
 use http1::Head;
@@ -119,14 +119,14 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
 }
 
 /// The codings in which this request may get an answer that others could get too, best liked.
-pub(crate) fn wanted(head: &Head<'_>, offered: Codings, decision: Decision) -> Codings {
-    let liked = Accepted::of(head).best(offered);
-    let refused = |liked: Codings| {
-        liked.is_empty()
+pub(crate) fn liked(head: &Head<'_>, offered: Codings, decision: Decision) -> Codings {
+    let best = Accepted::of(head).best(offered);
+    let refused = |best: Codings| {
+        best.is_empty()
             || forbids_change(head.all("cache-control"))
             || (decision == Decision::Personalised && is_forged(head))
     };
-    if refused(liked) { Codings::default() } else { liked }
+    if refused(best) { Codings::default() } else { best }
 }
 
 /// Whether a page of another site may have made a browser send this request with its user's

@@ -6,7 +6,7 @@ use http1::framing::MalformedResponse;
 
 /// Why a fetch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum FetchError {
+pub(crate) enum FetchError {
     /// No server is healthy.
     #[error("no server or worker of the upstream is healthy")]
     Unhealthy,
@@ -41,7 +41,7 @@ impl From<MalformedResponse> for FetchError {
 
 impl FetchError {
     /// Name in metrics and `Cache-Status`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Unhealthy => "unhealthy",
             Self::Busy => "busy",
@@ -55,14 +55,14 @@ impl FetchError {
     }
 
     /// Whether the same request may succeed on another server.
-    pub fn is_worth_a_retry(self) -> bool {
+    pub(crate) fn is_worth_a_retry(self) -> bool {
         matches!(self, Self::Connect | Self::Timeout | Self::Closed)
     }
 }
 
 /// Why a request is answered by the gateway itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// No route matches.
     NoRoute,
     /// A route matches but for the method; these are allowed.
@@ -87,7 +87,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// What a model told: with 405 what is allowed, else what the client is told.
-    pub fn of_model((status, said): (u16, String)) -> Self {
+    pub(crate) fn of_model((status, said): (u16, String)) -> Self {
         match status {
             405 => Self::Method(said.into()),
             _ => Self::Model(status, said),
@@ -95,7 +95,7 @@ impl Refusal {
     }
 
     /// The status.
-    pub fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         match self {
             Self::NoRoute => 404,
             Self::Method(_) => 405,
@@ -110,12 +110,12 @@ impl Refusal {
     }
 
     /// Seconds after which a client may try again, where that may help.
-    pub fn retry_after(&self) -> Option<u32> {
+    pub(crate) fn retry_after(&self) -> Option<u32> {
         (matches!(self.status(), 429 | 502..=504) && *self != Self::NotCached).then_some(1)
     }
 
     /// What the client is told.
-    pub fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         match self {
             Self::NoRoute => "no such resource".to_owned(),
             Self::Method(allowed) => format!("method not allowed; use {allowed}"),
@@ -130,7 +130,7 @@ impl Refusal {
     }
 
     /// Name in metrics.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::NoRoute => "no-route",
             Self::Method(_) => "method",

@@ -1,9 +1,9 @@
-//! The gateway: routes, decisions, cache, flights, upstreams. Begin with `request`.
+//! The gateway: routes, decisions, flights, upstreams, in front of a cache. Begin with `request`.
 //!
-//! Knows models, profiles and the journal only through the traits in `ports`. Never here: sockets
-//! of clients (`chassis`), SQL, model formats.
+//! Knows models, profiles, workers and the journal only through the traits in `ports`. Never here:
+//! sockets of clients (`chassis`), stored responses (`cache`), SQL, model formats.
 
-mod cache;
+mod body;
 mod collect;
 mod compression;
 pub mod config;
@@ -35,15 +35,14 @@ mod upgrade;
 mod upstream;
 mod user;
 
-pub use cache::disk::{DiskPlan, DiskStatus};
-pub use gateway::{Edge, Gateway};
+pub use gateway::{Edge, Gateway, Parts};
 pub use metrics::{EXCHANGES, SECONDS};
-pub use plan::{Plan, PoolUpstream, Sections};
+pub use plan::{Plan, PoolUpstream, Sections, UpstreamPlan};
 pub use ports::{
     Asker, Compute, Computed, Durable, Gathered, Loan, NoWorker, Profile, Profiles, Question,
     Record, Shown, Taking, Workers,
 };
-pub use purge_request::Wanted;
+pub use purge_request::PurgeRequest;
 pub use request::Role;
 pub use rollout::{Rollout, Shares, place};
 pub use upstream::{Upstream, probe};

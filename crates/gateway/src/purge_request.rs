@@ -4,18 +4,18 @@
 //! whatever the route's key rules make of the URL. Its scheme does not count: a proxy before us may
 //! have taken TLS off. Without a host, every host is meant.
 
-use crate::cache::purge::Area;
 use crate::key;
 use crate::pattern::Match;
-use crate::plan::Plan;
+use crate::plan::Route;
 use crate::route;
+use cache::Area;
 
 /// Longest URL, prefix or tag.
 const BYTES_MAX: usize = 8 << 10;
 
 /// What is to be purged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PurgeRequest {
     /// URLs, with their query: `https://example.com/news?page=2`, or `/news?page=2` for all hosts.
     pub urls: Vec<String>,
     /// The same, each for every URL that begins so.
@@ -28,16 +28,16 @@ pub struct Wanted {
     pub soft: bool,
 }
 
-impl Wanted {
+impl PurgeRequest {
     /// The areas that are meant.
     ///
     /// # Errors
     /// What is wrong, in words; nothing is to be purged then.
-    pub fn areas(&self, plan: &Plan) -> Result<Vec<Area>, String> {
+    pub(crate) fn areas(&self, routes: &[Route]) -> Result<Vec<Area>, String> {
         let mut areas = Vec::new();
         for url in &self.urls {
             let (host, target) = parts(url)?;
-            areas.extend(resources(plan, host.as_deref(), &target));
+            areas.extend(resources(routes, host.as_deref(), &target));
         }
         for prefix in &self.prefixes {
             let (host, start) = parts(prefix)?;
@@ -94,13 +94,13 @@ fn parts(url: &str) -> Result<(Option<Box<str>>, Box<str>), String> {
 }
 
 /// The resources that a URL is to the routes that may have stored it.
-fn resources(plan: &Plan, host: Option<&str>, target: &str) -> Vec<Area> {
+fn resources(routes: &[Route], host: Option<&str>, target: &str) -> Vec<Area> {
     let path = target.split('?').next().unwrap_or_default();
     let mut targets: Vec<Box<str>> = vec![target.into()];
-    for route in &plan.routes {
+    for route in routes {
         let here = host.is_none_or(|host| route::takes_host(route, route::plain_host(host)));
         if here && !matches!(route.pattern.matches(path), Match::No) {
-            targets.push(key::target(route, target).into());
+            targets.push(key::target(&route.key, target).into());
         }
     }
     targets.sort();

@@ -5,7 +5,7 @@ use exchange::{CacheResult, ExchangeRef, ImpressionRef, Phase};
 use http1::Head;
 use smallvec::SmallVec;
 
-use crate::fetch::origin_request::Order;
+use crate::fetch::OriginRequest;
 use crate::gateway::Edge;
 use crate::plan::{RecordMode, Route, Target};
 use crate::ports::{Durable, Shown};
@@ -40,24 +40,24 @@ pub(crate) fn before_reply(
 }
 
 /// Records the ranking of a refresh that no request waited for.
-pub(crate) fn refresh(edge: &Edge, route: &Route, order: &Order, shown: &Shown) {
+pub(crate) fn refresh(edge: &Edge, route: &Route, request: &OriginRequest, shown: &Shown) {
     let Some(recorder) = edge.recorder.as_ref().filter(|_| route.record != RecordMode::Off) else {
         return;
     };
-    let target = &route.targets[order.arm].1;
-    let question = order.question(target);
+    let target = route.target(request.arm);
+    let question = request.question(target);
     let items = items(shown);
     let exchange = ExchangeRef {
         time_us: stdx::unix_micros(),
-        id: order.id,
+        id: request.id,
         method: question.method,
         path: question.path.as_bytes(),
         status: 200,
         route: Some(&route.name),
-        decision: order.decision,
+        decision: request.decision,
         cache: CacheResult::Stale,
         upstream: upstream_name(edge, target),
-        ranked_by: Some(order.id),
+        ranked_by: Some(request.id),
         impression: Some(impression(shown, &items)),
         ..ExchangeRef::default()
     };
@@ -93,7 +93,7 @@ fn exchange<'a>(
     items: Option<&'a [&'a str]>,
 ) -> ExchangeRef<'a> {
     let route = trace.route.map(|index| &edge.gateway.plan.routes[index]);
-    let target = route.and_then(|route| route.targets.get(trace.arm)).map(|(_, target)| target);
+    let target = route.and_then(|route| route.arms.get(trace.arm)).map(|arm| &arm.target);
     let host = head.host();
     ExchangeRef {
         time_us: trace.time_us,

@@ -1,19 +1,19 @@
-//! What a request demands of a stored answer: its `Cache-Control` (RFC 9111 §5.2.1).
+//! What a request asks of a stored response: its `Cache-Control` (RFC 9111 §5.2.1).
 //!
 //! A route that states a lifetime of its own ignores it: who keeps an answer against the origin's
-//! word keeps it against a browser's reload too. `only-if-cached` is heeded everywhere, because it
+//! word keeps it against a browser's reload too. `only-if-cached` is obeyed everywhere, because it
 //! asks for less.
 
 use std::time::{Duration, Instant};
 
 use http1::Head;
 
-use crate::cache::memory::Entry;
 use crate::freshness::{SECONDS_MAX, each_directive, seconds};
+use cache::Entry;
 
 /// The directives of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Demand {
+pub struct RequestDirectives {
     /// `no-cache`: only what the origin confirms for this request.
     pub no_cache: bool,
     /// `no-store`: the answer is not kept.
@@ -28,14 +28,18 @@ pub struct Demand {
     max_stale: Duration,
 }
 
-impl Demand {
-    /// Reads a request's directives, as far as `heeded`.
-    pub fn of(head: &Head<'_>, heeded: bool) -> Self {
-        let mut said = Self::default();
+impl RequestDirectives {
+    /// Reads a request's directives; unless `obeyed`, only that which asks for less.
+    pub fn of(head: &Head<'_>, obeyed: bool) -> Self {
+        let mut directives = Self::default();
         for line in head.all("cache-control") {
-            each_directive(line, |name, value| said.read(name, value));
+            each_directive(line, |name, value| directives.read(name, value));
         }
-        if heeded { said } else { Self { only_if_cached: said.only_if_cached, ..Self::default() } }
+        if obeyed {
+            directives
+        } else {
+            Self { only_if_cached: directives.only_if_cached, ..Self::default() }
+        }
     }
 
     fn read(&mut self, name: &[u8], value: Option<&[u8]>) {

@@ -9,6 +9,9 @@ use std::sync::Arc;
 
 use crate::ports::Shown;
 
+/// A user id; usual ones need no heap.
+pub(crate) type UserId = SmallVec<[u8; 48]>;
+
 /// One exchange under way.
 #[derive(Debug)]
 pub struct Trace {
@@ -30,7 +33,7 @@ pub struct Trace {
     /// What the cache did.
     pub cache: CacheResult,
     /// The user id; empty when there is none.
-    pub user: SmallVec<[u8; 48]>,
+    pub user: UserId,
     /// The upstream that was asked, by index.
     pub upstream: Option<usize>,
     /// The ranking that made the answer.
@@ -56,7 +59,7 @@ impl Trace {
             arm: 0,
             decision: Decision::Generic,
             cache: CacheResult::None,
-            user: SmallVec::new(),
+            user: UserId::new(),
             upstream: None,
             ranked_by: None,
             shown: None,

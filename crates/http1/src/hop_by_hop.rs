@@ -54,3 +54,27 @@ pub fn is_connection_option(fields: &FieldLines, name: &[u8]) -> bool {
     let mut options = fields.all("connection").flat_map(|line| line.split(|b| *b == b','));
     options.any(|option| option.trim_ascii().eq_ignore_ascii_case(name))
 }
+
+/// Appends the fields of a response that go on to a client, as lines.
+///
+/// Left out are fields of the connection they came on, framing, and `Age`, which each cache tells
+/// anew.
+pub fn append_end_to_end(fields: &FieldLines, out: &mut Vec<u8>) {
+    let has_options = has_connection_options(fields);
+    for (name, line) in fields.whole_lines() {
+        let stays_behind = is_hop_by_hop(name)
+            || is_framing(name)
+            || name == b"age"
+            || has_options && is_connection_option(fields, name);
+        if !stays_behind {
+            out.extend_from_slice(line);
+        }
+    }
+}
+
+/// Returns the fields of a response that go on to a client, as lines.
+pub fn end_to_end(fields: &FieldLines) -> Vec<u8> {
+    let mut out = Vec::with_capacity(fields.bytes());
+    append_end_to_end(fields, &mut out);
+    out
+}

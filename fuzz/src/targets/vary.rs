@@ -2,7 +2,7 @@
 //! varies by (RFC 9111 §4.1).
 
 use crate::reading::read_head;
-use gateway::fuzzing::{KeyBytes, append_selecting, extend_by_variant};
+use cache::key::{KeyBytes, append_selecting, extend_by_variant};
 use http1::Head;
 use http1::accept::Accepted;
 

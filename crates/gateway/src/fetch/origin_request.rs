@@ -1,9 +1,9 @@
-//! A fetch to be made, owned: it outlives the request that asked for it.
+//! What an origin or a model is asked, owned: it outlives the request that asked for it.
 //!
-//! Invariants: what is fetched for everybody on a route that knows users carries nothing of the one
+//! Invariants: on a route that knows users, what is fetched for everybody carries nothing of the one
 //! who happened to ask: no id, no cookie, no `Authorization`; on no route a condition of theirs.
-//! What is fetched to be stored carries of target, host and headers by which those are overridden
-//! what its key tells apart, and no more.
+//! What is fetched to be stored carries what its key tells apart of target, host, and the headers
+//! that override those, and no more. Never here: sending it (`upstream`), the models (`ports`).
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -11,25 +11,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use cache::key::{KeyBytes, append_selecting};
+use cache::{Entry, etag};
 use exchange::Decision;
 use http::Method;
-use http1::Head;
+use http1::accept::Accepted;
+use http1::hop_by_hop::{has_connection_options, is_connection_option, is_hop_by_hop};
+use http1::{FieldLines, Head};
 
-use crate::cache::etag;
-use crate::cache::memory::{Entry, KeyBytes, append_selecting};
 use crate::error::Refusal;
-use crate::freshness::Asked;
+use crate::freshness::RequestFacts;
 use crate::key;
 use crate::plan::{Route, Target};
 use crate::ports::Question;
-use crate::request_directives::Demand;
+use crate::request_directives::RequestDirectives;
 use crate::trace::Trace;
-use crate::upstream::interim::News;
-use crate::upstream::{Request, Upstream};
+use crate::upstream::{InterimResponses, Request, Upstream};
 use crate::user::UserSource;
-use http1::FieldLines;
-use http1::accept::Accepted;
-use http1::hop_by_hop::{has_connection_options, is_connection_option, is_hop_by_hop};
 
 /// Fields by which a client asks for less than the whole answer.
 const CONDITIONS: [&str; 6] =
@@ -38,50 +36,70 @@ const CONDITIONS: [&str; 6] =
 /// How much of a body to the model API is JSON, where binary tensors follow.
 pub(crate) const JSON_LENGTH: &str = "inference-header-content-length";
 
-/// Bytes for what is said besides the client's fields.
-const ROOM_FOR_OWN: usize = 320;
+/// Bytes of the lines that are added to the client's fields.
+const ADDED_BYTES: usize = 320;
 
 /// Whether a request asks for a part, or for nothing where it has the answer already.
 pub(crate) fn asks_for_less(head: &Head<'_>) -> bool {
     CONDITIONS.iter().any(|name| head.get(name).is_some())
 }
 
-/// A fetch to be made.
+/// What an origin or a model is asked.
 #[derive(Debug, Clone)]
-pub(crate) struct Order {
+pub(crate) struct OriginRequest {
     /// Index of the route.
     pub route: usize,
-    /// Which of its targets.
+    /// Which of its arms.
     pub arm: usize,
-    /// Under which key the answer is stored; empty when it is not to be.
-    pub key: KeyBytes,
-    /// Length of the key without its variant.
-    pub base_length: usize,
-    /// An entry that the answer replaces.
-    pub stale: Option<Arc<Entry>>,
-    /// What is demanded of an answer from disk; `None` when none is looked for there.
-    pub recall: Option<Demand>,
     /// Why this answer.
     pub decision: Decision,
     /// Id of the request, or of the refresh.
     pub id: u128,
-    /// What the upstream says ahead of its answer.
-    pub news: News,
-    /// In which codings the request likes its answer.
+    /// Where the response is stored.
+    pub storage: Storage,
+    /// What the upstream says ahead of its response.
+    pub interim: InterimResponses,
+    /// In which codings the client likes its answer.
     pub accepted: Accepted,
-    method: Method,
-    target: String,
-    /// The request's fields as the client sent them.
-    client: FieldLines,
-    host: Box<str>,
-    peer: IpAddr,
+    client: Client,
     user: Option<Vec<u8>>,
     body: Bytes,
     json_length: Option<usize>,
 }
 
-impl Order {
-    /// The fetch that a request asks for; `user` when the answer is to be the user's own.
+/// Where a response is stored, and what is there already.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Storage {
+    /// Under which key; empty when it is not to be stored.
+    pub key: KeyBytes,
+    /// Length of the key without its variant.
+    pub base_length: usize,
+    /// An entry that the response replaces.
+    pub stale: Option<Arc<Entry>>,
+    /// What is asked of a response from disk; `None` when none is looked for there.
+    pub recall: Option<RequestDirectives>,
+}
+
+/// What the client asked, as it was sent.
+#[derive(Debug, Clone)]
+struct Client {
+    method: Method,
+    /// Path and query.
+    target: String,
+    host: Box<str>,
+    fields: FieldLines,
+    address: IpAddr,
+}
+
+impl Storage {
+    /// The key without its variant.
+    pub(crate) fn base(&self) -> &[u8] {
+        &self.key[..self.base_length]
+    }
+}
+
+impl OriginRequest {
+    /// What a request asks; with the user when the response is to be the user's own.
     ///
     /// # Errors
     /// When the request cannot be said in HTTP again.
@@ -92,107 +110,99 @@ impl Order {
         body: Bytes,
     ) -> Result<Self, Refusal> {
         let wrong = |_| Refusal::Body(400, "the request's method is malformed".to_owned());
-        let mut client = FieldLines::default();
+        let mut fields = FieldLines::default();
         let mut host = "";
-        let mut news = News::default();
+        let mut interim = InterimResponses::default();
         // A model reads no fields: copying them would be a third of what its question costs.
-        if matches!(route.targets[trace.arm].1, Target::Upstream(_)) {
-            news = News::of_upstream();
+        if matches!(route.target(trace.arm), Target::Upstream(_)) {
+            interim = InterimResponses::of_upstream();
             host = head.host();
-            client = FieldLines::with_capacity(16, 512);
-            head.fields().for_each(|(name, value)| client.append(name, value));
+            fields = FieldLines::with_capacity(16, 512);
+            head.fields().for_each(|(name, value)| fields.append(name, value));
         }
-        let json_length = match route.targets[trace.arm].1 {
+        let json_length = match route.target(trace.arm) {
             Target::Models => json_length(head)?,
             _ => None,
         };
-        let own = trace.decision == Decision::Personalised || route.personalise.is_none();
-        let target = match key::user_field(route) {
-            Some(name) if !own => key::without_field(head.path_and_query(), name),
+        let personalised = trace.decision == Decision::Personalised;
+        let names_user = personalised || route.personalise.is_none();
+        let target = match route.key.user_field() {
+            Some(name) if !names_user => key::without_field(head.path_and_query(), name),
             _ => head.path_and_query().to_owned(),
         };
-        let personalised = trace.decision == Decision::Personalised;
+        let client = Client {
+            method: Method::from_bytes(head.method().as_bytes()).map_err(wrong)?,
+            target,
+            host: host.into(),
+            fields,
+            address: head.peer().ip().to_canonical(),
+        };
         Ok(Self {
             route: trace.route.unwrap_or_default(),
             arm: trace.arm,
-            key: KeyBytes::new(),
-            base_length: 0,
-            stale: None,
-            recall: None,
             decision: trace.decision,
             id: trace.id,
-            news,
+            storage: Storage::default(),
+            interim,
             accepted: Accepted::of(head),
-            method: Method::from_bytes(head.method().as_bytes()).map_err(wrong)?,
-            target,
             client,
-            host: host.into(),
-            peer: head.peer().ip().to_canonical(),
             user: trace.user().filter(|_| personalised).map(<[u8]>::to_vec),
             body,
             json_length,
         })
     }
 
-    /// The same fetch, to be stored under `key`. A HEAD becomes a GET: its answer serves both.
-    /// Of the request that is left which the key tells apart.
+    /// The same, to be stored. A HEAD becomes a GET: its response serves both. Of the request that
+    /// is left which the key tells apart.
     #[must_use]
-    pub(crate) fn stored_as(
-        mut self,
-        route: &Route,
-        key: KeyBytes,
-        base_length: usize,
-        stale: Option<Arc<Entry>>,
-    ) -> Self {
-        if self.method == Method::HEAD {
-            self.method = Method::GET;
+    pub(crate) fn stored_as(mut self, route: &Route, storage: Storage) -> Self {
+        if self.client.method == Method::HEAD {
+            self.client.method = Method::GET;
         }
-        self.key = key;
-        self.base_length = base_length;
-        self.stale = stale;
+        self.storage = storage;
         self.keep_to_key(route);
         self
     }
 
     fn keep_to_key(&mut self, route: &Route) {
-        let rules = route.rules.as_ref();
+        let rules = route.key.rules.as_ref();
         for name in &key::OVERRIDES {
             if !rules.is_some_and(|rules| rules.names_header(name)) {
-                self.client.remove(name);
+                self.client.fields.remove(name);
             }
         }
-        self.host = key::canonical_host(&self.host).to_ascii_lowercase().into();
+        self.client.host = key::canonical_host(&self.client.host).to_ascii_lowercase().into();
         if let Some(rules) = rules {
-            let own = self.user.is_some();
-            self.target = key::forwarded(route, &self.target, own);
+            let is_private = self.user.is_some();
+            self.client.target = key::forwarded(&route.key, &self.client.target, is_private);
             let hides_cookies = self.hides_user(route);
-            rules.rewrite(&mut self.client, own, hides_cookies);
+            rules.rewrite(&mut self.client.fields, is_private, hides_cookies);
         }
     }
 
     /// Asks with the client's own conditions, and stores nothing: where the whole cannot be stored
     /// there will be nothing to cut a part from, or to compare with.
     pub(crate) fn ask_for_no_more(&mut self) {
-        self.key.clear();
+        self.storage.key.clear();
     }
 
     /// Whether the answer may be stored.
     pub(crate) fn is_for_storing(&self) -> bool {
-        !self.key.is_empty()
+        !self.storage.key.is_empty()
     }
 
     /// The path.
     pub(crate) fn path(&self) -> &str {
-        self.target.split('?').next().unwrap_or_default()
+        self.client.target.split('?').next().unwrap_or_default()
     }
 
     /// Whether the upstream sees cookies that the key does not tell apart, and that are not the
     /// user's whose answer it is.
     pub(crate) fn shows_cookies(&self, route: &Route) -> bool {
         let hidden = self.user.is_some() || self.hides_user(route);
-        let unkeyed = match &route.rules {
-            Some(rules) => rules.has_unkeyed_cookies(&self.client),
-            None => self.client.has("cookie"),
+        let unkeyed = match &route.key.rules {
+            Some(rules) => rules.has_unkeyed_cookies(&self.client.fields),
+            None => self.client.fields.has("cookie"),
         };
         !hidden && unkeyed
     }
@@ -200,18 +210,20 @@ impl Order {
     /// The kind of request that this one is, of which some may have answers that can be stored and
     /// others not: its key, and whether it shows cookies.
     pub(crate) fn kind(&self, route: &Route) -> (&[u8], bool) {
-        (&self.key, self.shows_cookies(route))
+        (&self.storage.key, self.shows_cookies(route))
     }
 
-    /// What storing must know of the request.
-    pub(crate) fn asked(&self, route: &Route, delay: Duration) -> Asked {
-        let sent = self.client.has("authorization");
-        let matters = matches!(route.targets[self.arm].1, Target::Upstream(_));
-        Asked {
-            authorised: sent && matters && !self.hides_user(route),
-            cookies: self.shows_cookies(route),
-            delay,
-        }
+    /// Whether the origin is shown who asks.
+    pub(crate) fn shows_credentials(&self, route: &Route) -> bool {
+        let sent = self.client.fields.has("authorization");
+        let matters = matches!(route.target(self.arm), Target::Upstream(_));
+        sent && matters && !self.hides_user(route)
+    }
+
+    /// What storing must know of the request; `delay` is the time from it to the response.
+    pub(crate) fn facts(&self, route: &Route, delay: Duration) -> RequestFacts {
+        let authorised = self.shows_credentials(route);
+        RequestFacts { authorised, cookies: self.shows_cookies(route), delay }
     }
 
     /// Whether the upstream never sees this request field, whoever asks, or sees no more of it than
@@ -221,7 +233,7 @@ impl Order {
         let of_user = self.hides_user(route)
             && (matches!(name, "authorization" | "cookie")
                 || matches!(source, Some(UserSource::Header(user)) if **user == *name));
-        let by_rule = route.rules.as_ref().is_some_and(|rules| rules.determines(name))
+        let by_rule = route.key.rules.as_ref().is_some_and(|rules| rules.determines(name))
             && (name != "cookie" || self.user.is_none());
         let by_coding = name == "accept-encoding" && route.compress.is_some();
         of_user || by_rule || by_coding || key::OVERRIDES.contains(&name)
@@ -229,12 +241,12 @@ impl Order {
 
     /// Whether only the head of the answer is asked for.
     pub(crate) fn is_head(&self) -> bool {
-        self.method == Method::HEAD
+        self.client.method == Method::HEAD
     }
 
     /// Appends the value of a request field as the cache compares it.
     pub(crate) fn append_selecting(&self, name: &str, key: &mut KeyBytes) {
-        append_selecting(name, self.client.all(name), key);
+        append_selecting(name, self.client.fields.all(name), key);
     }
 
     /// The request's body.
@@ -244,14 +256,14 @@ impl Order {
 
     /// The question to a model.
     pub(crate) fn question<'a>(&'a self, target: &'a Target) -> Question<'a> {
-        let (path, query) = self.target.split_once('?').unwrap_or((&self.target, ""));
+        let (path, query) = self.client.target.split_once('?').unwrap_or((&self.client.target, ""));
         let model = match target {
             Target::Model(name) => Some(name.as_ref()),
             _ => None,
         };
         Question {
             model,
-            method: self.method.as_str(),
+            method: self.client.method.as_str(),
             path,
             query,
             body: &self.body,
@@ -262,22 +274,23 @@ impl Order {
         }
     }
 
-    /// The request to an upstream; `offer` names the protocols that it offers to change to.
-    pub(crate) fn request(
+    /// The request as it goes to an upstream; `offer` names the protocols that it offers to change to.
+    pub(crate) fn render(
         &self,
         route: &Route,
         upstream: &Upstream,
         offer: Option<&[u8]>,
     ) -> Request {
-        let host = upstream.host.as_deref().unwrap_or(&self.host);
-        let room = self.target.len() + self.client.bytes() + ROOM_FOR_OWN;
-        let mut request = Request::begin(self.method.clone(), &self.target, host, room);
+        let host = upstream.plan.host.as_deref().unwrap_or(&self.client.host);
+        let room = self.client.target.len() + self.client.fields.bytes() + ADDED_BYTES;
+        let mut request =
+            Request::begin(self.client.method.clone(), &self.client.target, host, room);
         let restored = self.restored(route);
-        let client = restored.as_ref().unwrap_or(&self.client);
-        let has_options = has_connection_options(client);
-        for (name, line) in client.whole_lines() {
+        let fields = restored.as_ref().unwrap_or(&self.client.fields);
+        let has_options = has_connection_options(fields);
+        for (name, line) in fields.whole_lines() {
             let is_of_connection =
-                is_hop_by_hop(name) || has_options && is_connection_option(client, name);
+                is_hop_by_hop(name) || has_options && is_connection_option(fields, name);
             if !is_of_connection && self.goes_on(name, route) {
                 request.line(line);
             }
@@ -300,19 +313,20 @@ impl Order {
     fn goes_on(&self, name: &[u8], route: &Route) -> bool {
         let is_for_storing = self.is_for_storing();
         let is_condition = || CONDITIONS.iter().any(|condition| condition.as_bytes() == name);
-        let is_replaced =
-            is_our_own(name) || is_for_storing && (name == b"accept-encoding" || is_condition());
+        let is_replaced = is_written_anew(name)
+            || is_for_storing && (name == b"accept-encoding" || is_condition());
         let is_hidden = self.hides_user(route) && is_of_user(name, route);
         !is_replaced && !is_hidden
     }
 
     /// The client's fields with the origin's own tags in its conditions, where they may hold ours.
     fn restored(&self, route: &Route) -> Option<FieldLines> {
-        let asks_by_tag = self.client.has("if-match") || self.client.has("if-none-match");
+        let fields = &self.client.fields;
+        let asks_by_tag = fields.has("if-match") || fields.has("if-none-match");
         if self.is_for_storing() || route.compress.is_none() || !asks_by_tag {
             return None;
         }
-        let mut restored = self.client.clone();
+        let mut restored = fields.clone();
         etag::restore(&mut restored);
         Some(restored)
     }
@@ -324,7 +338,7 @@ impl Order {
 
     /// Asks only whether the stale entry still stands, when it can be told (RFC 9111 §4.3.1).
     fn ask_for_changes(&self, request: &mut Request) {
-        let Some(stale) = &self.stale else { return };
+        let Some(stale) = &self.storage.stale else { return };
         if let Some(etag) = &stale.etag {
             request.field("if-none-match", etag);
         }
@@ -336,11 +350,11 @@ impl Order {
     fn say_for_whom(&self, request: &mut Request) {
         let out = request.head_bytes();
         out.extend_from_slice(b"x-forwarded-for: ");
-        for before in self.client.all("x-forwarded-for") {
+        for before in self.client.fields.all("x-forwarded-for") {
             out.extend_from_slice(before);
             out.extend_from_slice(b", ");
         }
-        write_address(self.peer, out);
+        write_address(self.client.address, out);
         out.extend_from_slice(b"\r\nx-forwarded-proto: http\r\nx-request-id: ");
         let digit = |place: u32| b"0123456789abcdef"[(self.id >> (place * 4)) as usize & 15];
         out.extend((0..32).rev().map(digit));
@@ -376,12 +390,12 @@ fn is_of_user(name: &[u8], route: &Route) -> bool {
     let source = route.personalise.as_ref().map(|p| &p.user);
     // Where there are rules, what is left of the cookies is part of the key.
     name == b"authorization"
-        || (name == b"cookie" && route.rules.is_none())
+        || (name == b"cookie" && route.key.rules.is_none())
         || matches!(source, Some(UserSource::Header(user)) if user.as_bytes() == name)
 }
 
 /// Whether a field is written anew for the upstream, whatever the client says.
-fn is_our_own(name: &[u8]) -> bool {
+fn is_written_anew(name: &[u8]) -> bool {
     matches!(
         name,
         b"content-length"

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use http::header::HeaderName;
 use smallvec::SmallVec;
 
-use crate::cache::memory::KeyBytes;
+use cache::key::KeyBytes;
 use http1::FieldLines;
 
 /// A route's rules.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use http1::Head;
 
-use crate::cache::memory::Entry;
+use cache::Entry;
 
 /// What a request gets of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,17 +11,18 @@ use chassis::http::{Payload, Reply};
 use exchange::{Decision, Phase};
 use http1::Head;
 
-use crate::cache::entry;
-use crate::cache::memory::Entry;
-use crate::cache::{encodings, etag};
+use crate::compression;
 use crate::error::Refusal;
 use crate::plan::{Cors, Route, ServerTiming};
 use crate::reply::range;
 use crate::reply::range::Part;
 use crate::trace::Trace;
+use cache::encodings::{Encoding, Variant, encoded_fields};
+use cache::{Entry, etag};
 use http1::FieldLines;
 use http1::accept::{Accepted, Coding};
 use http1::date;
+use http1::hop_by_hop::append_end_to_end;
 
 /// A transparent GIF of one pixel, for beacons that are pictures.
 const GIF: &[u8] =
@@ -30,15 +31,16 @@ const GIF: &[u8] =
 
 /// How a cache took part, for `Cache-Status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(crate) enum CacheStatus {
     /// Answered from memory.
     Hit,
     /// Answered from disk.
     Recalled,
-    /// Went on: why, whether the answer was stored, whether another request's fetch was shared.
+    /// Went on: the reason, whether the answer was stored, whether another request's fetch was
+    /// shared.
     Forward {
         /// `fwd`
-        why: &'static str,
+        reason: &'static str,
         /// `stored`
         stored: bool,
         /// `collapsed`
@@ -46,30 +48,43 @@ pub(crate) enum Status {
     },
 }
 
+impl CacheStatus {
+    /// Went on for this reason; the answer is this request's alone.
+    pub(crate) fn forwarded(reason: &'static str) -> Self {
+        Self::Forward { reason, stored: false, collapsed: false }
+    }
+}
+
+/// For whom and when a stored entry is rendered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View {
+    /// When.
+    pub now: Instant,
+    /// Why this answer.
+    pub decision: Decision,
+    /// How the cache took part.
+    pub cache: CacheStatus,
+}
+
 /// Answers from a stored entry, or 304 when the client has it already.
-pub(crate) fn stored(
-    reply: &mut Reply,
-    head: &Head<'_>,
-    entry: &Entry,
-    (now, decision): (Instant, Decision),
-    status: Status,
-) {
-    let shape = encodings::chosen(head, entry, decision);
-    let held = held(head, entry, now).filter(|_| entry.status == 200);
-    let unchanged = held.is_some();
-    let part = if unchanged { Part::Whole } else { part(head, entry, shape.is_some()) };
+pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: View) {
+    let View { now, decision, cache } = view;
+    let encoding = smallest(head, entry, decision);
+    let copy = client_copy(head, entry, now).filter(|_| entry.status == 200);
+    let unchanged = copy.is_some();
+    let part = if unchanged { Part::Whole } else { part(head, entry, encoding.is_some()) };
     reply.begin(match &part {
         _ if unchanged => 304,
         Part::Whole => entry.status,
         Part::Bytes(_) => 206,
         Part::Unsatisfiable => 416,
     });
-    match (&part, held) {
-        (Part::Whole, Some(Held::In(Some(coding)))) => {
-            reply.block(&encodings::fields(entry, coding, decision), entry.dated);
+    match (&part, copy) {
+        (Part::Whole, Some(ClientCopy::In(Some(coding)))) => {
+            reply.block(&fields_in(entry, Variant { coding, decision }), entry.dated);
         }
-        (Part::Whole, None | Some(Held::AsAsked)) => {
-            reply.block(shape.map_or(&entry.fields, |shape| &shape.fields), entry.dated);
+        (Part::Whole, None | Some(ClientCopy::AsAsked)) => {
+            reply.block(encoding.map_or(&entry.fields, |made| &made.fields), entry.dated);
         }
         _ => reply.block(&entry.fields, entry.dated),
     }
@@ -77,12 +92,12 @@ pub(crate) fn stored(
     out.extend_from_slice(b"age: ");
     out.extend_from_slice(itoa::Buffer::new().format(entry.age(now).as_secs()).as_bytes());
     out.extend_from_slice(b"\r\n");
-    cache_status(out, status, Some(entry.ttl_seconds(now)));
+    cache_status(out, cache, Some(entry.ttl_seconds(now)));
     let length = entry.body.len();
     match part {
         _ if unchanged => {}
-        Part::Whole => reply.payload(match shape {
-            Some(shape) => Payload::Whole(shape.body.clone()),
+        Part::Whole => reply.payload(match encoding {
+            Some(encoding) => Payload::Whole(encoding.body.clone()),
             None => body(entry, decision),
         }),
         Part::Bytes(bytes) => {
@@ -100,6 +115,18 @@ pub(crate) fn stored(
     }
 }
 
+/// The response in the coding that serves a request best, when one has been made.
+fn smallest<'e>(head: &Head<'_>, entry: &'e Entry, decision: Decision) -> Option<&'e Encoding> {
+    let encodings = entry.encodings.as_ref()?;
+    encodings.smallest(compression::liked(head, encodings.offered, decision), decision)
+}
+
+/// The fields of an entry in a coding, made or not.
+fn fields_in(entry: &Entry, variant: Variant) -> Bytes {
+    let made = entry.encodings.as_ref().and_then(|encodings| encodings.made(variant));
+    made.map_or_else(|| encoded_fields(&entry.fields, variant.coding), |made| made.fields.clone())
+}
+
 /// The stored body; one that names the decision names this request's.
 fn body(entry: &Entry, decision: Decision) -> Payload {
     match &entry.decision_at {
@@ -113,9 +140,9 @@ fn body(entry: &Entry, decision: Decision) -> Payload {
 }
 
 /// Begins an answer that was fetched for this request alone; its payload is the caller's.
-pub(crate) fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cache: Status) {
+pub(crate) fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cache: CacheStatus) {
     reply.begin(status);
-    entry::render(headers, reply.head_bytes());
+    append_end_to_end(headers, reply.head_bytes());
     reply.block(b"", headers.has("date"));
     if let Some(age) = headers.get("age") {
         reply.field("age", age);
@@ -125,12 +152,7 @@ pub(crate) fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cach
 
 /// Begins the answer that the upstream has changed the protocol.
 pub(crate) fn switched(reply: &mut Reply, headers: &FieldLines) {
-    fetched(
-        reply,
-        101,
-        headers,
-        Status::Forward { why: "bypass", stored: false, collapsed: false },
-    );
+    fetched(reply, 101, headers, CacheStatus::forwarded("bypass"));
     for protocol in headers.all("upgrade") {
         reply.field("upgrade", protocol);
     }
@@ -225,13 +247,13 @@ fn allow_origin(reply: &mut Reply, head: &Head<'_>, cors: &Cors) {
     }
 }
 
-fn cache_status(out: &mut Vec<u8>, status: Status, ttl: Option<i64>) {
+fn cache_status(out: &mut Vec<u8>, status: CacheStatus, ttl: Option<i64>) {
     out.extend_from_slice(b"cache-status: tidegate");
     match status {
-        Status::Hit | Status::Recalled => out.extend_from_slice(b"; hit"),
-        Status::Forward { why, stored, collapsed } => {
+        CacheStatus::Hit | CacheStatus::Recalled => out.extend_from_slice(b"; hit"),
+        CacheStatus::Forward { reason, stored, collapsed } => {
             out.extend_from_slice(b"; fwd=");
-            out.extend_from_slice(why.as_bytes());
+            out.extend_from_slice(reason.as_bytes());
             if stored {
                 out.extend_from_slice(b"; stored");
             }
@@ -244,7 +266,7 @@ fn cache_status(out: &mut Vec<u8>, status: Status, ttl: Option<i64>) {
         out.extend_from_slice(b"; ttl=");
         out.extend_from_slice(itoa::Buffer::new().format(ttl).as_bytes());
     }
-    if status == Status::Recalled {
+    if status == CacheStatus::Recalled {
         out.extend_from_slice(b"; detail=disk");
     }
     out.extend_from_slice(b"\r\n");
@@ -262,7 +284,7 @@ fn part(head: &Head<'_>, entry: &Entry, is_encoded: bool) -> Part {
 
 /// How the client holds the stored answer.
 #[derive(Clone, Copy)]
-enum Held {
+enum ClientCopy {
     /// Nothing says how.
     AsAsked,
     /// In a coding, or as it is.
@@ -270,19 +292,19 @@ enum Held {
 }
 
 /// Whether the client's copy is the stored one (RFC 9110 §13.1.2, §13.1.3; weak comparison).
-fn held(head: &Head<'_>, entry: &Entry, now: Instant) -> Option<Held> {
+fn client_copy(head: &Head<'_>, entry: &Entry, now: Instant) -> Option<ClientCopy> {
     let mut tags = head.all("if-none-match").peekable();
     if tags.peek().is_some() {
         let ours = entry.etag.as_deref()?;
         let mut tags = tags.flat_map(|line| line.split(|b| *b == b',')).map(<[u8]>::trim_ascii);
-        return tags.find_map(|tag| match etag::held(tag, ours) {
-            _ if tag == b"*" => Some(Held::AsAsked),
+        return tags.find_map(|tag| match etag::coding_of_copy(tag, ours) {
+            _ if tag == b"*" => Some(ClientCopy::AsAsked),
             // One who cannot read that coding asks for somebody else, who may not have it.
             Some(Some(coding)) => {
-                let reads = entry.shapes.is_some() && Accepted::of(head).takes(coding);
-                reads.then_some(Held::In(Some(coding)))
+                let reads = entry.encodings.is_some() && Accepted::of(head).takes(coding);
+                reads.then_some(ClientCopy::In(Some(coding)))
             }
-            same => same.map(Held::In),
+            same => same.map(ClientCopy::In),
         });
     }
     let since = head.get("if-modified-since").and_then(date::parse)?;
@@ -291,5 +313,5 @@ fn held(head: &Head<'_>, entry: &Entry, now: Instant) -> Option<Held> {
         // What was made by then cannot have changed before (RFC 9111 §4.3.2).
         None => SystemTime::now().checked_sub(entry.age(now)).is_some_and(|made| made <= since),
     };
-    unchanged.then_some(Held::AsAsked)
+    unchanged.then_some(ClientCopy::AsAsked)
 }

@@ -16,12 +16,12 @@ use chassis::http::{Payload, Source};
 use exchange::Decision;
 use http1::Head;
 
-use crate::cache::codec::{self, Encoder};
-use crate::cache::etag;
-use crate::compression::{add_vary, is_forged, wanted};
-use crate::fetch::Own;
+use crate::compression::{add_vary, is_forged, liked};
+use crate::fetch::PrivateAnswer;
 use crate::gateway::Gateway;
 use crate::plan::Route;
+use cache::codec::{self, Encoder};
+use cache::etag;
 use http1::FieldLines;
 use http1::accept::Coding;
 
@@ -34,33 +34,40 @@ const STREAMS_MAX: usize = 256;
 /// Codings in the order in which they are preferred here: the quickest first.
 const QUICKEST: [Coding; 3] = [Coding::Zstd, Coding::Gzip, Coding::Br];
 
-/// Encodes an answer when its route, its client and its own fields allow.
-pub(crate) fn encoded(mut own: Own, gateway: &Arc<Gateway>, route: &Route, head: &Head<'_>) -> Own {
-    let Some(compression) = &route.compress else { return own };
-    if own.status == 304 {
-        name_as_asked(&mut own.headers, head);
-        return own;
+/// Encodes an answer when its route, its client and its answer fields allow.
+pub(crate) fn encoded(
+    mut answer: PrivateAnswer,
+    gateway: &Arc<Gateway>,
+    route: &Route,
+    head: &Head<'_>,
+) -> PrivateAnswer {
+    let Some(compression) = &route.compress else { return answer };
+    if answer.status == 304 {
+        name_as_asked(&mut answer.headers, head);
+        return answer;
     }
-    let length = length(&own.payload);
+    let length = length(&answer.payload);
     if length == Some(0) && head.method() != "HEAD"
-        || !compression.covers(own.status, &own.headers, length)
+        || !compression.covers(answer.status, &answer.headers, length)
     {
-        return own;
+        return answer;
     }
-    add_vary(&mut own.headers);
-    let liked = wanted(head, compression.codings, Decision::Generic);
-    let Some(coding) = QUICKEST.into_iter().find(|coding| liked.has(*coding)) else { return own };
+    add_vary(&mut answer.headers);
+    let liked = liked(head, compression.codings, Decision::Generic);
+    let Some(coding) = QUICKEST.into_iter().find(|coding| liked.has(*coding)) else {
+        return answer;
+    };
     // What a HEAD is answered with is not known to shrink.
     if head.method() == "HEAD" || (is_forged(head) && !is_permitted(route, head)) {
-        return own;
+        return answer;
     }
-    let (payload, is_encoded) = encode(own.payload, gateway, coding);
-    own.payload = payload;
+    let (payload, is_encoded) = encode(answer.payload, gateway, coding);
+    answer.payload = payload;
     if is_encoded {
         gateway.metrics.encoded[coding as usize].add(1);
-        tell(&mut own.headers, coding);
+        tell(&mut answer.headers, coding);
     }
-    own
+    answer
 }
 
 fn length(payload: &Payload) -> Option<u64> {
@@ -124,45 +131,45 @@ fn retag(headers: &mut FieldLines, tag: &[u8], coding: Coding) {
 fn name_as_asked(headers: &mut FieldLines, head: &Head<'_>) {
     let Some(ours) = headers.get("etag").map(<[u8]>::to_vec) else { return };
     let mut tags = head.all("if-none-match").flat_map(|line| line.split(|b| *b == b','));
-    let held = tags.find_map(|tag| etag::held(tag.trim_ascii(), &ours)?);
-    if let Some(coding) = held {
+    let ours_in = tags.find_map(|tag| etag::coding_of_copy(tag.trim_ascii(), &ours)?);
+    if let Some(coding) = ours_in {
         retag(headers, &ours, coding);
         add_vary(headers);
     }
 }
 
 /// The right to encode one more body.
-struct Place(Arc<Gateway>);
+struct EncodingPermit(Arc<Gateway>);
 
-impl Place {
+impl EncodingPermit {
     fn admit(gateway: &Arc<Gateway>) -> Option<Self> {
-        let place = Self(Arc::clone(gateway));
-        (gateway.streaming.fetch_add(1, Ordering::Relaxed) < STREAMS_MAX).then_some(place)
+        let permit = Self(Arc::clone(gateway));
+        (gateway.streams.fetch_add(1, Ordering::Relaxed) < STREAMS_MAX).then_some(permit)
     }
 }
 
-impl Drop for Place {
+impl Drop for EncodingPermit {
     fn drop(&mut self) {
-        self.0.streaming.fetch_sub(1, Ordering::Relaxed);
+        self.0.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// An encoder that has its place and no body yet.
+/// An encoder that may run and has no body yet.
 struct Begun {
     encoder: Encoder,
-    place: Place,
+    permit: EncodingPermit,
     flushes: bool,
 }
 
 impl Begun {
     fn new(gateway: &Arc<Gateway>, coding: Coding, length: Option<u64>) -> Option<Self> {
-        let place = Place::admit(gateway)?;
+        let permit = EncodingPermit::admit(gateway)?;
         let encoder = Encoder::new(coding, length).ok()?;
-        Some(Self { encoder, place, flushes: length.is_none() })
+        Some(Self { encoder, permit, flushes: length.is_none() })
     }
 
     fn over(self, source: Box<dyn Source>) -> Payload {
-        let Self { encoder, place, flushes } = self;
+        let Self { encoder, permit, flushes } = self;
         Payload::Stream(
             None,
             Box::new(Encoded {
@@ -173,7 +180,7 @@ impl Begun {
                 fed: 0,
                 is_flushed: true,
                 flushes,
-                _place: place,
+                _permit: permit,
             }),
         )
     }
@@ -192,7 +199,7 @@ struct Encoded {
     fed: usize,
     is_flushed: bool,
     flushes: bool,
-    _place: Place,
+    _permit: EncodingPermit,
 }
 
 /// What polling for a piece brings.

@@ -14,9 +14,9 @@ use std::task::{Poll, Waker};
 use chassis::http::Reply;
 use parking_lot::Mutex;
 
-use crate::cache::entry;
 use crate::error::{FetchError, Refusal};
 use http1::FieldLines;
+use http1::hop_by_hop::end_to_end;
 
 /// Interim responses before one answer.
 const COUNT_MAX: u32 = 64;
@@ -25,19 +25,20 @@ const BYTES_MAX: usize = 64 * 1024;
 
 /// Carries interim responses from a fetch to its request; clones are the same.
 #[derive(Debug, Clone, Default)]
-pub struct News(Option<Arc<Mutex<State>>>);
+pub(crate) struct InterimResponses(Option<Arc<Mutex<Arrived>>>);
 
+/// What has arrived.
 #[derive(Debug, Default)]
-struct State {
+struct Arrived {
     count: u32,
     bytes: usize,
     waiting: Vec<(u16, Vec<u8>)>,
     request: Option<Waker>,
 }
 
-impl News {
+impl InterimResponses {
     /// For a fetch from an upstream; the default carries nothing.
-    pub fn of_upstream() -> Self {
+    pub(crate) fn of_upstream() -> Self {
         Self(Some(Arc::default()))
     }
 
@@ -45,25 +46,25 @@ impl News {
     ///
     /// # Errors
     /// `Malformed` when the upstream says too much before its answer.
-    pub fn take_in(&self, status: u16, fields: &FieldLines) -> Result<(), FetchError> {
+    pub(crate) fn add(&self, status: u16, fields: &FieldLines) -> Result<(), FetchError> {
         let Some(state) = &self.0 else { return Err(FetchError::Malformed) };
-        state.lock().take_in(status, fields)
+        state.lock().add(status, fields)
     }
 
     /// Does the work, and meanwhile tells the client what arrives.
     ///
     /// # Errors
     /// Those of the work, and when the client leaves before it is done.
-    pub async fn passed_on<T>(
+    pub(crate) async fn pass_on<T>(
         &self,
         reply: &Reply,
         work: Pin<&mut impl Future<Output = Result<T, Refusal>>>,
     ) -> Result<T, Refusal> {
-        let done = reply.unless_left(self.told(reply, work)).await;
+        let done = reply.unless_left(self.tell(reply, work)).await;
         done.unwrap_or(Err(Refusal::ClientLeft))
     }
 
-    async fn told<T>(&self, reply: &Reply, mut work: Pin<&mut impl Future<Output = T>>) -> T {
+    async fn tell<T>(&self, reply: &Reply, mut work: Pin<&mut impl Future<Output = T>>) -> T {
         let Some(state) = &self.0 else { return work.await };
         loop {
             let next = poll_fn(|cx| {
@@ -87,9 +88,9 @@ impl News {
     }
 }
 
-impl State {
-    fn take_in(&mut self, status: u16, fields: &FieldLines) -> Result<(), FetchError> {
-        let fields = entry::rendered(fields);
+impl Arrived {
+    fn add(&mut self, status: u16, fields: &FieldLines) -> Result<(), FetchError> {
+        let fields = end_to_end(fields);
         self.count += 1;
         self.bytes += fields.len();
         if self.count > COUNT_MAX || self.bytes > BYTES_MAX {

@@ -3,7 +3,7 @@
 use http::header::HeaderName;
 
 use super::{Cookies, Fields, NamePattern, Rules, Segment, Source};
-use crate::cache::memory::KeyBytes;
+use cache::key::KeyBytes;
 use http1::FieldLines;
 
 fn patterns(texts: &[&str]) -> Vec<NamePattern> {
