@@ -80,17 +80,17 @@ pub(crate) enum Refusal {
     /// The client wants no more than what is stored (`only-if-cached`), and that is nothing.
     NotCached,
     /// A model refused the request.
-    Model(u16, String),
+    Model(exchange::Refusal),
     /// The client left before it had its answer: it is told nothing.
     ClientLeft,
 }
 
 impl Refusal {
-    /// What a model told: with 405 what is allowed, else what the client is told.
-    pub(crate) fn of_model((status, said): (u16, String)) -> Self {
-        match status {
-            405 => Self::Method(said.into()),
-            _ => Self::Model(status, said),
+    /// A model's refusal; one of the method is as one of a route.
+    pub(crate) fn of_model(refusal: exchange::Refusal) -> Self {
+        match refusal.allowed_methods {
+            Some(allowed) => Self::Method(allowed.into()),
+            None => Self::Model(refusal),
         }
     }
 
@@ -100,7 +100,8 @@ impl Refusal {
             Self::NoRoute => 404,
             Self::Method(_) => 405,
             Self::Overloaded(_) | Self::NotRecorded => 503,
-            Self::Body(status, _) | Self::Model(status, _) => *status,
+            Self::Body(status, _) => *status,
+            Self::Model(refusal) => refusal.status,
             Self::Fetch(FetchError::Unhealthy | FetchError::Busy) => 503,
             Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong | Self::NotCached => 504,
             Self::Fetch(_) => 502,
@@ -111,6 +112,9 @@ impl Refusal {
 
     /// Seconds after which a client may try again, where that may help.
     pub(crate) fn retry_after(&self) -> Option<u32> {
+        if let Self::Model(refusal) = self {
+            return refusal.retry_after_s;
+        }
         (matches!(self.status(), 429 | 502..=504) && *self != Self::NotCached).then_some(1)
     }
 
@@ -120,7 +124,8 @@ impl Refusal {
             Self::NoRoute => "no such resource".to_owned(),
             Self::Method(allowed) => format!("method not allowed; use {allowed}"),
             Self::Overloaded(what) => format!("too many {what}; try again"),
-            Self::Body(_, why) | Self::Model(_, why) => why.clone(),
+            Self::Body(_, reason) => reason.clone(),
+            Self::Model(refusal) => refusal.reason.clone(),
             Self::NotRecorded => "the event cannot be recorded; try again".to_owned(),
             Self::Fetch(error) => error.to_string(),
             Self::WaitedTooLong => "the upstream did not answer in time".to_owned(),

@@ -39,8 +39,8 @@ pub use gateway::{Edge, Gateway, Parts};
 pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{Plan, PoolUpstream, Sections, UpstreamPlan};
 pub use ports::{
-    Asker, Compute, Computed, Durable, Gathered, Loan, NoWorker, Profile, Profiles, Question,
-    Record, Shown, Taking, Workers,
+    Acquire, AnswerSender, Compute, Durable, Loan, NoWorker, Profile, Profiles, QueuedAnswer,
+    Record, Workers,
 };
 pub use purge_request::PurgeRequest;
 pub use request::Role;

@@ -3,11 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use exchange::{CacheResult, Decision, Phase};
+use exchange::{CacheResult, Decision, Impression, Phase};
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-use crate::ports::Shown;
 
 /// A user id; usual ones need no heap.
 pub(crate) type UserId = SmallVec<[u8; 48]>;
@@ -39,7 +37,7 @@ pub struct Trace {
     /// The ranking that made the answer.
     pub ranked_by: Option<u128>,
     /// What was shown, when this exchange ran the ranking.
-    pub shown: Option<Arc<Shown>>,
+    pub shown: Option<Arc<Impression<'static>>>,
     /// Recorded before the answer was sent.
     pub recorded: bool,
     /// Why the gateway answered by itself.

@@ -96,7 +96,8 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
     let delivers = !plan.events.rollups.is_empty();
     let learner = if delivers { None } else { Learner::start(&plan) };
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
-    let models = Arc::new(Models::open(plan.models, Arc::new(WorkThreads(work.clone()))));
+    let pool = Arc::new(WorkThreads(work.clone()));
+    let models = Arc::new(Models::open(plan.models, profiles.clone(), pool));
     let watcher = watch(&models, profiles.as_ref())?;
     let pools = Pools::start(plan.pools, &registry)?;
     let gateway_parts = gateway_parts(&models, profiles.as_ref(), &pools, work);
@@ -274,12 +275,11 @@ fn gateway_parts(
     pools: &Pools,
     work: WorkPool,
 ) -> gateway::Parts {
-    let answers = ModelAnswers { models: Arc::clone(models), profiles: profiles.cloned() };
     let look_up =
         |p: &Arc<profiles::Profiles>| Arc::new(ProfileLookup(Arc::clone(p))) as Arc<dyn Profiles>;
     gateway::Parts {
         profiles: profiles.map(look_up),
-        compute: Some(Arc::new(answers) as Arc<dyn Compute>),
+        compute: Some(Arc::new(ModelAnswers(Arc::clone(models))) as Arc<dyn Compute>),
         workers: pools.workers(),
         work,
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use gateway::{Loan, NoWorker, Taking};
+use gateway::{Acquire, Loan, NoWorker};
 use metrics::Registry;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -62,7 +62,7 @@ impl gateway::Workers for Lender {
         self.0.is_ready()
     }
 
-    fn take(&self, end: Instant) -> Taking {
+    fn take(&self, end: Instant) -> Acquire {
         let pool = Arc::clone(&self.0);
         Box::pin(async move {
             let lent = pool.take(end.into_std()).await.map_err(|refusal| match refusal {

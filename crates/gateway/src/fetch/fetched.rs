@@ -6,11 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cache::Tags;
 use chassis::http::{Payload, Source};
+use exchange::Impression;
 use http1::FieldLines;
 
 use super::result::{FetchResult, Outcome, PrivateAnswer, Times};
 use crate::plan::Route;
-use crate::ports::Shown;
 use crate::upstream::{Response, UpstreamBody};
 
 /// An answer before it is decided who may have it.
@@ -21,7 +21,7 @@ pub(super) struct Fetched {
     /// Length of the body, or of what a GET would bring when a HEAD was sent.
     pub length: Option<u64>,
     pub times: Times,
-    pub shown: Option<Shown>,
+    pub shown: Option<Impression<'static>>,
     pub decision_at: Option<Range<usize>>,
     pub tags: Tags,
 }

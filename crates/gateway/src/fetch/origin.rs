@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use cache::Tags;
 use chassis::WorkRefused;
+use exchange::ModelAnswer;
 use http1::FieldLines;
 use tokio::time::Instant;
 
@@ -16,7 +17,7 @@ use super::result::Times;
 use crate::error::{FetchError, Refusal};
 use crate::gateway::Edge;
 use crate::plan::{Route, Target};
-use crate::ports::{Asker, Computed};
+use crate::ports::AnswerSender;
 use crate::upstream::Dispatch;
 
 /// Work longer than this leaves the I/O core.
@@ -56,23 +57,24 @@ async fn ask_model(
     request: &OriginRequest,
     target: &Target,
 ) -> Result<Fetched, Refusal> {
-    let unavailable = || Refusal::Model(503, "no model is loaded".to_owned());
+    let unavailable = || Refusal::Model(exchange::Refusal::new(503, "no model is loaded"));
     let compute = edge.gateway.compute.as_ref().ok_or_else(unavailable)?;
-    let question = request.question(target);
-    let answered = if compute.cost(&question) <= INLINE_TIME_MAX {
+    let asked = request.model_request(target);
+    let answered = if compute.cost(&asked) <= INLINE_TIME_MAX {
         let mut out = edge.scratch.borrow_mut();
         out.clear();
-        let computed = compute.compute(&question, &mut out);
-        computed.map(|computed| (computed, Bytes::copy_from_slice(&out)))
-    } else if compute.gathers(&question) {
-        let (asker, answer) = Asker::new();
-        compute.gather(&question, request.body(), asker);
+        let answer = compute.compute(&asked, &mut out);
+        answer.map(|answer| (answer, Bytes::copy_from_slice(&out)))
+    } else if compute.is_queued(&asked) {
+        let (sender, answer) = AnswerSender::new();
+        compute.queue(&asked, request.body(), sender);
         answer.await.map_err(|_| model_failed())?
     } else {
         let (compute, request, target) = (Arc::clone(compute), request.clone(), target.clone());
         let job = move || {
             let mut out = Vec::new();
-            compute.compute(&request.question(&target), &mut out).map(|done| (done, out.into()))
+            let answer = compute.compute(&request.model_request(&target), &mut out);
+            answer.map(|answer| (answer, out.into()))
         };
         let done = edge.gateway.work.run(job).await;
         done.map_err(|refused| match refused {
@@ -80,24 +82,24 @@ async fn ask_model(
             WorkRefused::Broken => model_failed(),
         })?
     };
-    let (computed, body) = answered.map_err(Refusal::of_model)?;
-    let times = Times { features: computed.features, score: computed.score, store: Duration::ZERO };
+    let (answer, body) = answered.map_err(Refusal::of_model)?;
+    let times = Times { features: answer.features, score: answer.score, store: Duration::ZERO };
     Ok(Fetched {
         status: 200,
-        headers: model_headers(&computed),
+        headers: model_headers(&answer),
         length: Some(body.len() as u64),
         body: Body::Whole(body),
         times,
-        shown: computed.impression,
-        decision_at: computed.decision_at,
+        shown: answer.impression,
+        decision_at: answer.decision_at,
         tags: Tags::default(),
     })
 }
 
 /// Binary data behind JSON is Triton's extension of the Open Inference Protocol.
-fn model_headers(computed: &Computed) -> FieldLines {
-    let Some(json_length) = computed.json_length else {
-        let content_type = match computed.content_type {
+fn model_headers(answer: &ModelAnswer) -> FieldLines {
+    let Some(json_length) = answer.json_length else {
+        let content_type = match answer.content_type {
             "" => "application/json",
             other => other,
         };
@@ -111,7 +113,7 @@ fn model_headers(computed: &Computed) -> FieldLines {
 }
 
 fn model_failed() -> Refusal {
-    Refusal::Model(500, "the model failed".to_owned())
+    Refusal::Model(exchange::Refusal::new(500, "the model failed"))
 }
 
 /// Counts a failed fetch.

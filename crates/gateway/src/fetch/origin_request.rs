@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use cache::key::{KeyBytes, append_selecting};
 use cache::{Entry, etag};
-use exchange::Decision;
+use exchange::{Decision, ModelRequest};
 use http::Method;
 use http1::accept::Accepted;
 use http1::hop_by_hop::{has_connection_options, is_connection_option, is_hop_by_hop};
@@ -23,7 +23,6 @@ use crate::error::Refusal;
 use crate::freshness::RequestFacts;
 use crate::key;
 use crate::plan::{Route, Target};
-use crate::ports::Question;
 use crate::request_directives::RequestDirectives;
 use crate::trace::Trace;
 use crate::upstream::{InterimResponses, Request, Upstream};
@@ -254,14 +253,14 @@ impl OriginRequest {
         self.body.clone()
     }
 
-    /// The question to a model.
-    pub(crate) fn question<'a>(&'a self, target: &'a Target) -> Question<'a> {
+    /// The request to a model.
+    pub(crate) fn model_request<'a>(&'a self, target: &'a Target) -> ModelRequest<'a> {
         let (path, query) = self.client.target.split_once('?').unwrap_or((&self.client.target, ""));
         let model = match target {
             Target::Model(name) => Some(name.as_ref()),
             _ => None,
         };
-        Question {
+        ModelRequest {
             model,
             method: self.client.method.as_str(),
             path,

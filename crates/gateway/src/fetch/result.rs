@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use cache::Entry;
 use chassis::http::Payload;
+use exchange::Impression;
 use http1::FieldLines;
-
-use crate::ports::Shown;
 
 /// What a fetch brought.
 #[derive(Debug)]
@@ -43,7 +42,7 @@ pub(crate) struct FetchResult {
     /// What it cost.
     pub times: Times,
     /// What was shown, when a ranking was made.
-    pub shown: Option<Arc<Shown>>,
+    pub shown: Option<Arc<Impression<'static>>>,
 }
 
 /// Time by the phases within a fetch.

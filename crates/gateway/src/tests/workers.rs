@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Served, check_with, eventually, serve_with};
 use crate::plan::PoolUpstream;
-use crate::ports::{Loan, NoWorker, Taking, Workers};
+use crate::ports::{Acquire, Loan, NoWorker, Workers};
 
 /// Workers that are origins behind Unix sockets.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Workers for Shared {
         true
     }
 
-    fn take(&self, end: Instant) -> Taking {
+    fn take(&self, end: Instant) -> Acquire {
         let crew = Arc::clone(&self.0);
         Box::pin(async move {
             let _place = Place::of(&crew);
