@@ -12,7 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 /// Words for titles.
-const TEXT: &str = include_str!("../../../docs/OPERATING.md");
+const TEXT: &str = include_str!("../../../docs/CACHING.md");
 
 fn main() -> io::Result<()> {
     for bytes in [4_000, 100_000] {

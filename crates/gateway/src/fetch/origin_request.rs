@@ -1,9 +1,10 @@
 //! What an origin or a model is asked, owned: it outlives the request that asked for it.
 //!
-//! Invariants: on a route that knows users, what is fetched for everybody carries nothing of the one
-//! who happened to ask: no id, no cookie, no `Authorization`; on no route a condition of theirs.
-//! What is fetched to be stored carries what its key tells apart of target, host, and the headers
-//! that override those, and no more. Never here: sending it (`upstream`), the models (`ports`).
+//! Invariants: what is fetched for everybody on a route that knows users says nothing of the one who
+//! happened to ask: no id, no cookie, no `Authorization`. On no route does it carry a condition of
+//! theirs. What is fetched to be stored carries what its key tells apart of target, host, and the
+//! headers that override those, and no more.
+//! Never here: sending it (`upstream`), the models (`ports`).
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -255,7 +256,8 @@ impl OriginRequest {
 
     /// The request to a model.
     pub(crate) fn model_request<'a>(&'a self, target: &'a Target) -> ModelRequest<'a> {
-        let (path, query) = self.client.target.split_once('?').unwrap_or((&self.client.target, ""));
+        let sent = &self.client.target;
+        let (path, query) = sent.split_once('?').unwrap_or((sent, ""));
         let model = match target {
             Target::Model(name) => Some(name.as_ref()),
             _ => None,
@@ -273,7 +275,7 @@ impl OriginRequest {
         }
     }
 
-    /// The request as it goes to an upstream; `offer` names the protocols that it offers to change to.
+    /// The request as it goes to an upstream; `offer` names the protocols it may change to.
     pub(crate) fn render(
         &self,
         route: &Route,

@@ -1,7 +1,7 @@
 //! Stores what was fetched, when it may be stored.
 //!
-//! Invariant: only complete answers are stored, under the key that tells apart whatever the upstream
-//! saw of the request.
+//! Invariant: only complete answers are stored. Their key tells apart whatever the upstream saw of
+//! the request.
 
 use std::rc::Rc;
 use std::sync::Arc;
