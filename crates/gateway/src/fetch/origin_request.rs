@@ -1,7 +1,7 @@
 //! What an origin or a model is asked, owned: it outlives the request that asked for it.
 //!
-//! Invariants: what is fetched for everybody on a route that knows users says nothing of the one who
-//! happened to ask: no id, no cookie, no `Authorization`. On no route does it carry a condition of
+//! Invariants: what is fetched for everybody on a route that knows users says nothing of the one
+//! who asked: no id, no cookie, no `Authorization`. On no route does it carry a condition of
 //! theirs. What is fetched to be stored carries what its key tells apart of target, host, and the
 //! headers that override those, and no more.
 //! Never here: sending it (`upstream`), the models (`ports`).
