@@ -88,8 +88,8 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, _)) if connections.count() >= connections_max => {
-                    refuse(&stream);
                     role.refused();
+                    refuse(&stream);
                 }
                 Ok((stream, peer)) => {
                     // Replies are whole writes; waiting for more (Nagle) would only delay them.
