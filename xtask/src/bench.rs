@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::tree::root;
+use crate::checkout::root;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let mut cargo = Command::new("cargo");

@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::setup::execute;
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
 const RUNNER: &str = "crates/tidegate/tests/it/cache_tests/run.mjs";
 const NO_SUITE: &str = "it is no checkout of the HTTP cache tests; \

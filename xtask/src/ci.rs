@@ -12,8 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::setup::execute;
-use crate::tree::root;
+use crate::checkout::{execute, root};
 use crate::{soak, tidy};
 use counts::Counts;
 
@@ -27,7 +26,7 @@ const UNREACHABLE: &str = "failed to fetch advisory database";
 pub(crate) fn run() -> Result<()> {
     let mut suite = Suite::default();
     suite.cargo("fmt", &["fmt", "--all", "--check"]);
-    suite.step("tidy", "cargo xtask tidy", |_| tidy::run(false));
+    suite.step("tidy", "cargo xtask tidy", |_| tidy::run(&[]));
     suite.cargo("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]);
     suite.cargo("deny", &["deny", "--log-level", "error", "check", "bans", "licenses", "sources"]);
     suite.step("advisories", "cargo deny check advisories", |_| check_advisories());

@@ -10,8 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::setup::execute;
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
 /// Where engines are put, and where the tests look for them.
 const FOLDER: &str = "target/engines";

@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::setup::execute;
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
 const FOLDER: &str = "target/fuzz";
 const RUSTFLAGS: &str = "--cfg fuzzing -Ccodegen-units=16 -Cpasses=sancov-module \

@@ -5,18 +5,13 @@
 
 mod bench;
 mod cache_tests;
+mod checkout;
 mod ci;
 mod engines;
-mod finding;
 mod fuzz;
-mod graph;
-mod lexer;
-mod ratchet;
 mod setup;
 mod soak;
-mod source;
 mod tidy;
-mod tree;
 
 use std::process::ExitCode;
 
@@ -68,8 +63,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["--help" | "-h"] | ["fuzz" | "cache-tests" | "setup" | "tidy" | "ci", "--help" | "-h"] => {
             print!("{USAGE}");
         }
-        ["tidy"] => tidy::run(false)?,
-        ["tidy", "--ratchet"] => tidy::run(true)?,
+        ["tidy", arguments @ ..] => tidy::run(arguments)?,
         ["ci"] => ci::run()?,
         ["setup", "--run"] => setup::run(setup::Stage::Run)?,
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,

@@ -7,12 +7,11 @@
 //! place.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
 const CARGO_DENY: &str = "0.20.2";
 const REQUIREMENTS: &str = "python/requirements-test.txt";
@@ -223,17 +222,6 @@ fn install_from_npm(what: &str, pinned: &str, into: &str) -> Result<()> {
     npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
     execute(npm.current_dir(&folder))?;
     fs::write(&stamp, lock).with_context(|| format!("writing `{}`", stamp.display()))
-}
-
-/// Runs a command to its end; the error names it.
-pub(crate) fn execute(command: &mut Command) -> Result<()> {
-    let program = Path::new(command.get_program()).display().to_string();
-    let status = command.status().with_context(|| format!("starting `{program}`"))?;
-    if !status.success() {
-        let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
-        bail!("`{program} {}`: {status}", arguments.join(" "));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

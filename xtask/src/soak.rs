@@ -4,8 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::setup::execute;
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
 /// Sets of each cell of the count of false alarms, and of that of combs that are found.
 const FALSE_ALARM_SETS: &str = "1000";

@@ -36,15 +36,14 @@ impl Text {
 }
 
 impl Tree {
-    pub(crate) fn read() -> Result<Tree> {
-        let root = root();
+    pub(crate) fn read(root: &Path) -> Result<Tree> {
         let mut tree = Tree {
             sources: Vec::new(),
             texts: Vec::new(),
-            graph: Graph::read(&root)?,
-            root: root.clone(),
+            graph: Graph::read(root)?,
+            root: root.to_owned(),
         };
-        tree.walk(&root)?;
+        tree.walk(root)?;
         tree.sources.sort_by(|a, b| a.path.cmp(&b.path));
         tree.texts.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(tree)
@@ -97,7 +96,7 @@ impl Tree {
 }
 
 /// Returns the root of the repository that this program was built in.
-pub(crate) fn root() -> PathBuf {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().unwrap_or(xtask).to_path_buf()
+pub(crate) fn built_in() -> PathBuf {
+    let tidy = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tidy.ancestors().nth(2).unwrap_or(tidy).to_path_buf()
 }

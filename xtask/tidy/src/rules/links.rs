@@ -6,13 +6,17 @@
 use std::path::Path;
 
 use crate::finding::Finding;
-use crate::graph::Graph;
+use crate::graph::{Graph, Package};
 use crate::tree::Text;
 
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 
 pub(super) fn check(root: &Path, texts: &[Text], graph: &Graph) -> Vec<Finding> {
-    let crates: Vec<&str> = graph.ours().iter().map(|(_, p)| p.name.as_str()).collect();
+    let ours = graph.ours();
+    let part = |p: &Package| p.dir().rsplit_once('/').is_some_and(|(dir, _)| graph.has_dir(dir));
+    // A package inside of another's directory is a part of it.
+    let crates = ours.iter().filter(|(_, p)| !part(p)).map(|(_, p)| p.name.as_str());
+    let crates: Vec<&str> = crates.collect();
     let mut findings = Vec::new();
     for text in texts.iter().filter(|text| is_document(&text.path)) {
         for (index, line) in prose(text) {

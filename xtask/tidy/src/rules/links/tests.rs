@@ -2,11 +2,11 @@
 
 use super::check;
 use crate::graph::sample::graph;
-use crate::tree::{Text, root};
+use crate::tree::{Text, built_in};
 
 fn findings(path: &str, text: &str) -> Vec<String> {
     let graph = graph(&[("stdx", true, &[]), ("journal", true, &[])]);
-    let found = check(&root(), &[Text::new(path, text)], &graph);
+    let found = check(&built_in(), &[Text::new(path, text)], &graph);
     found.into_iter().map(|f| format!("{} {}", f.line, f.what)).collect()
 }
 

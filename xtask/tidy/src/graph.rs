@@ -43,6 +43,11 @@ impl Package {
     pub(crate) fn is_ours(&self) -> bool {
         !self.manifest.is_empty()
     }
+
+    /// Returns the package's directory from the root; only ours have one.
+    pub(crate) fn dir(&self) -> &str {
+        self.manifest.rsplit_once('/').map_or("", |(dir, _)| dir)
+    }
 }
 
 impl Graph {
@@ -98,6 +103,11 @@ impl Graph {
             }
         }
         seen
+    }
+
+    /// Returns whether one of our packages has this directory.
+    pub(crate) fn has_dir(&self, dir: &str) -> bool {
+        self.packages.values().any(|package| package.is_ours() && package.dir() == dir)
     }
 
     pub(crate) fn name(&self, id: &str) -> &str {

@@ -1,0 +1,96 @@
+//! The house rules as a program: `cargo xtask tidy`.
+//!
+//! It reads the tree of files, holds each rule of `rules`, and prints the findings. Nothing here
+//! formats or rewrites code; the one file that it writes is the ratchet.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+
+mod finding;
+mod graph;
+mod lexer;
+mod ratchet;
+mod rules;
+mod source;
+mod tree;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use crate::ratchet::Ratchet;
+use crate::rules::Report;
+use crate::tree::Tree;
+
+const USAGE: &str = "\
+usage: cargo xtask tidy [--root DIR] [--ratchet]
+
+    (no option)        hold the house rules
+    --ratchet          lower the limits to what is measured first
+    --root DIR         look at another checkout than the one this program was built in
+";
+
+fn main() -> ExitCode {
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    let root = take_root(&mut words).unwrap_or_else(tree::built_in);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match dispatch(&root, &words) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprint!("error: `{}` is not how tidy is called\n\n{USAGE}", words.join(" "));
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Removes `--root DIR` from the words.
+fn take_root(words: &mut Vec<String>) -> Option<PathBuf> {
+    let at = words.iter().position(|word| word == "--root")?;
+    let taken: Vec<String> = words.drain(at..(at + 2).min(words.len())).collect();
+    taken.into_iter().nth(1).map(PathBuf::from)
+}
+
+/// Returns whether there is such a command.
+fn dispatch(root: &Path, words: &[&str]) -> Result<bool> {
+    match words {
+        ["--help" | "-h"] => print!("{USAGE}"),
+        [] => check(&Tree::read(root)?)?,
+        ["--ratchet"] => {
+            let tree = Tree::read(root)?;
+            lower(&tree)?;
+            check(&tree)?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Holds every rule and prints the findings.
+fn check(tree: &Tree) -> Result<()> {
+    let mut ratchet = Ratchet::parse(&tree.data("ratchet.txt")?)?;
+    let Report { findings, exempt, cones } = rules::check(tree, &mut ratchet)?;
+    println!("packages to compile: {}", cones.join(", "));
+    println!("functions exempt as tables: {}", exempt.len());
+    for place in exempt {
+        println!("    {place}");
+    }
+    for finding in &findings {
+        println!("{finding}");
+    }
+    if !findings.is_empty() {
+        bail!("tidy has {} findings", findings.len());
+    }
+    println!("tidy: {} Rust files, no findings", tree.sources.len());
+    Ok(())
+}
+
+/// Rewrites the ratchet to what is measured, where that is lower.
+fn lower(tree: &Tree) -> Result<()> {
+    let mut ratchet = Ratchet::parse(&tree.data("ratchet.txt")?)?;
+    rules::check(tree, &mut ratchet)?;
+    fs::write(tree.root.join(ratchet::PATH), ratchet.lowered()).context("writing the ratchet")
+}

@@ -1,0 +1,46 @@
+//! Each rule is a module here, and each finding says how to mend it.
+//!
+//! Rules: `arrows` (who may use whom), `banned` (names and words), `cones` (dependency budget),
+//! `foreign` (C in the edge binary), `headers` (`//!`), `links` (what documents name), `sizes`,
+//! `unsafety`. Their data stands in `xtask/tidy/`. Nothing here formats or rewrites code.
+
+mod arrows;
+mod banned;
+mod cones;
+mod foreign;
+mod headers;
+mod links;
+mod sizes;
+mod unsafety;
+
+use anyhow::Result;
+
+use crate::finding::Finding;
+use crate::ratchet::Ratchet;
+use crate::tree::Tree;
+
+/// What the rules have to say about a tree.
+pub(crate) struct Report {
+    pub findings: Vec<Finding>,
+    /// Functions that are exempt as tables.
+    pub exempt: Vec<String>,
+    /// How many packages each crate makes one compile.
+    pub cones: Vec<String>,
+}
+
+/// Holds every rule.
+pub(crate) fn check(tree: &Tree, ratchet: &mut Ratchet) -> Result<Report> {
+    let mut findings = arrows::check(&tree.data("arrows.txt")?, &tree.graph)?;
+    findings.extend(banned::check(&tree.sources));
+    findings.extend(foreign::check(&tree.data("foreign.txt")?, &tree.graph));
+    findings.extend(headers::check(&tree.sources, &tree.texts));
+    findings.extend(links::check(&tree.root, &tree.texts, &tree.graph));
+    findings.extend(unsafety::check(&tree.data("unsafe.txt")?, &tree.sources));
+    let (too_big, exempt) = sizes::check(&tree.sources, ratchet);
+    findings.extend(too_big);
+    let (too_wide, cones) = cones::check(&tree.graph, ratchet);
+    findings.extend(too_wide);
+    findings.extend(ratchet.slack());
+    findings.sort();
+    Ok(Report { findings, exempt, cones })
+}
