@@ -124,7 +124,7 @@ impl Lexer {
     }
 
     fn starts_word(&self) -> bool {
-        self.at == 0 || !crate::source::is_word(self.chars[self.at - 1])
+        self.at == 0 || !is_word(self.chars[self.at - 1])
     }
 
     fn peek(&self, ahead: usize) -> char {
@@ -143,6 +143,11 @@ impl Lexer {
         self.code.push(code);
         self.comments.push(comment);
     }
+}
+
+/// Returns whether names are made of such characters.
+pub(crate) fn is_word(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
 }
 
 #[cfg(test)]

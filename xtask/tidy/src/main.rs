@@ -4,12 +4,16 @@
 //! formats or rewrites code; the one file that it writes is the ratchet.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
+mod circles;
+mod crates;
 mod finding;
 mod graph;
 mod lexer;
+mod measure;
 mod ratchet;
 mod rules;
 mod source;
+mod syntax;
 mod tree;
 
 use std::fs;
@@ -23,11 +27,12 @@ use crate::rules::Report;
 use crate::tree::Tree;
 
 const USAGE: &str = "\
-usage: cargo xtask tidy [--root DIR] [--ratchet]
+usage: cargo xtask tidy [--root DIR] [--ratchet | --measure [CRATE]...]
 
-    (no option)        hold the house rules
-    --ratchet          lower the limits to what is measured first
-    --root DIR         look at another checkout than the one this program was built in
+    (no option)           hold the house rules
+    --ratchet             lower the limits to what is measured first
+    --measure [CRATE]...  print what the crates measure, and what those named would have to mend
+    --root DIR            look at another checkout than the one this program was built in
 ";
 
 fn main() -> ExitCode {
@@ -64,6 +69,7 @@ fn dispatch(root: &Path, words: &[&str]) -> Result<bool> {
             lower(&tree)?;
             check(&tree)?;
         }
+        ["--measure", crates @ ..] => measure::run(&Tree::read(root)?, crates)?,
         _ => return Ok(false),
     }
     Ok(true)

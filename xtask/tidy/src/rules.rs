@@ -10,11 +10,13 @@ mod cones;
 mod foreign;
 mod headers;
 mod links;
+pub(crate) mod modules;
 mod sizes;
 mod unsafety;
 
 use anyhow::Result;
 
+use crate::crates;
 use crate::finding::Finding;
 use crate::ratchet::Ratchet;
 use crate::tree::Tree;
@@ -36,6 +38,8 @@ pub(crate) fn check(tree: &Tree, ratchet: &mut Ratchet) -> Result<Report> {
     findings.extend(headers::check(&tree.sources, &tree.texts));
     findings.extend(links::check(&tree.root, &tree.texts, &tree.graph));
     findings.extend(unsafety::check(&tree.data("unsafe.txt")?, &tree.sources));
+    let crates = crates::of(&tree.graph, &tree.sources);
+    findings.extend(modules::check(&crates, ratchet));
     let (too_big, exempt) = sizes::check(&tree.sources, ratchet);
     findings.extend(too_big);
     let (too_wide, cones) = cones::check(&tree.graph, ratchet);

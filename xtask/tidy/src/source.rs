@@ -6,7 +6,10 @@
 
 use std::ops::Range;
 
-use crate::lexer;
+use anyhow::{Result, anyhow};
+
+use crate::lexer::{self, is_word};
+use crate::syntax::{self, Syntax};
 
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -17,6 +20,8 @@ pub(crate) struct Source {
     pub code: Vec<String>,
     /// The lines with everything but comments replaced by spaces.
     pub comments: Vec<String>,
+    /// Nothing for a test file.
+    pub syntax: Syntax,
     test_lines: Vec<Range<usize>>,
 }
 
@@ -35,6 +40,19 @@ impl Function {
 }
 
 impl Source {
+    /// Reads a whole file; the error says where it is no Rust.
+    pub(crate) fn read(path: &str, text: &str) -> Result<Source> {
+        let mut source = Source::parse(path, text);
+        if !source.is_test_file() {
+            let parsed = syntax::parse(text);
+            source.syntax = parsed.map_err(|e| {
+                anyhow!("{path}:{}: not Rust: {e}; see `cargo check`", e.span().start().line)
+            })?;
+        }
+        Ok(source)
+    }
+
+    /// Takes any text apart by its characters alone.
     pub(crate) fn parse(path: &str, text: &str) -> Source {
         let (code, comments) = lexer::split(text);
         let code = lines_of(&code);
@@ -44,6 +62,7 @@ impl Source {
             lines: lines_of(text),
             code,
             comments: lines_of(&comments),
+            syntax: Syntax::default(),
             test_lines,
         }
     }
@@ -87,10 +106,6 @@ pub(crate) fn words(line: &str, word: &str) -> Vec<usize> {
             !before.is_some_and(is_word) && !after.is_some_and(is_word)
         })
         .collect()
-}
-
-pub(crate) fn is_word(c: char) -> bool {
-    c == '_' || c.is_alphanumeric()
 }
 
 fn lines_of(text: &str) -> Vec<String> {

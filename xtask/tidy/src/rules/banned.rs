@@ -104,9 +104,9 @@ fn check_line(source: &Source, index: usize) -> Vec<Finding> {
 
 /// Returns whether the line has `what`, not as the tail of a longer name.
 fn has(line: &str, what: &str) -> bool {
-    let opens_word = what.starts_with(crate::source::is_word);
+    let opens_word = what.starts_with(crate::lexer::is_word);
     line.match_indices(what).any(|(at, _)| {
-        !opens_word || !line[..at].chars().next_back().is_some_and(crate::source::is_word)
+        !opens_word || !line[..at].chars().next_back().is_some_and(crate::lexer::is_word)
     })
 }
 

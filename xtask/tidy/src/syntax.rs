@@ -1,0 +1,26 @@
+//! What the rules know of a Rust file beyond its lines: modules, imports, paths, types, functions.
+//!
+//! Owns the only use of `syn`: a file is parsed once, and its tree is dropped for plain facts.
+//! Invariant: code under `#[cfg(test)]` leaves no fact. It refuses to resolve a name, which takes
+//! the other files of the crate (`crates`).
+
+mod attributes;
+mod facts;
+mod imports;
+mod tokens;
+mod visitor;
+
+use syn::visit::Visit;
+
+pub(crate) use facts::{Import, Module, Path, Syntax};
+
+/// Parses a file; the error says where it is no Rust.
+pub(crate) fn parse(text: &str) -> syn::Result<Syntax> {
+    let file = syn::parse_file(text)?;
+    let mut visitor = visitor::Visitor::new();
+    visitor.visit_file(&file);
+    Ok(visitor.finish())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! What attributes say that the rules ask for.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::{Attribute, Item};
+
+pub(super) fn of_item(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(i) => &i.attrs,
+        Item::Enum(i) => &i.attrs,
+        Item::ExternCrate(i) => &i.attrs,
+        Item::Fn(i) => &i.attrs,
+        Item::ForeignMod(i) => &i.attrs,
+        Item::Impl(i) => &i.attrs,
+        Item::Macro(i) => &i.attrs,
+        Item::Mod(i) => &i.attrs,
+        Item::Static(i) => &i.attrs,
+        Item::Struct(i) => &i.attrs,
+        Item::Trait(i) => &i.attrs,
+        Item::TraitAlias(i) => &i.attrs,
+        Item::Type(i) => &i.attrs,
+        Item::Union(i) => &i.attrs,
+        Item::Use(i) => &i.attrs,
+        _ => &[],
+    }
+}
+
+/// Returns whether the attributes keep their item out of the product: `#[cfg(test)]`, also with
+/// more conditions, but not `#[cfg(not(test))]`.
+pub(super) fn are_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let list = attribute.meta.require_list().ok();
+        let cfg = list.filter(|list| list.path.is_ident("cfg"));
+        cfg.is_some_and(|list| names_test(list.tokens.clone()))
+    })
+}
+
+fn names_test(tokens: TokenStream) -> bool {
+    let mut negated = false;
+    for token in tokens {
+        match token {
+            TokenTree::Ident(name) if name == "test" => return true,
+            TokenTree::Ident(name) => negated = name == "not",
+            TokenTree::Group(group) if !negated && names_test(group.stream()) => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Attributes whose tokens name nothing of ours.
+pub(super) fn is_silent(attribute: &Attribute) -> bool {
+    ["doc", "cfg", "derive", "expect", "must_use", "inline", "repr"]
+        .iter()
+        .any(|name| attribute.path().is_ident(name))
+}

@@ -1,0 +1,87 @@
+//! The facts of one file, as plain data. Lines count from 0.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Segments without generic arguments: `crate::a::B<C>` is `[crate, a, B]`.
+pub(crate) type Path = Vec<String>;
+
+/// The file's own module comes last, after the modules that stand inline in it.
+#[derive(Debug, Default)]
+pub(crate) struct Syntax {
+    pub modules: Vec<Module>,
+}
+
+/// What stands directly in one module.
+#[derive(Debug, Default)]
+pub(crate) struct Module {
+    /// Names of the inline modules from the file down; empty for the file's own module.
+    pub inline: Path,
+    pub children: Vec<Child>,
+    /// Names defined here that a path can lead to.
+    pub items: BTreeSet<String>,
+    pub imports: Vec<Import>,
+    /// Each path once, with the first line it stands on.
+    pub references: BTreeMap<Path, usize>,
+    pub impls: Vec<Impl>,
+}
+
+/// A path and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reference {
+    pub path: Path,
+    pub line: usize,
+}
+
+/// `mod name;` or `mod name { … }`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Child {
+    pub name: String,
+    /// It stands under `#[cfg(test)]`.
+    pub test: bool,
+}
+
+/// One name that a `use` brings in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Import {
+    /// The name in this module; `*` for a glob.
+    pub name: String,
+    pub path: Path,
+    /// It has a visibility, so others may mean it.
+    pub reexport: bool,
+    pub line: usize,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Impl {
+    /// The type; references to it count as itself.
+    pub of: Path,
+    /// Names of its functions, if it is no `impl Trait for`.
+    pub inherent: Vec<String>,
+}
+
+impl Module {
+    /// Drops the references that cannot lead out of this module: their first name is not known
+    /// here, or they are one name that only a private `use` can have brought in.
+    pub(super) fn drop_local_references(&mut self) {
+        let reexported: BTreeSet<&str> =
+            self.imports.iter().filter(|i| i.reexport).map(|i| i.name.as_str()).collect();
+        let mut known: BTreeSet<&str> = self.imports.iter().map(|i| i.name.as_str()).collect();
+        known.extend(self.children.iter().map(|child| child.name.as_str()));
+        known.extend(self.items.iter().map(String::as_str));
+        known.extend(["crate", "super", "self"]);
+        let glob = known.contains("*");
+        let leads_out = |path: &Path| match &path[..] {
+            [] => false,
+            [only] => glob || reexported.contains(only.as_str()),
+            [first, ..] => glob || known.contains(first.as_str()),
+        };
+        let references = std::mem::take(&mut self.references);
+        let kept = references.into_iter().filter(|(path, _)| leads_out(path));
+        self.references = kept.collect();
+    }
+}
+
+/// Returns the line on which the span begins.
+pub(super) fn line(span: proc_macro2::Span) -> usize {
+    span.start().line - 1
+}

@@ -1,0 +1,89 @@
+//! Facts of small files.
+
+use super::{Module, Path, parse};
+
+/// Returns the file's own module.
+fn module(text: &str) -> Module {
+    let syntax = parse(text).expect("the sample is Rust");
+    syntax.modules.into_iter().next_back().expect("a file is a module")
+}
+
+fn path(text: &str) -> Path {
+    text.split("::").map(str::to_owned).collect()
+}
+
+fn references(text: &str) -> Vec<String> {
+    module(text).references.into_keys().map(|path| path.join("::")).collect()
+}
+
+#[test]
+fn a_use_is_one_import_for_each_name() {
+    let text = "use crate::a::{self, B, c::D as E, f::*};\npub(crate) use super::g;\nuse ::h::I;\n";
+    let found = module(text).imports;
+    let found: Vec<(&str, String, bool)> =
+        found.iter().map(|i| (&*i.name, i.path.join("::"), i.reexport)).collect();
+    let own = |path: &str| path.to_owned();
+    let expected = [
+        ("a", own("crate::a"), false),
+        ("B", own("crate::a::B"), false),
+        ("E", own("crate::a::c::D"), false),
+        ("*", own("crate::a::f"), false),
+        ("g", own("super::g"), true),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn paths_are_found_in_types_patterns_macros_and_attributes() {
+    let text = "\
+use crate::{a, b};
+#[serde(deserialize_with = \"a::read\")]
+struct S(a::T);
+fn f(x: &dyn a::U) -> Option<b::V> {
+    if let b::Kind::One(_) = x.get() { vec![a::make(x.b::<u8>()), crate::c::D] }
+}
+";
+    let expected = ["a::T", "a::U", "a::make", "a::read", "b::Kind::One", "b::V", "crate::c::D"];
+    assert_eq!(references(text), expected);
+}
+
+#[test]
+fn methods_of_self_are_paths_of_its_type_in_macros_too() {
+    let text =
+        "impl super::S {\n    fn f(&self) { self.g(); Self::h(); vec![self.i(), x.j()] }\n}\n";
+    let expected = ["super::S", "super::S::g", "super::S::h", "super::S::i"];
+    assert_eq!(references(text), expected);
+}
+
+#[test]
+fn names_that_cannot_come_from_elsewhere_are_no_references() {
+    assert_eq!(references("use std::fmt;\nfn f(x: T) -> U { g(x); Vec::new() }\n"), [""; 0]);
+    let reexported = "pub use a::T;\nuse a::U;\nfn f(x: T, y: U) {}\n";
+    assert_eq!(references(reexported), ["T"]);
+}
+
+#[test]
+fn what_stands_under_cfg_test_leaves_no_fact() {
+    let text = "\
+#[cfg(test)]
+use crate::a::B;
+#[cfg(all(test, unix))]
+fn f(b: crate::a::B) {}
+#[cfg(not(test))]
+fn g(b: crate::c::D) {}
+#[cfg(test)]
+mod tests;
+";
+    let module = module(text);
+    assert_eq!(module.imports, []);
+    assert_eq!(module.references.into_keys().collect::<Vec<_>>(), [path("crate::c::D")]);
+    assert!(module.children[0].test);
+}
+
+#[test]
+fn an_inline_module_has_facts_of_its_own() {
+    let syntax = parse("mod a { use super::b; fn c() {} }\nfn d() {}\n").expect("it is Rust");
+    let inline: Vec<String> = syntax.modules.iter().map(|m| m.inline.join("::")).collect();
+    assert_eq!(inline, ["a", ""]);
+    assert!(syntax.modules[0].items.contains("c") && !syntax.modules[1].items.contains("c"));
+}
