@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 use crate::crates::{self, Crate};
-use crate::rules::modules;
+use crate::rules::{arity, modules};
 use crate::tree::Tree;
 
 /// Prints the table, and for each of `chosen` the list behind its row.
@@ -23,11 +23,12 @@ pub(crate) fn run(tree: &Tree, chosen: &[&str]) -> Result<()> {
     Ok(())
 }
 
-const HEAD: &str = "crate       modules  circles  below";
+const HEAD: &str = "crate       modules  circles  below  arity";
 const FOOT: &str = "\
 modules    files and inline modules, without tests
 circles    top-level modules that use each other in circles
 below      the same among the children of one module, over all modules
+arity      functions of more than five values, counted through tuples
 ";
 
 fn row(of: &Crate) -> String {
@@ -36,7 +37,8 @@ fn row(of: &Crate) -> String {
         let sum = if circle.place == of.name { &mut top } else { &mut below };
         *sum += circle.modules.len();
     });
-    format!("{:<11} {:>7} {top:>8} {below:>6}", of.name, of.modules.len())
+    let wide = arity::measure(of).len();
+    format!("{:<11} {:>7} {top:>8} {below:>6} {wide:>6}", of.name, of.modules.len())
 }
 
 fn details(of: &Crate) {
@@ -55,4 +57,8 @@ fn details(of: &Crate) {
             );
         }
     });
+    for function in arity::measure(of) {
+        let arity::Wide { file, line, name, arity } = function;
+        println!("    arity: {file}:{} {name} {arity}", line + 1);
+    }
 }

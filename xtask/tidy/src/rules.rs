@@ -4,6 +4,7 @@
 //! `foreign` (C in the edge binary), `headers` (`//!`), `links` (what documents name), `sizes`,
 //! `unsafety`. Their data stands in `xtask/tidy/`. Nothing here formats or rewrites code.
 
+pub(crate) mod arity;
 mod arrows;
 mod banned;
 mod cones;
@@ -39,6 +40,7 @@ pub(crate) fn check(tree: &Tree, ratchet: &mut Ratchet) -> Result<Report> {
     findings.extend(links::check(&tree.root, &tree.texts, &tree.graph));
     findings.extend(unsafety::check(&tree.data("unsafe.txt")?, &tree.sources));
     let crates = crates::of(&tree.graph, &tree.sources);
+    findings.extend(arity::check(&crates, ratchet));
     findings.extend(modules::check(&crates, ratchet));
     let (too_big, exempt) = sizes::check(&tree.sources, ratchet);
     findings.extend(too_big);

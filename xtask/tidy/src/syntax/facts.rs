@@ -23,6 +23,7 @@ pub(crate) struct Module {
     /// Each path once, with the first line it stands on.
     pub references: BTreeMap<Path, usize>,
     pub impls: Vec<Impl>,
+    pub functions: Vec<Signature>,
 }
 
 /// A path and where it stands.
@@ -57,6 +58,14 @@ pub(crate) struct Impl {
     pub of: Path,
     /// Names of its functions, if it is no `impl Trait for`.
     pub inherent: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Signature {
+    pub name: String,
+    pub line: usize,
+    /// Parameters without `self`; a tuple counts as many as it has elements.
+    pub arity: usize,
 }
 
 impl Module {

@@ -87,3 +87,16 @@ fn an_inline_module_has_facts_of_its_own() {
     assert_eq!(inline, ["a", ""]);
     assert!(syntax.modules[0].items.contains("c") && !syntax.modules[1].items.contains("c"));
 }
+
+#[test]
+fn values_are_counted_through_tuples_and_references() {
+    let text = "\
+fn a((b, c): (&mut u8, u8), d: &(u8, (u8, u8)), e: ()) {}
+trait T { fn f(&self, g: u8); }
+impl T for S { fn f(&self, g: u8) { fn h(i: u8, j: u8) {} } }
+extern \"C\" { fn k(l: u8); }
+";
+    let found = module(text).functions;
+    let found: Vec<(&str, usize)> = found.iter().map(|f| (&*f.name, f.arity)).collect();
+    assert_eq!(found, [("a", 6), ("f", 1), ("h", 2)]);
+}

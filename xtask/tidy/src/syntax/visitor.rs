@@ -2,10 +2,10 @@
 
 use syn::visit::{self, Visit};
 use syn::{
-    Attribute, Expr, ImplItem, Item, ItemImpl, ItemMod, Macro, Meta, Stmt, Type, Visibility,
+    Attribute, Expr, FnArg, ImplItem, Item, ItemImpl, ItemMod, Macro, Meta, Stmt, Type, Visibility,
 };
 
-use super::facts::{Child, Impl, Module, Path, Reference, Syntax, line};
+use super::facts::{Child, Impl, Module, Path, Reference, Signature, Syntax, line};
 use super::{attributes, imports, tokens};
 
 /// Invariant: `open` holds the file's own module first, then the inline ones around where the
@@ -20,6 +20,8 @@ pub(super) struct Visitor {
 struct Around {
     /// What `Self` is; `None` in a trait.
     of: Option<Path>,
+    /// It is `impl Trait for`: the signatures are the trait's.
+    implements: bool,
 }
 
 impl Visitor {
@@ -42,10 +44,20 @@ impl Visitor {
     fn refer(&mut self, reference: Reference) {
         let Reference { mut path, line } = reference;
         if path[0] == "Self" {
-            let Some(Around { of: Some(of) }) = self.around.last() else { return };
+            let Some(Around { of: Some(of), .. }) = self.around.last() else { return };
             path.splice(0..1, of.iter().cloned());
         }
         self.module().references.entry(path).or_insert(line);
+    }
+
+    fn note_function(&mut self, signature: &syn::Signature) {
+        let typed = signature.inputs.iter().filter_map(|input| match input {
+            FnArg::Typed(typed) => Some(elements(&typed.ty)),
+            FnArg::Receiver(_) => None,
+        });
+        let name = signature.ident.to_string();
+        let noted = Signature { name, line: line(signature.ident.span()), arity: typed.sum() };
+        self.module().functions.push(noted);
     }
 
     fn note_item(&mut self, item: &Item) {
@@ -115,13 +127,13 @@ impl<'ast> Visit<'ast> for Visitor {
         if let Some(of) = &of {
             self.note_impl(item, of);
         }
-        self.around.push(Around { of });
+        self.around.push(Around { of, implements: item.trait_.is_some() });
         visit::visit_item_impl(self, item);
         self.around.pop();
     }
 
     fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        self.around.push(Around { of: None });
+        self.around.push(Around { of: None, implements: false });
         visit::visit_item_trait(self, item);
         self.around.pop();
     }
@@ -151,6 +163,23 @@ impl<'ast> Visit<'ast> for Visitor {
         if !test {
             visit::visit_stmt(self, statement);
         }
+    }
+
+    fn visit_item_fn(&mut self, function: &'ast syn::ItemFn) {
+        self.note_function(&function.sig);
+        visit::visit_item_fn(self, function);
+    }
+
+    fn visit_trait_item_fn(&mut self, function: &'ast syn::TraitItemFn) {
+        self.note_function(&function.sig);
+        visit::visit_trait_item_fn(self, function);
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        if !self.around.last().is_some_and(|around| around.implements) {
+            self.note_function(&function.sig);
+        }
+        visit::visit_impl_item_fn(self, function);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -198,6 +227,17 @@ impl<'ast> Visit<'ast> for Visitor {
 
 fn segments(path: &syn::Path) -> Path {
     path.segments.iter().map(|segment| segment.ident.to_string()).collect()
+}
+
+/// Returns how many values the parameter is, looking into tuples.
+fn elements(of: &Type) -> usize {
+    match of {
+        Type::Tuple(tuple) => tuple.elems.iter().map(elements).sum::<usize>().max(1),
+        Type::Reference(reference) => elements(&reference.elem),
+        Type::Paren(inner) => elements(&inner.elem),
+        Type::Group(inner) => elements(&inner.elem),
+        _ => 1,
+    }
 }
 
 /// Returns the path of the type that an `impl` is for.
