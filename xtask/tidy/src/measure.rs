@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 use crate::crates::{self, Crate};
-use crate::rules::{arity, modules};
+use crate::rules::{arity, modules, objects};
 use crate::tree::Tree;
 
 /// Prints the table, and for each of `chosen` the list behind its row.
@@ -23,12 +23,14 @@ pub(crate) fn run(tree: &Tree, chosen: &[&str]) -> Result<()> {
     Ok(())
 }
 
-const HEAD: &str = "crate       modules  circles  below  arity";
+const HEAD: &str = "crate       modules  circles  below  arity  impl  fields";
 const FOOT: &str = "\
 modules    files and inline modules, without tests
 circles    top-level modules that use each other in circles
 below      the same among the children of one module, over all modules
 arity      functions of more than five values, counted through tuples
+impl       types of more than 400 lines of `impl`
+fields     structs of more than 15 fields
 ";
 
 fn row(of: &Crate) -> String {
@@ -37,8 +39,15 @@ fn row(of: &Crate) -> String {
         let sum = if circle.place == of.name { &mut top } else { &mut below };
         *sum += circle.modules.len();
     });
-    let wide = arity::measure(of).len();
-    format!("{:<11} {:>7} {top:>8} {below:>6} {wide:>6}", of.name, of.modules.len())
+    let objects = objects::measure(of);
+    let long = objects.iter().filter(|object| object.is_long()).count();
+    let wide = objects.iter().filter(|object| object.is_wide()).count();
+    format!(
+        "{:<11} {:>7} {top:>8} {below:>6} {:>6} {long:>5} {wide:>7}",
+        of.name,
+        of.modules.len(),
+        arity::measure(of).len(),
+    )
 }
 
 fn details(of: &Crate) {
@@ -60,5 +69,15 @@ fn details(of: &Crate) {
     for function in arity::measure(of) {
         let arity::Wide { file, line, name, arity } = function;
         println!("    arity: {file}:{} {name} {arity}", line + 1);
+    }
+    for object in objects::measure(of) {
+        let objects::Object { name, file, line, impl_lines, impl_files, fields } = &object;
+        if object.is_long() {
+            let place = format!("{file}:{}", line + 1);
+            println!("    impl: {place} {name} {impl_lines} lines in {impl_files} files");
+        }
+        if object.is_wide() {
+            println!("    fields: {file}:{} {name} {fields}", line + 1);
+        }
     }
 }

@@ -12,6 +12,7 @@ mod foreign;
 mod headers;
 mod links;
 pub(crate) mod modules;
+pub(crate) mod objects;
 mod sizes;
 mod unsafety;
 
@@ -42,6 +43,7 @@ pub(crate) fn check(tree: &Tree, ratchet: &mut Ratchet) -> Result<Report> {
     let crates = crates::of(&tree.graph, &tree.sources);
     findings.extend(arity::check(&crates, ratchet));
     findings.extend(modules::check(&crates, ratchet));
+    findings.extend(objects::check(&crates, ratchet));
     let (too_big, exempt) = sizes::check(&tree.sources, ratchet);
     findings.extend(too_big);
     let (too_wide, cones) = cones::check(&tree.graph, ratchet);

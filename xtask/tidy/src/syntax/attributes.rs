@@ -1,7 +1,10 @@
 //! What attributes say that the rules ask for.
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::{Attribute, Item};
+use syn::{Attribute, Item, Meta};
+
+/// Traits whose derivation makes a struct plain data: what a user writes, field by field.
+const READ: [&str; 4] = ["Deserialize", "JsonSchema", "Args", "Parser"];
 
 pub(super) fn of_item(item: &Item) -> &[Attribute] {
     match item {
@@ -45,6 +48,17 @@ fn names_test(tokens: TokenStream) -> bool {
         }
     }
     false
+}
+
+pub(super) fn derive_reading(attributes: &[Attribute]) -> bool {
+    let derives = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        Meta::List(list) if list.path.is_ident("derive") => Some(list.tokens.clone()),
+        _ => None,
+    });
+    derives.flatten().any(|token| match token {
+        TokenTree::Ident(name) => READ.iter().any(|read| name == read),
+        _ => false,
+    })
 }
 
 /// Attributes whose tokens name nothing of ours.

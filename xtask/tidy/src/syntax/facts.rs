@@ -23,6 +23,7 @@ pub(crate) struct Module {
     /// Each path once, with the first line it stands on.
     pub references: BTreeMap<Path, usize>,
     pub impls: Vec<Impl>,
+    pub types: Vec<Type>,
     pub functions: Vec<Signature>,
 }
 
@@ -58,6 +59,21 @@ pub(crate) struct Impl {
     pub of: Path,
     /// Names of its functions, if it is no `impl Trait for`.
     pub inherent: Vec<String>,
+    pub line: usize,
+    /// From `impl` to the closing brace.
+    pub lines: usize,
+}
+
+/// A struct, enum, union, trait or type alias.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Type {
+    pub name: String,
+    pub line: usize,
+    /// Fields of a struct; 0 for the rest.
+    pub fields: usize,
+    /// Data as written by a user or passed on whole: it is read by serde or clap, or has only
+    /// `pub` fields.
+    pub plain: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]

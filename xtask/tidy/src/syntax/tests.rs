@@ -100,3 +100,28 @@ extern \"C\" { fn k(l: u8); }
     let found: Vec<(&str, usize)> = found.iter().map(|f| (&*f.name, f.arity)).collect();
     assert_eq!(found, [("a", 6), ("f", 1), ("h", 2)]);
 }
+
+#[test]
+fn a_type_is_plain_if_it_is_read_or_hides_nothing() {
+    let text = "\
+#[derive(Debug, serde::Deserialize)]
+struct Read { a: u8 }
+struct Open { pub a: u8, pub b: u8 }
+struct Closed { pub a: u8, pub(crate) b: u8 }
+enum E { A }
+";
+    let found = module(text).types;
+    let found: Vec<(&str, usize, bool)> =
+        found.iter().map(|t| (&*t.name, t.fields, t.plain)).collect();
+    let expected = [("Read", 1, true), ("Open", 2, true), ("Closed", 2, false), ("E", 0, false)];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn an_impl_has_its_lines_and_the_functions_of_the_type_alone() {
+    let text = "impl<'a> a::S<'a> {\n    fn f() {}\n}\nimpl Clone for &S {\n    fn g() {}\n}\n";
+    let found = module(text).impls;
+    assert_eq!((&found[0].of, found[0].line, found[0].lines), (&path("a::S"), 0, 3));
+    assert_eq!(found[0].inherent, ["f"]);
+    assert_eq!((&found[1].of, &found[1].inherent), (&path("S"), &Vec::new()));
+}

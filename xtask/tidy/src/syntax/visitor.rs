@@ -2,10 +2,11 @@
 
 use syn::visit::{self, Visit};
 use syn::{
-    Attribute, Expr, FnArg, ImplItem, Item, ItemImpl, ItemMod, Macro, Meta, Stmt, Type, Visibility,
+    Attribute, Expr, Fields, FnArg, ImplItem, Item, ItemImpl, ItemMod, Macro, Meta, Stmt, Type,
+    Visibility,
 };
 
-use super::facts::{Child, Impl, Module, Path, Reference, Signature, Syntax, line};
+use super::facts::{self, Child, Impl, Module, Path, Reference, Signature, Syntax, line};
 use super::{attributes, imports, tokens};
 
 /// Invariant: `open` holds the file's own module first, then the inline ones around where the
@@ -50,6 +51,15 @@ impl Visitor {
         self.module().references.entry(path).or_insert(line);
     }
 
+    fn note_type(&mut self, name: &syn::Ident, shape: Option<(&Fields, bool)>) {
+        let (fields, plain) = shape.map_or((0, false), |(fields, read)| {
+            let public = |field: &syn::Field| matches!(field.vis, Visibility::Public(_));
+            (fields.len(), read || fields.iter().all(public))
+        });
+        let noted = facts::Type { name: name.to_string(), line: line(name.span()), fields, plain };
+        self.module().types.push(noted);
+    }
+
     fn note_function(&mut self, signature: &syn::Signature) {
         let typed = signature.inputs.iter().filter_map(|input| match input {
             FnArg::Typed(typed) => Some(elements(&typed.ty)),
@@ -77,6 +87,16 @@ impl Visitor {
             _ => return,
         };
         self.module().items.insert(name.to_string());
+        match item {
+            Item::Struct(i) => {
+                let read = attributes::derive_reading(&i.attrs);
+                self.note_type(name, Some((&i.fields, read)));
+            }
+            Item::Enum(_) | Item::Trait(_) | Item::Type(_) | Item::Union(_) => {
+                self.note_type(name, None);
+            }
+            _ => {}
+        }
     }
 
     fn note_impl(&mut self, item: &ItemImpl, of: &Path) {
@@ -85,7 +105,9 @@ impl Visitor {
             _ => None,
         });
         let inherent = if item.trait_.is_none() { functions.collect() } else { Vec::new() };
-        let noted = Impl { of: of.clone(), inherent };
+        let first = line(item.impl_token.span);
+        let last = line(item.brace_token.span.close());
+        let noted = Impl { of: of.clone(), inherent, line: first, lines: last - first + 1 };
         self.module().impls.push(noted);
     }
 }
