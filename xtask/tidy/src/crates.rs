@@ -18,6 +18,8 @@ pub(crate) use resolve::{Definition, Resolver};
 #[derive(Debug)]
 pub(crate) struct Crate<'a> {
     pub name: String,
+    /// From the root of the repository.
+    pub dir: String,
     /// By path from the root of the crate, which has the empty path; parents before children.
     pub modules: BTreeMap<Path, Placed<'a>>,
 }
@@ -27,6 +29,13 @@ pub(crate) struct Crate<'a> {
 pub(crate) struct Placed<'a> {
     pub file: &'a str,
     pub module: &'a Module,
+}
+
+impl Crate<'_> {
+    /// Returns whether the package is built into what users run.
+    pub(crate) fn is_product(&self) -> bool {
+        self.dir.starts_with("crates/") && self.name != "testkit"
+    }
 }
 
 /// Returns our packages by name.
@@ -51,7 +60,7 @@ fn read<'a>(name: &str, dir: &str, sources: &'a [Source]) -> Crate<'a> {
         }
     }
     drop_tests(&mut modules);
-    Crate { name: name.to_owned(), modules }
+    Crate { name: name.to_owned(), dir: dir.to_owned(), modules }
 }
 
 /// `a/b.rs` is `a::b`, and `lib.rs` the root.

@@ -1,8 +1,9 @@
 //! Each rule is a module here, and each finding says how to mend it.
 //!
-//! Rules: `arrows` (who may use whom), `banned` (names and words), `cones` (dependency budget),
-//! `foreign` (C in the edge binary), `headers` (`//!`), `links` (what documents name), `sizes`,
-//! `unsafety`. Their data stands in `xtask/tidy/`. Nothing here formats or rewrites code.
+//! Rules: `arity` (parameters), `arrows` (who may use whom), `banned` (names and words), `cones`
+//! (dependency budget), `foreign` (C in the edge binary), `headers` (`//!`), `links` (what
+//! documents name), `modules` (no circles), `names` (of types), `objects` (lines and fields of
+//! types), `sizes`, `unsafety`. Their data stands in `xtask/tidy/`. Nothing here writes.
 
 pub(crate) mod arity;
 mod arrows;
@@ -12,6 +13,7 @@ mod foreign;
 mod headers;
 mod links;
 pub(crate) mod modules;
+pub(crate) mod names;
 pub(crate) mod objects;
 mod sizes;
 mod unsafety;
@@ -43,6 +45,7 @@ pub(crate) fn check(tree: &Tree, ratchet: &mut Ratchet) -> Result<Report> {
     let crates = crates::of(&tree.graph, &tree.sources);
     findings.extend(arity::check(&crates, ratchet));
     findings.extend(modules::check(&crates, ratchet));
+    findings.extend(names::check(&tree.data("ordinary.txt")?, &crates, ratchet));
     findings.extend(objects::check(&crates, ratchet));
     let (too_big, exempt) = sizes::check(&tree.sources, ratchet);
     findings.extend(too_big);
