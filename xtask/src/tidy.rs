@@ -4,13 +4,15 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 
-use crate::checkout::{execute, root};
+use crate::checkout::root;
 
 /// Runs tidy; `arguments` are passed on.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.args(["run", "--quiet", "--package", "tidy", "--"]).args(arguments);
-    execute(cargo.current_dir(root()))
+    let status = cargo.current_dir(root()).status().context("starting `cargo`")?;
+    ensure!(status.success(), "tidy: {status}");
+    Ok(())
 }

@@ -1,7 +1,9 @@
 //! The arrows between our crates, held against `cargo metadata`.
 //!
-//! The table is `xtask/tidy/arrows.txt`. Beyond what it lists, three rules hold whatever it says:
-//! a role uses no role, nothing uses the binary, and `testkit` is for tests only.
+//! The table is `xtask/tidy/arrows.txt`. It says neither less nor more than is: an arrow that no
+//! crate uses is a finding, and so is a row without a crate, unless it is marked `# planned`. Three
+//! rules hold whatever the table says: a role uses no role, nothing uses the binary, and `testkit`
+//! is for tests only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +15,8 @@ use crate::tree::Text;
 
 const TABLE: &str = "xtask/tidy/arrows.txt";
 const ROLE: u8 = 2;
+/// The comment behind a row whose crate the design names and nobody has written yet.
+const PLANNED: &str = "planned";
 
 #[derive(Debug)]
 struct Row {
@@ -21,6 +25,7 @@ struct Row {
     layer: Option<u8>,
     may_use: BTreeSet<String>,
     never: Vec<String>,
+    planned: bool,
 }
 
 type Table = BTreeMap<String, Row>;
@@ -28,6 +33,7 @@ type Table = BTreeMap<String, Row>;
 pub(super) fn check(table: &Text, graph: &Graph) -> Result<Vec<Finding>> {
     let table = parse(table)?;
     let mut findings = check_table(&table);
+    findings.extend(check_use(&table, graph));
     for (id, package) in graph.ours() {
         let Some(row) = table.get(&package.name) else {
             let what = format!("crate `{}` has no row of arrows", package.name);
@@ -89,17 +95,44 @@ fn check_table(table: &Table) -> Vec<Finding> {
     findings
 }
 
+/// Holds the table against what is there.
+fn check_use(table: &Table, graph: &Graph) -> Vec<Finding> {
+    let ours: BTreeMap<&str, &Package> =
+        graph.ours().into_iter().map(|(_, package)| (package.name.as_str(), package)).collect();
+    let mut findings = Vec::new();
+    for (name, row) in table {
+        let at_row = |what: String, mend: &str| Finding::at(TABLE, row.line, what, mend);
+        let Some(package) = ours.get(name.as_str()) else {
+            let what = format!("there is no crate `{name}`");
+            let mend = "remove the row, or mark it `# planned` while the design names the crate";
+            findings.extend((!row.planned).then(|| at_row(what, mend)));
+            continue;
+        };
+        if row.planned {
+            let what = format!("crate `{name}` is there");
+            findings.push(at_row(what, "remove the mark `# planned`"));
+        }
+        let used: BTreeSet<&str> = package.edges.iter().map(|edge| graph.name(&edge.to)).collect();
+        let unused = row.may_use.iter().filter(|to| *to != "*" && !used.contains(to.as_str()));
+        findings.extend(unused.map(|to| {
+            at_row(format!("`{name}` may use `{to}`, and does not"), "remove it from the row")
+        }));
+    }
+    findings
+}
+
 fn parse(text: &Text) -> Result<Table> {
     let mut table = Table::new();
     for (line, text_line) in text.lines.iter().enumerate() {
-        let row = text_line.split('#').next().unwrap_or("").trim();
-        if row.is_empty() {
+        let (row, comment) = text_line.split_once('#').unwrap_or((text_line, ""));
+        if row.trim().is_empty() {
             continue;
         }
-        let parsed = parse_row(line, row);
-        let (name, row) = parsed.with_context(|| {
+        let parsed = parse_row(line, row.trim());
+        let (name, mut row) = parsed.with_context(|| {
             format!("{}:{}: not `name layer -> crates never packages`", text.path, line + 1)
         })?;
+        row.planned = comment.trim() == PLANNED;
         table.insert(name, row);
     }
     Ok(table)
@@ -113,7 +146,7 @@ fn parse_row(line: usize, text: &str) -> Option<(String, Row)> {
     let layer = if layer == "-" { None } else { Some(layer.parse().ok()?) };
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     let may_use = words(may_use).into_iter().collect();
-    Some((name.to_owned(), Row { line, layer, may_use, never: words(never) }))
+    Some((name.to_owned(), Row { line, layer, may_use, never: words(never), planned: false }))
 }
 
 #[cfg(test)]
