@@ -17,6 +17,7 @@ mod syntax;
 mod tree;
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -27,12 +28,13 @@ use crate::rules::Report;
 use crate::tree::Tree;
 
 const USAGE: &str = "\
-usage: cargo xtask tidy [--root DIR] [--ratchet | --measure [CRATE]...]
+usage: cargo xtask tidy [--root DIR] [--ratchet | --measure [NAME]...]
 
-    (no option)           hold the house rules
-    --ratchet             lower the limits to what is measured first
-    --measure [CRATE]...  print what the crates measure, and what those named would have to mend
-    --root DIR            look at another checkout than the one this program was built in
+    (no option)          hold the house rules
+    --ratchet            lower the limits to what is measured first
+    --measure [NAME]...  print what the crates measure, and for those crates and documents that are
+                         named what they would have to mend
+    --root DIR           look at another checkout than the one this program was built in
 ";
 
 fn main() -> ExitCode {
@@ -69,7 +71,7 @@ fn dispatch(root: &Path, words: &[&str]) -> Result<bool> {
             lower(&tree)?;
             check(&tree)?;
         }
-        ["--measure", crates @ ..] => measure::run(&Tree::read(root)?, crates)?,
+        ["--measure", chosen @ ..] => print(&measure::run(&Tree::read(root)?, chosen)?)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -92,6 +94,14 @@ fn check(tree: &Tree) -> Result<()> {
     }
     println!("tidy: {} Rust files, no findings", tree.sources.len());
     Ok(())
+}
+
+/// Prints a text that may be longer than its reader wants.
+fn print(text: &str) -> Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Rewrites the ratchet to what is measured, where that is lower.

@@ -9,17 +9,20 @@ mod facts;
 mod imports;
 mod tokens;
 mod visitor;
+mod vocabulary;
 
 use syn::visit::Visit;
 
-pub(crate) use facts::{Import, Module, Path, Syntax};
+pub(crate) use facts::{Audience, Import, Module, Path, Syntax, Word};
 
 /// Parses a file; the error says where it is no Rust.
 pub(crate) fn parse(text: &str) -> syn::Result<Syntax> {
     let file = syn::parse_file(text)?;
     let mut visitor = visitor::Visitor::new();
     visitor.visit_file(&file);
-    Ok(visitor.finish())
+    let mut vocabulary = vocabulary::Vocabulary::default();
+    vocabulary.visit_file(&file);
+    Ok(visitor.finish(vocabulary.finish()))
 }
 
 #[cfg(test)]

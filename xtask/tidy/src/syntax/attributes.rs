@@ -1,7 +1,7 @@
-//! What attributes say that the rules ask for.
+//! What items and their attributes say of themselves.
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::{Attribute, Item, Meta};
+use syn::{Attribute, Ident, Item, Meta};
 
 /// Traits whose derivation makes a struct plain data: what a user writes, field by field.
 const READ: [&str; 4] = ["Deserialize", "JsonSchema", "Args", "Parser"];
@@ -25,6 +25,41 @@ pub(super) fn of_item(item: &Item) -> &[Attribute] {
         Item::Use(i) => &i.attrs,
         _ => &[],
     }
+}
+
+/// Returns the name that the item defines and a path can lead to.
+pub(super) fn name_of(item: &Item) -> Option<&Ident> {
+    match item {
+        Item::Const(i) => Some(&i.ident),
+        Item::Enum(i) => Some(&i.ident),
+        Item::Fn(i) => Some(&i.sig.ident),
+        Item::Macro(i) => i.ident.as_ref(),
+        Item::Static(i) => Some(&i.ident),
+        Item::Struct(i) => Some(&i.ident),
+        Item::Trait(i) => Some(&i.ident),
+        Item::Type(i) => Some(&i.ident),
+        Item::Union(i) => Some(&i.ident),
+        _ => None,
+    }
+}
+
+/// Returns the name that serde reads and writes instead: `#[serde(rename = "…")]`.
+pub(super) fn renamed(attributes: &[Attribute]) -> Option<String> {
+    let lists = attributes.iter().filter_map(|attribute| attribute.meta.require_list().ok());
+    let serde = lists.filter(|list| list.path.is_ident("serde"));
+    serde.filter_map(|list| rename(list.tokens.clone())).next()
+}
+
+fn rename(tokens: TokenStream) -> Option<String> {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    tokens.windows(3).find_map(|three| match three {
+        [TokenTree::Ident(name), TokenTree::Punct(_), TokenTree::Literal(text)]
+            if name == "rename" =>
+        {
+            Some(text.to_string().trim_matches('"').to_owned())
+        }
+        _ => None,
+    })
 }
 
 /// Returns whether the attributes keep their item out of the product: `#[cfg(test)]`, also with
@@ -51,12 +86,21 @@ fn names_test(tokens: TokenStream) -> bool {
 }
 
 pub(super) fn derive_reading(attributes: &[Attribute]) -> bool {
+    derive(attributes, &READ)
+}
+
+/// Returns whether the reference of the configuration is made from the type.
+pub(super) fn derive_schema(attributes: &[Attribute]) -> bool {
+    derive(attributes, &["JsonSchema"])
+}
+
+fn derive(attributes: &[Attribute], traits: &[&str]) -> bool {
     let derives = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("derive") => Some(list.tokens.clone()),
         _ => None,
     });
     derives.flatten().any(|token| match token {
-        TokenTree::Ident(name) => READ.iter().any(|read| name == read),
+        TokenTree::Ident(name) => traits.iter().any(|of| name == of),
         _ => false,
     })
 }

@@ -25,6 +25,8 @@ pub(crate) struct Module {
     pub impls: Vec<Impl>,
     pub types: Vec<Type>,
     pub functions: Vec<Signature>,
+    /// Of the whole file; empty for modules that stand inline in it.
+    pub words: Vec<Word>,
 }
 
 /// A path and where it stands.
@@ -82,6 +84,28 @@ pub(crate) struct Signature {
     pub line: usize,
     /// Parameters without `self`; a tuple counts as many as it has elements.
     pub arity: usize,
+}
+
+/// A name, and who reads it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub audience: Audience,
+    pub text: String,
+    pub line: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Audience {
+    /// Who reads the code; the names of modules and types stand apart.
+    Code,
+    Modules,
+    Types,
+    /// Who writes a configuration.
+    Keys,
+    /// Who draws metrics.
+    Labels,
+    /// Who searches the log.
+    Fields,
 }
 
 impl Module {

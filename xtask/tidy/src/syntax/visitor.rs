@@ -6,7 +6,7 @@ use syn::{
     Visibility,
 };
 
-use super::facts::{self, Child, Impl, Module, Path, Reference, Signature, Syntax, line};
+use super::facts::{self, Child, Impl, Module, Path, Reference, Signature, Syntax, Word, line};
 use super::{attributes, imports, tokens};
 
 /// Invariant: `open` holds the file's own module first, then the inline ones around where the
@@ -30,7 +30,9 @@ impl Visitor {
         Visitor { open: vec![Module::default()], closed: Vec::new(), around: Vec::new() }
     }
 
-    pub(super) fn finish(mut self) -> Syntax {
+    /// Closes the file, whose words are these.
+    pub(super) fn finish(mut self, words: Vec<Word>) -> Syntax {
+        self.module().words = words;
         while let Some(mut module) = self.open.pop() {
             module.drop_local_references();
             self.closed.push(module);
@@ -71,21 +73,7 @@ impl Visitor {
     }
 
     fn note_item(&mut self, item: &Item) {
-        let name = match item {
-            Item::Const(i) => &i.ident,
-            Item::Static(i) => &i.ident,
-            Item::Enum(i) => &i.ident,
-            Item::Fn(i) => &i.sig.ident,
-            Item::Struct(i) => &i.ident,
-            Item::Trait(i) => &i.ident,
-            Item::Type(i) => &i.ident,
-            Item::Union(i) => &i.ident,
-            Item::Macro(i) => match &i.ident {
-                Some(name) => name,
-                None => return,
-            },
-            _ => return,
-        };
+        let Some(name) = attributes::name_of(item) else { return };
         self.module().items.insert(name.to_string());
         match item {
             Item::Struct(i) => {
