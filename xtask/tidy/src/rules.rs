@@ -15,6 +15,7 @@ pub(crate) mod names;
 pub(crate) mod objects;
 mod sizes;
 mod unsafety;
+mod wall_clock;
 pub(crate) mod words;
 
 use anyhow::Result;
@@ -47,6 +48,7 @@ pub(crate) fn check(tree: &Tree, ratchet: &mut Ratchet) -> Result<Report> {
     findings.extend(names::check(&tree.data("ordinary.txt")?, &crates, ratchet));
     findings.extend(objects::check(&crates, ratchet));
     findings.extend(words::check(&tree.data("words.txt")?, &crates, ratchet)?);
+    findings.extend(wall_clock::check(&tree.data("wall-clock.txt")?, &tree.sources, ratchet));
     let (too_big, exempt) = sizes::check(&tree.sources, ratchet);
     findings.extend(too_big);
     let (too_wide, cones) = cones::check(&tree.graph, ratchet);
