@@ -10,6 +10,7 @@ mod finding;
 mod graph;
 mod lexer;
 mod measure;
+mod prose;
 mod ratchet;
 mod rules;
 mod source;

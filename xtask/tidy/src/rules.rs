@@ -13,6 +13,7 @@ mod links;
 pub(crate) mod modules;
 pub(crate) mod names;
 pub(crate) mod objects;
+pub(crate) mod sentences;
 mod sizes;
 mod unsafety;
 mod wall_clock;
@@ -49,6 +50,7 @@ pub(crate) fn check(tree: &Tree, ratchet: &mut Ratchet) -> Result<Report> {
     findings.extend(objects::check(&crates, ratchet));
     findings.extend(words::check(&tree.data("words.txt")?, &crates, ratchet)?);
     findings.extend(wall_clock::check(&tree.data("wall-clock.txt")?, &tree.sources, ratchet));
+    findings.extend(sentences::check(&tree.sources, &tree.texts, ratchet));
     let (too_big, exempt) = sizes::check(&tree.sources, ratchet);
     findings.extend(too_big);
     let (too_wide, cones) = cones::check(&tree.graph, ratchet);

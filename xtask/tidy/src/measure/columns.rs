@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
-use super::mentions::Column;
+use super::mentions::{Column, row_of};
 use crate::crates::Crate;
 use crate::rules::modules::Circle;
-use crate::rules::{arity, modules, names, objects, words};
+use crate::rules::{arity, modules, names, objects, sentences, words};
 use crate::tree::Tree;
 
 pub(super) fn of(tree: &Tree, crates: &[Crate]) -> Result<Vec<Column>> {
@@ -20,6 +20,7 @@ pub(super) fn of(tree: &Tree, crates: &[Crate]) -> Result<Vec<Column>> {
         wide,
         names(tree, crates)?,
         words(tree, crates)?,
+        sentences(tree),
     ])
 }
 
@@ -106,4 +107,14 @@ fn words(tree: &Tree, crates: &[Crate]) -> Result<Column> {
         }
     }
     Ok(column)
+}
+
+fn sentences(tree: &Tree) -> Column {
+    let mut column = Column::new("sentences", "sentences of more than 25 words");
+    for (group, found) in sentences::measure(&tree.sources, &tree.texts) {
+        for sentences::Long { file, line, words } in found {
+            column.add(row_of(&group), 1, format!("{file}:{} {words} words", line + 1));
+        }
+    }
+    column
 }
