@@ -21,7 +21,10 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
     ci                    every check and every test, as `make test` runs them
-    tidy [--ratchet]      hold the house rules; --ratchet lowers the limits to what is measured
+    tidy [--ratchet | --measure [NAME]...]
+                          hold the house rules; --ratchet lowers the limits to what is measured,
+                          --measure prints what the crates and documents measure
+    gen                   draw the picture of the crates in docs/ARCHITECTURE.md
     setup --run|--test    install or name what the machine lacks
     bench [ARGUMENTS]     run Tidegate and its peers side by side
     fuzz [TARGET] [--minutes N] [--keep]
@@ -64,6 +67,7 @@ fn dispatch(words: &[&str]) -> Result<bool> {
             print!("{USAGE}");
         }
         ["tidy", arguments @ ..] => tidy::run(arguments)?,
+        ["gen"] => tidy::run(&["--gen"])?,
         ["ci"] => ci::run()?,
         ["setup", "--run"] => setup::run(setup::Stage::Run)?,
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,

@@ -1,7 +1,8 @@
 //! The house rules as a program: `cargo xtask tidy`.
 //!
 //! It reads the tree of files, holds each rule of `rules`, and prints the findings. Nothing here
-//! formats or rewrites code; the one file that it writes is the ratchet.
+//! formats or rewrites code; it writes two files on request: the ratchet, and
+//! the picture in docs/ARCHITECTURE.md.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod circles;
@@ -10,6 +11,7 @@ mod finding;
 mod graph;
 mod lexer;
 mod measure;
+mod picture;
 mod prose;
 mod ratchet;
 mod rules;
@@ -29,12 +31,13 @@ use crate::rules::Report;
 use crate::tree::Tree;
 
 const USAGE: &str = "\
-usage: cargo xtask tidy [--root DIR] [--ratchet | --measure [NAME]...]
+usage: cargo xtask tidy [--root DIR] [--ratchet | --measure [NAME]... | --gen]
 
     (no option)          hold the house rules
     --ratchet            lower the limits to what is measured first
     --measure [NAME]...  print what the crates measure, and for those crates and documents that are
                          named what they would have to mend
+    --gen                draw the picture of the crates in docs/ARCHITECTURE.md
     --root DIR           look at another checkout than the one this program was built in
 ";
 
@@ -72,6 +75,7 @@ fn dispatch(root: &Path, words: &[&str]) -> Result<bool> {
             lower(&tree)?;
             check(&tree)?;
         }
+        ["--gen"] => draw(&Tree::read(root)?)?,
         ["--measure", chosen @ ..] => print(&measure::run(&Tree::read(root)?, chosen)?)?,
         _ => return Ok(false),
     }
@@ -103,6 +107,17 @@ fn print(text: &str) -> Result<()> {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Writes the picture of the crates into its document.
+fn draw(tree: &Tree) -> Result<()> {
+    let layers = rules::arrows::layers(&tree.data("arrows.txt")?)?;
+    let document = tree.texts.iter().find(|text| text.path == picture::PATH);
+    let document = document.with_context(|| format!("`{}` is missing", picture::PATH))?;
+    let lines = picture::replaced(document, &picture::draw(&layers, &tree.graph));
+    let lines = lines.with_context(|| format!("`{}` has no place for it", picture::PATH))?;
+    let text = lines.join("\n") + "\n";
+    fs::write(tree.root.join(picture::PATH), text).context("writing the picture of the crates")
 }
 
 /// Rewrites the ratchet to what is measured, where that is lower.

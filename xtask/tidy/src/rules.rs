@@ -3,8 +3,9 @@
 //! What a rule holds is said at its module's opening. The data stands in `xtask/tidy/`: lists that
 //! people write, and the ratchet. Nothing here writes a file.
 
+mod architecture;
 pub(crate) mod arity;
-mod arrows;
+pub(crate) mod arrows;
 mod banned;
 mod cones;
 mod foreign;
@@ -37,7 +38,9 @@ pub(crate) struct Report {
 
 /// Holds every rule.
 pub(crate) fn check(tree: &Tree, ratchet: &mut Ratchet) -> Result<Report> {
-    let mut findings = arrows::check(&tree.data("arrows.txt")?, &tree.graph)?;
+    let arrows = tree.data("arrows.txt")?;
+    let mut findings = arrows::check(&arrows, &tree.graph)?;
+    findings.extend(architecture::check(&arrows::layers(&arrows)?, &tree.texts, &tree.graph));
     findings.extend(banned::check(&tree.sources));
     findings.extend(foreign::check(&tree.data("foreign.txt")?, &tree.graph));
     findings.extend(headers::check(&tree.sources, &tree.texts));

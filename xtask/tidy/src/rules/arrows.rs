@@ -55,6 +55,12 @@ pub(super) fn check(table: &Text, graph: &Graph) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// Returns the layers of the crates that have one.
+pub(crate) fn layers(table: &Text) -> Result<BTreeMap<String, u8>> {
+    let rows = parse(table)?.into_iter();
+    Ok(rows.filter_map(|(name, row)| Some((name, row.layer?))).collect())
+}
+
 fn check_edge(from: &Package, row: &Row, edge: &Edge, graph: &Graph) -> Option<Finding> {
     let to = graph.packages.get(&edge.to).filter(|to| to.is_ours())?;
     let tests_only = edge.kind == EdgeKind::Development;
