@@ -85,11 +85,14 @@ fn dispatch(root: &Path, words: &[&str]) -> Result<bool> {
 /// Holds every rule and prints the findings.
 fn check(tree: &Tree) -> Result<()> {
     let mut ratchet = Ratchet::parse(&tree.data("ratchet.txt")?)?;
-    let Report { findings, exempt, cones } = rules::check(tree, &mut ratchet)?;
+    let Report { findings, exempt, cones, notices } = rules::check(tree, &mut ratchet)?;
     println!("packages to compile: {}", cones.join(", "));
     println!("functions exempt as tables: {}", exempt.len());
     for place in exempt {
         println!("    {place}");
+    }
+    for notice in notices {
+        println!("notice: {notice}");
     }
     for finding in &findings {
         println!("{finding}");

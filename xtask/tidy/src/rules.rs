@@ -14,6 +14,7 @@ mod links;
 pub(crate) mod modules;
 pub(crate) mod names;
 pub(crate) mod objects;
+mod recipes;
 pub(crate) mod sentences;
 mod sizes;
 mod unsafety;
@@ -34,6 +35,8 @@ pub(crate) struct Report {
     pub exempt: Vec<String>,
     /// How many packages each crate makes one compile.
     pub cones: Vec<String>,
+    /// What could not be checked here.
+    pub notices: Vec<String>,
 }
 
 /// Holds every rule.
@@ -54,11 +57,13 @@ pub(crate) fn check(tree: &Tree, ratchet: &mut Ratchet) -> Result<Report> {
     findings.extend(words::check(&tree.data("words.txt")?, &crates, ratchet)?);
     findings.extend(wall_clock::check(&tree.data("wall-clock.txt")?, &tree.sources, ratchet));
     findings.extend(sentences::check(&tree.sources, &tree.texts, ratchet));
+    let (lost, notices) = recipes::check(&tree.root, &tree.texts);
+    findings.extend(lost);
     let (too_big, exempt) = sizes::check(&tree.sources, ratchet);
     findings.extend(too_big);
     let (too_wide, cones) = cones::check(&tree.graph, ratchet);
     findings.extend(too_wide);
     findings.extend(ratchet.slack());
     findings.sort();
-    Ok(Report { findings, exempt, cones })
+    Ok(Report { findings, exempt, cones, notices })
 }

@@ -1,6 +1,6 @@
 //! What the documents name exists: relative links, paths, crates.
 //!
-//! Held for README.md, docs/ and examples/. In docs/ARCHITECTURE.md every crate is named, and the
+//! Held for the root, docs/ and examples/. In docs/ARCHITECTURE.md every crate is named, and the
 //! first cell or bullet of its code map names nothing that is gone.
 
 use std::path::Path;
@@ -31,7 +31,8 @@ pub(super) fn check(root: &Path, texts: &[Text], graph: &Graph) -> Vec<Finding> 
 }
 
 fn is_document(path: &str) -> bool {
-    let placed = path == "README.md" || path.starts_with("docs/") || path.starts_with("examples/");
+    let placed = ["docs/", "examples/"].iter().any(|dir| path.starts_with(dir));
+    let placed = placed || !path.contains('/');
     placed && path.ends_with(".md")
 }
 
