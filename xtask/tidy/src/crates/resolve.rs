@@ -103,7 +103,7 @@ impl<'a> Resolver<'a> {
     /// Finds the first name among what the module holds or imports.
     fn look_up(&self, module: &Path, path: &[String], hops: usize) -> Option<Definition> {
         let (first, rest) = path.split_first()?;
-        let held = &self.modules.get(module)?.module;
+        let facts = &self.modules.get(module)?.module;
         let mut child = module.clone();
         child.push(first.clone());
         let is_child = self.modules.contains_key(&child);
@@ -111,7 +111,7 @@ impl<'a> Resolver<'a> {
         if is_child && !rest.is_empty() {
             return self.walk(&child, rest, hops);
         }
-        if held.items.contains(first) {
+        if facts.items.contains(first) {
             return Some(item(module, first, rest));
         }
         if is_child {
@@ -120,12 +120,12 @@ impl<'a> Resolver<'a> {
         if hops == HOPS_MAX {
             return None;
         }
-        let mut named = held.imports.iter().filter(|import| import.name == *first);
+        let mut named = facts.imports.iter().filter(|import| import.name == *first);
         let through = |import: &Import, rest: &[String]| {
             let path: Path = import.path.iter().chain(rest).cloned().collect();
             self.in_scope(module, &path, hops + 1)
         };
-        let globs = held.imports.iter().filter(|import| import.name == "*");
+        let globs = facts.imports.iter().filter(|import| import.name == "*");
         named
             .find_map(|import| through(import, rest))
             .or_else(|| globs.filter_map(|glob| through(glob, path)).find(is_certain(self)))
@@ -137,7 +137,7 @@ fn is_certain<'r>(resolver: &'r Resolver) -> impl Fn(&Definition) -> bool + 'r {
     |found| match found {
         Definition::Module(path) => resolver.modules.contains_key(path),
         Definition::Item { module, name, .. } => {
-            resolver.modules.get(module).is_some_and(|held| held.module.items.contains(name))
+            resolver.modules.get(module).is_some_and(|placed| placed.module.items.contains(name))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The arrows between our crates, held against `cargo metadata`.
 //!
-//! The table is `xtask/tidy/arrows.txt`. It says neither less nor more than is: an arrow that no
-//! crate uses is a finding, and so is a row without a crate, unless it is marked `# planned`. Three
+//! The table is `xtask/tidy/arrows.txt`. It says what is, no less and no more: an arrow that no
+//! crate uses is a finding. So is a row without a crate, unless it is marked `# planned`. Three
 //! rules hold whatever the table says: a role uses no role, nothing uses the binary, and `testkit`
 //! is for tests only.
 

@@ -1,7 +1,7 @@
 //! The short list of C in the edge binary: `xtask/tidy/foreign.txt`.
 //!
-//! A crash in C takes the whole edge process with it, so each piece is chosen; the rest belongs
-//! into a worker or the record process.
+//! A crash in C takes the whole edge process with it, so each piece is chosen. Other C belongs into
+//! a worker or the record process.
 
 use std::collections::BTreeSet;
 

@@ -47,13 +47,13 @@ fn prose(text: &Text) -> impl Iterator<Item = (usize, &String)> {
 }
 
 fn check_links(root: &Path, path: &str, index: usize, line: &str) -> Vec<Finding> {
-    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+    let dir = Path::new(path).parent().unwrap_or(Path::new(""));
     let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
     let mut findings = Vec::new();
     for target in targets {
         let file = target.split('#').next().unwrap_or("");
         let elsewhere = target.contains("://") || target.starts_with("mailto:");
-        if file.is_empty() || elsewhere || root.join(folder).join(file).exists() {
+        if file.is_empty() || elsewhere || root.join(dir).join(file).exists() {
             continue;
         }
         let what = format!("link to `{target}`, which does not exist");

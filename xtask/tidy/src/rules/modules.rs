@@ -1,10 +1,10 @@
 //! The modules of each crate use each other without circles.
 //!
-//! On each level: the top-level modules of a crate, each with all below it, and then within each
-//! module its children and, as `self`, what stands in the module's own file. The root of a crate is
-//! no node. An arrow is a path that leads to a definition elsewhere; `mod` and `pub use` are none,
-//! and a re-exported name counts where it is defined. Limits stand in the ratchet under `circle`:
-//! the number of modules in circles, per crate and per module with children.
+//! The top level of a crate has its top-level modules as nodes, each with all below it. Each module
+//! with children is a level too: the children are nodes, and its own file is the node `self`.
+//! The root of a crate is no node. An arrow is a path that leads to a definition elsewhere; `mod`
+//! and `pub use` are none, and a re-exported name counts where it is defined. Limits stand in the
+//! ratchet under `circle`: the number of modules in circles on each level.
 
 mod levels;
 
@@ -109,7 +109,7 @@ impl<'l> Numbered<'l> {
 
     /// What a module uses of its children is natural, the other way is what to mend.
     fn top(&self) -> Option<usize> {
-        self.modules.binary_search(&levels::OWN).ok()
+        self.modules.binary_search(&levels::SELF).ok()
     }
 
     fn describe(&self, place: &'l str, circle: &[usize]) -> Circle<'l> {

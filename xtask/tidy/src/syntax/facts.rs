@@ -109,8 +109,10 @@ pub(crate) enum Audience {
 }
 
 impl Module {
-    /// Drops the references that cannot lead out of this module: their first name is not known
-    /// here, or they are one name that only a private `use` can have brought in.
+    /// Drops the references that cannot lead out of this module.
+    ///
+    /// Either nothing here is called like their first name, or they are one name that only a
+    /// private `use` can have brought in.
     pub(super) fn drop_local_references(&mut self) {
         let reexported: BTreeSet<&str> =
             self.imports.iter().filter(|i| i.reexport).map(|i| i.name.as_str()).collect();

@@ -53,8 +53,8 @@ impl Visitor {
         self.module().references.entry(path).or_insert(line);
     }
 
-    fn note_type(&mut self, name: &syn::Ident, shape: Option<(&Fields, bool)>) {
-        let (fields, plain) = shape.map_or((0, false), |(fields, read)| {
+    fn note_type(&mut self, name: &syn::Ident, of: Option<(&Fields, bool)>) {
+        let (fields, plain) = of.map_or((0, false), |(fields, read)| {
             let public = |field: &syn::Field| matches!(field.vis, Visibility::Public(_));
             (fields.len(), read || fields.iter().all(public))
         });

@@ -6,7 +6,7 @@ use crate::crates::{Crate, Definition, Resolver};
 use crate::syntax::Path;
 
 /// The node of what stands in the file of a module that has children.
-pub(super) const OWN: &str = "self";
+pub(super) const SELF: &str = "self";
 
 /// What crosses an arrow: the name, and the file and line of its first use.
 pub(super) type Names = BTreeMap<String, (String, usize)>;
@@ -64,7 +64,7 @@ impl Levels<'_> {
         if from == to || at_root {
             return None;
         }
-        let node = |path: &Path| path.get(common).cloned().unwrap_or_else(|| OWN.to_owned());
+        let node = |path: &Path| path.get(common).cloned().unwrap_or_else(|| SELF.to_owned());
         let parents = std::iter::once(&self.of.name).chain(&from[..common]);
         let place: Vec<&str> = parents.map(String::as_str).collect();
         let level = self.by_place.entry(place.join("/")).or_default();
