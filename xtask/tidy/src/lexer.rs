@@ -1,153 +1,85 @@
 //! Splits Rust text into code and comments, character for character.
 //!
-//! Invariant: both halves have the length in characters and the line breaks of the input; what
-//! belongs to the other half, and the inside of string and character literals, is spaces.
+//! Invariant: both halves have the lines and columns of the input. What belongs to the other half
+//! is spaces there, and so is the inside of string and character literals.
 
-/// Returns the code (comments and the inside of literals blanked) and the comments (rest blanked).
-pub(crate) fn split(text: &str) -> (String, String) {
-    let mut lexer = Lexer {
-        chars: text.chars().collect(),
-        at: 0,
-        code: String::with_capacity(text.len()),
-        comments: String::with_capacity(text.len()),
-    };
-    while lexer.at < lexer.chars.len() {
-        lexer.step();
-    }
-    (lexer.code, lexer.comments)
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+
+/// The lines of code, with comments and the inside of literals blanked, and the lines of comments.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Halves {
+    pub code: Vec<String>,
+    pub comments: Vec<String>,
 }
 
-struct Lexer {
-    chars: Vec<char>,
-    at: usize,
-    code: String,
-    comments: String,
+/// Splits the text that the tokens were read from.
+pub(crate) fn split(text: &str, tokens: &TokenStream) -> Halves {
+    let mut rest: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
+    let blank = |line: &Vec<char>| vec![' '; line.len()];
+    let mut code: Vec<Vec<char>> = rest.iter().map(blank).collect();
+    let mut mover = Mover { from: &mut rest, to: &mut code };
+    mover.take(tokens.clone());
+    let lines = |chars: Vec<Vec<char>>| chars.into_iter().map(String::from_iter).collect();
+    Halves { code: lines(code), comments: lines(rest) }
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Code,
-    Comment,
-    Literal,
+/// Moves tokens to the code; what no token covers is comments.
+struct Mover<'l> {
+    from: &'l mut Vec<Vec<char>>,
+    to: &'l mut Vec<Vec<char>>,
 }
 
-impl Lexer {
-    fn step(&mut self) {
-        match (self.peek(0), self.peek(1)) {
-            ('/', '/') => self.line_comment(),
-            ('/', '*') => self.block_comment(),
-            ('"', _) => self.string(),
-            ('r', '"' | '#') if self.starts_word() && self.raw_hashes(1).is_some() => self.raw(1),
-            ('b' | 'c', 'r') if self.starts_word() && self.raw_hashes(2).is_some() => self.raw(2),
-            ('\'', _) if self.is_char_literal() => self.char_literal(),
-            _ => self.take(Kind::Code),
-        }
-    }
-
-    fn line_comment(&mut self) {
-        while self.at < self.chars.len() && self.peek(0) != '\n' {
-            self.take(Kind::Comment);
-        }
-    }
-
-    fn block_comment(&mut self) {
-        let mut depth = 0_usize;
-        while self.at < self.chars.len() {
-            match (self.peek(0), self.peek(1)) {
-                ('/', '*') => depth += 1,
-                ('*', '/') => depth -= 1,
-                _ => {
-                    self.take(Kind::Comment);
-                    continue;
+impl Mover<'_> {
+    fn take(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) if self.is_comment(group.span()) => {}
+                TokenTree::Group(group) => {
+                    if group.delimiter() != Delimiter::None {
+                        self.move_span(group.span_open(), false);
+                        self.move_span(group.span_close(), false);
+                    }
+                    self.take(group.stream());
                 }
-            }
-            self.take(Kind::Comment);
-            self.take(Kind::Comment);
-            if depth == 0 {
-                return;
-            }
-        }
-    }
-
-    fn string(&mut self) {
-        self.take(Kind::Code);
-        while self.at < self.chars.len() {
-            match self.peek(0) {
-                '"' => return self.take(Kind::Code),
-                '\\' => {
-                    self.take(Kind::Literal);
-                    self.take(Kind::Literal);
+                TokenTree::Literal(literal) => {
+                    let is_number = literal.to_string().starts_with(|c: char| c.is_ascii_digit());
+                    self.move_span(literal.span(), !is_number);
                 }
-                _ => self.take(Kind::Literal),
-            }
-        }
-    }
-
-    /// Consumes `r#"…"#` whose `r` stands just before `prefix`.
-    fn raw(&mut self, prefix: usize) {
-        let hashes = self.raw_hashes(prefix).unwrap_or(0);
-        for _ in 0..prefix + hashes + 1 {
-            self.take(Kind::Code);
-        }
-        while self.at < self.chars.len() {
-            let closes = self.peek(0) == '"' && (1..=hashes).all(|n| self.peek(n) == '#');
-            if closes {
-                for _ in 0..hashes + 1 {
-                    self.take(Kind::Code);
+                TokenTree::Punct(punct) => {
+                    let may_be_doc = matches!(punct.as_char(), '#' | '!');
+                    if !may_be_doc || !self.is_comment(punct.span()) {
+                        self.move_span(punct.span(), false);
+                    }
                 }
-                return;
+                TokenTree::Ident(name) => self.move_span(name.span(), false),
             }
-            self.take(Kind::Literal);
         }
     }
 
-    fn char_literal(&mut self) {
-        self.take(Kind::Code);
-        while self.at < self.chars.len() && self.peek(0) != '\'' {
-            if self.peek(0) == '\\' {
-                self.take(Kind::Literal);
+    /// A doc comment comes as the tokens of an attribute, each of which spans all of it.
+    fn is_comment(&self, span: Span) -> bool {
+        let start = span.start();
+        self.from[start.line - 1].get(start.column) == Some(&'/')
+    }
+
+    /// Moves the characters; a text leaves its quotes alone.
+    fn move_span(&mut self, span: Span, is_text: bool) {
+        let (start, end) = (span.start(), span.end());
+        for line in start.line..=end.line {
+            let (from, to) = (&mut self.from[line - 1], &mut self.to[line - 1]);
+            let first = if line == start.line { start.column } else { 0 };
+            let behind = if line == end.line { end.column } else { from.len() };
+            if is_text {
+                from[first..behind].fill(' ');
+            } else {
+                to[first..behind].swap_with_slice(&mut from[first..behind]);
             }
-            self.take(Kind::Literal);
         }
-        self.take(Kind::Code);
+        if is_text {
+            self.to[start.line - 1][start.column] = '"';
+            self.to[end.line - 1][end.column - 1] = '"';
+        }
     }
-
-    /// A lifetime has no closing quote after one character.
-    fn is_char_literal(&self) -> bool {
-        self.peek(1) == '\\' || self.peek(2) == '\''
-    }
-
-    /// Returns the number of hashes of a raw string opening at `prefix`, if one opens there.
-    fn raw_hashes(&self, prefix: usize) -> Option<usize> {
-        let hashes = (prefix..).take_while(|n| self.peek(*n) == '#').count();
-        (self.peek(prefix + hashes) == '"').then_some(hashes)
-    }
-
-    fn starts_word(&self) -> bool {
-        self.at == 0 || !is_word(self.chars[self.at - 1])
-    }
-
-    fn peek(&self, ahead: usize) -> char {
-        self.chars.get(self.at + ahead).copied().unwrap_or('\0')
-    }
-
-    fn take(&mut self, kind: Kind) {
-        let Some(c) = self.chars.get(self.at).copied() else { return };
-        self.at += 1;
-        let (code, comment) = match kind {
-            _ if c == '\n' => (c, c),
-            Kind::Code => (c, ' '),
-            Kind::Comment => (' ', c),
-            Kind::Literal => (' ', ' '),
-        };
-        self.code.push(code);
-        self.comments.push(comment);
-    }
-}
-
-/// Returns whether names are made of such characters.
-pub(crate) fn is_word(c: char) -> bool {
-    c == '_' || c.is_alphanumeric()
 }
 
 #[cfg(test)]

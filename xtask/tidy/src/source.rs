@@ -1,14 +1,16 @@
-//! One Rust file as the rules see it: its code with comments and literals blanked, its comments
-//! with the code blanked, and which of its lines are test code.
+//! One Rust file as the rules see it: lines of code, lines of comments, facts, and what is test.
 //!
 //! Invariant: `code` and `comments` have exactly the lines of `text`, so a line number of one is a
-//! line number of all. This is a lexer, not a parser: it refuses to know types, macros or paths.
+//! line number of all.
 
+use std::fmt;
 use std::ops::Range;
 
 use anyhow::{Result, anyhow};
+use memchr::memmem;
+use proc_macro2::{LexError, TokenStream};
 
-use crate::lexer::{self, is_word};
+use crate::lexer::{self, Halves};
 use crate::syntax::{self, Syntax};
 
 #[derive(Debug)]
@@ -16,6 +18,7 @@ pub(crate) struct Source {
     /// The path from the root of the repository, with forward slashes.
     pub path: String,
     pub lines: Vec<String>,
+    text: String,
     /// The lines with comments, string and character literals replaced by spaces.
     pub code: Vec<String>,
     /// The lines with everything but comments replaced by spaces.
@@ -40,31 +43,47 @@ impl Function {
 }
 
 impl Source {
-    /// Reads a whole file; the error says where it is no Rust.
+    /// Reads a file; the error says where it is no Rust.
     pub(crate) fn read(path: &str, text: &str) -> Result<Source> {
-        let mut source = Source::parse(path, text);
+        // Spans are looked up among all that the thread has read, so the last file's go.
+        proc_macro2::extra::invalidate_current_thread_spans();
+        let wrong = |line: usize, reason: &dyn fmt::Display| {
+            anyhow!("{path}:{line}: not Rust: {reason}; see `cargo check`")
+        };
+        let tokens: TokenStream =
+            text.parse().map_err(|e: LexError| wrong(e.span().start().line, &e))?;
+        let mut source = Source::of_tokens(path, text, &tokens);
         if !source.is_test_file() {
-            let parsed = syntax::parse(text);
-            source.syntax = parsed.map_err(|e| {
-                anyhow!("{path}:{}: not Rust: {e}; see `cargo check`", e.span().start().line)
-            })?;
+            let parsed = syntax::parse(tokens);
+            source.syntax = parsed.map_err(|e| wrong(e.span().start().line, &e))?;
         }
         Ok(source)
     }
 
-    /// Takes any text apart by its characters alone.
+    /// Takes text apart that need not be a whole file.
+    #[cfg(test)]
     pub(crate) fn parse(path: &str, text: &str) -> Source {
-        let (code, comments) = lexer::split(text);
-        let code = lines_of(&code);
+        Source::of_tokens(path, text, &text.parse().expect("the sample is made of tokens"))
+    }
+
+    fn of_tokens(path: &str, text: &str, tokens: &TokenStream) -> Source {
+        let Halves { code, comments } = lexer::split(text, tokens);
         let test_lines = test_items(&code);
         Source {
             path: path.to_owned(),
-            lines: lines_of(text),
+            text: text.to_owned(),
+            lines: text.lines().map(str::to_owned).collect(),
             code,
-            comments: lines_of(&comments),
+            comments,
             syntax: Syntax::default(),
             test_lines,
         }
+    }
+
+    /// Returns whether the file holds this anywhere, be it in code or not. Far faster than to ask
+    /// each line.
+    pub(crate) fn mentions(&self, what: &str) -> bool {
+        memmem::find(self.text.as_bytes(), what.as_bytes()).is_some()
     }
 
     /// Returns whether the whole file is test code: `tests.rs`, or anything below `tests/`.
@@ -98,18 +117,13 @@ impl Source {
 
 /// Returns where `word` stands as a whole word in the line.
 pub(crate) fn words(line: &str, word: &str) -> Vec<usize> {
-    line.match_indices(word)
-        .map(|(at, _)| at)
+    memmem::find_iter(line.as_bytes(), word)
         .filter(|at| {
             let before = line[..*at].chars().next_back();
             let after = line[at + word.len()..].chars().next();
             !before.is_some_and(is_word) && !after.is_some_and(is_word)
         })
         .collect()
-}
-
-fn lines_of(text: &str) -> Vec<String> {
-    text.lines().map(str::to_owned).collect()
 }
 
 /// Returns the lines of every item under `#[cfg(test)]`, attribute included.
@@ -145,6 +159,11 @@ fn end_of_body(code: &[String], line: usize, column: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// Returns whether names are made of such characters.
+pub(crate) fn is_word(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
 }
 
 fn end_of_item(code: &[String], line: usize) -> usize {

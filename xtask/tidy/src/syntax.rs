@@ -11,13 +11,14 @@ mod tokens;
 mod visitor;
 mod vocabulary;
 
+use proc_macro2::TokenStream;
 use syn::visit::Visit;
 
 pub(crate) use facts::{Audience, Import, Module, Path, Syntax, Word};
 
-/// Parses a file; the error says where it is no Rust.
-pub(crate) fn parse(text: &str) -> syn::Result<Syntax> {
-    let file = syn::parse_file(text)?;
+/// Parses the tokens of a file; the error says where it is no Rust.
+pub(crate) fn parse(tokens: TokenStream) -> syn::Result<Syntax> {
+    let file = syn::parse2(tokens)?;
     let mut visitor = visitor::Visitor::new();
     visitor.visit_file(&file);
     let mut vocabulary = vocabulary::Vocabulary::default();

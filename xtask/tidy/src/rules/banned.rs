@@ -16,10 +16,10 @@ const FILES: [(&str, &str); 5] = [
 /// Where a ban holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Where {
-    /// Everywhere but in these files or folders.
+    /// Everywhere but in these files or directories.
     AllBut(&'static [&'static str]),
     ProductCode,
-    /// Product code but in these folders; a test may print, libtest shows it when it fails.
+    /// Product code but in these directories; a test may print, libtest shows it when it fails.
     ProductCodeBut(&'static [&'static str]),
     Tests,
 }
@@ -82,31 +82,35 @@ pub(super) fn check(sources: &[Source]) -> Vec<Finding> {
             let what = format!("`{name}` says nothing");
             findings.push(Finding::at(&source.path, 0, what, *mend));
         }
-        for index in 0..source.lines.len() {
-            findings.extend(check_line(source, index));
+        for ban in CODE.iter().filter(|ban| source.mentions(ban.what)) {
+            findings.extend(check_ban(source, ban));
+        }
+        for (word, mend) in COMMENTS.iter().filter(|(word, _)| source.mentions(word)) {
+            let lines = source.comments.iter().enumerate();
+            let found = lines.filter(|(_, comment)| !words(comment, word).is_empty());
+            findings
+                .extend(found.map(|(index, _)| {
+                    Finding::at(&source.path, index, format!("`{word}`"), *mend)
+                }));
         }
     }
     findings
 }
 
-fn check_line(source: &Source, index: usize) -> Vec<Finding> {
-    let code = &source.code[index];
-    let comment = &source.comments[index];
-    let mut findings = Vec::new();
-    for ban in CODE.iter().filter(|ban| has(code, ban.what) && holds(ban.holds, source, index)) {
-        findings.push(Finding::at(&source.path, index, format!("`{}`", ban.what), ban.mend));
-    }
-    for (word, mend) in COMMENTS.iter().filter(|(word, _)| !words(comment, word).is_empty()) {
-        findings.push(Finding::at(&source.path, index, format!("`{word}`"), *mend));
-    }
-    findings
+fn check_ban(source: &Source, ban: &Ban) -> Vec<Finding> {
+    let lines = source.code.iter().enumerate();
+    let found =
+        lines.filter(|(index, code)| has(code, ban.what) && holds(ban.holds, source, *index));
+    let finding =
+        |(index, _)| Finding::at(&source.path, index, format!("`{}`", ban.what), ban.mend);
+    found.map(finding).collect()
 }
 
 /// Returns whether the line has `what`, not as the tail of a longer name.
 fn has(line: &str, what: &str) -> bool {
-    let opens_word = what.starts_with(crate::lexer::is_word);
+    let opens_word = what.starts_with(crate::source::is_word);
     line.match_indices(what).any(|(at, _)| {
-        !opens_word || !line[..at].chars().next_back().is_some_and(crate::lexer::is_word)
+        !opens_word || !line[..at].chars().next_back().is_some_and(crate::source::is_word)
     })
 }
 

@@ -144,7 +144,7 @@ fn is_path(word: &str) -> bool {
 
 fn is_name(word: &str) -> bool {
     let word = word.trim_end_matches("()");
-    !word.is_empty() && word.chars().all(|c| c == ':' || crate::lexer::is_word(c))
+    !word.is_empty() && word.chars().all(|c| c == ':' || crate::source::is_word(c))
 }
 
 /// Returns what is not as the station says.

@@ -73,9 +73,10 @@ fn long(file: &str, sentences: Vec<Sentence>) -> impl Iterator<Item = Long<'_>> 
 fn comments(source: &Source) -> Vec<Vec<(usize, &str)>> {
     let mut found: Vec<Vec<(usize, &str)>> = Vec::new();
     let mut last = None;
-    for (line, comment) in source.comments.iter().enumerate() {
-        let comment = comment.trim();
+    for (line, text) in source.lines.iter().enumerate() {
+        let comment = text.trim_start();
         let kind = ["//!", "///"].into_iter().find(|kind| comment.starts_with(kind));
+        let kind = kind.filter(|kind| source.comments[line].contains(kind));
         if let Some(kind) = kind {
             if last != Some(kind) {
                 found.push(Vec::new());

@@ -75,7 +75,7 @@ fn has_reason(source: &Source, line: usize) -> bool {
 
 fn next_word(text: &str) -> &str {
     let text = text.trim_start();
-    let end = text.find(|c: char| !crate::lexer::is_word(c)).unwrap_or(text.len());
+    let end = text.find(|c: char| !crate::source::is_word(c)).unwrap_or(text.len());
     &text[..end]
 }
 

@@ -1,10 +1,15 @@
 //! Facts of small files.
 
-use super::{Module, Path, parse};
+use super::{Module, Path, Syntax, parse};
+
+fn syntax(text: &str) -> Syntax {
+    let tokens = text.parse().expect("the sample is made of tokens");
+    parse(tokens).expect("the sample is Rust")
+}
 
 /// Returns the file's own module.
 fn module(text: &str) -> Module {
-    let syntax = parse(text).expect("the sample is Rust");
+    let syntax = syntax(text);
     syntax.modules.into_iter().next_back().expect("a file is a module")
 }
 
@@ -82,7 +87,7 @@ mod tests;
 
 #[test]
 fn an_inline_module_has_facts_of_its_own() {
-    let syntax = parse("mod a { use super::b; fn c() {} }\nfn d() {}\n").expect("it is Rust");
+    let syntax = syntax("mod a { use super::b; fn c() {} }\nfn d() {}\n");
     let inline: Vec<String> = syntax.modules.iter().map(|m| m.inline.join("::")).collect();
     assert_eq!(inline, ["a", ""]);
     assert!(syntax.modules[0].items.contains("c") && !syntax.modules[1].items.contains("c"));
