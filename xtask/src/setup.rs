@@ -1,4 +1,4 @@
-//! Finds what a fresh machine lacks for `make run` and `make test`.
+//! Finds what a fresh machine lacks for `make run`, `make test` and `make bench`.
 //!
 //! As root on Debian or Ubuntu it installs what is missing. Elsewhere it names each piece in one
 //! line with the command that installs it, and fails. What needs no root is always put in place:
@@ -29,10 +29,12 @@ const NPM_SUITES: [(&str, &str, &str); 3] = [
 /// Where Debian puts daemons, which an ordinary user's search path leaves out.
 const DAEMON_DIRS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the machine is set up for; each stage needs what the stages before it need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     Run,
     Test,
+    Bench,
 }
 
 /// Something that a package of the system brings.
@@ -45,7 +47,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 15] = [
+const NEEDS: [Need; 20] = [
     need("C compiler", "command -v cc", "gcc", Stage::Run),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
     // librdkafka's own build asks for both.
@@ -62,6 +64,11 @@ const NEEDS: [Need; 15] = [
     need("MariaDB", "command -v mariadbd && command -v mariadb", "mariadb-server", Stage::Test),
     need("Net::Statsd for Perl", "perl -MNet::Statsd -e 1", "libnet-statsd-perl", Stage::Test),
     need("Graphite's carbon", CARBON, "graphite-carbon", Stage::Test),
+    need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
+    need("wrk", "command -v wrk", "wrk", Stage::Bench),
+    need("collectd", "command -v collectd", "collectd-core", Stage::Bench),
+    need("GoAccess", "command -v goaccess", "goaccess", Stage::Bench),
+    need("mawk", "command -v mawk", "mawk", Stage::Bench),
 ];
 
 const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\"\")<0;}' \
@@ -94,6 +101,8 @@ pub(crate) fn run(stage: Stage) -> Result<()> {
         add_component("rustfmt", "fmt")?;
         add_component("clippy", "clippy")?;
         install_cargo_deny()?;
+    }
+    if stage >= Stage::Test {
         make_environment()?;
         install_models()?;
         for (what, pinned, dir) in NPM_SUITES {
@@ -139,7 +148,7 @@ fn advice(need: &Need, has_apt: bool) -> String {
 }
 
 fn missing(stage: Stage) -> Vec<&'static Need> {
-    let needs = NEEDS.iter().filter(|need| need.stage == Stage::Run || stage == Stage::Test);
+    let needs = NEEDS.iter().filter(|need| need.stage <= stage);
     needs.filter(|need| !succeeds(need.probe)).collect()
 }
 
