@@ -1,8 +1,8 @@
 //! Measures that may only shrink, kept in `xtask/tidy/ratchet.txt`.
 //!
-//! Format: one measure a line, `kind name… limit`; `#` opens a comment. Kinds: `file` (lines
-//! without tests), `fn` (lines), `cone` (packages to compile). Nothing here ever raises a limit:
-//! that is an edit by hand, with its reason in the commit.
+//! Format: one measure a line, `kind name… limit`; `#` opens a comment. The first word is a rule's
+//! word for what it counts, and the rule's module says what that is. Nothing here ever raises a
+//! limit: that is an edit by hand, with its reason in the commit.
 
 use std::collections::BTreeMap;
 
