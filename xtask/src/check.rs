@@ -40,9 +40,8 @@ pub(crate) fn run() -> Result<()> {
             }
         }
     }
-    suite.finish()?;
-    println!("left out: {}", left_out(&changed, &packages).join("; "));
-    Ok(())
+    println!("\nleft out: {}", left_out(&changed, &packages).join("; "));
+    suite.finish()
 }
 
 fn command<'w>(verb: &'w str, packages: &[&'w str], rest: &[&'w str]) -> Vec<&'w str> {
