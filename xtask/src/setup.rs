@@ -2,7 +2,7 @@
 //!
 //! As root on Debian or Ubuntu it installs what is missing. Elsewhere it names each piece in one
 //! line with the command that installs it, and fails. What needs no root is always put in place:
-//! Cargo's own pieces, the Python environment in `target/venv`, models in `target/models`, and
+//! Cargo's pieces, the Python environment in `target/venv`, models in `target/models`, and
 //! suites and clients from npm.
 
 use std::fs;
