@@ -22,10 +22,12 @@ mod setup;
 mod traces;
 mod wrk;
 
+use std::process::ExitCode;
+
 use anyhow::{Result, ensure};
 use clap::Parser;
 
-use crate::rows::ROWS;
+use crate::rows::{ROWS, Row};
 use crate::setup::Setup;
 
 /// Runs Tidegate and its peers side by side.
@@ -57,9 +59,19 @@ struct Arguments {
     list: bool,
 }
 
+#[expect(clippy::print_stderr, reason = "a program for the terminal")]
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 #[expect(clippy::print_stdout, reason = "the table of results is this program's output")]
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+fn run(arguments: &Arguments) -> Result<()> {
     if let Some(log) = &arguments.scan {
         println!("{}", lines::scan(log)?);
         return Ok(());
@@ -84,18 +96,39 @@ fn main() -> Result<()> {
     let chosen = ROWS
         .iter()
         .filter(|row| arguments.rows.is_empty() || arguments.rows.iter().any(|n| n == row.name));
+    let mut left_out = Vec::new();
     for row in chosen {
         println!("{}: {}", row.name, row.what);
-        let noise = machine::Noise::start()?;
-        let measurements = (row.run)(&setup)?;
-        let result = results::RowResult::new(row, &setup, noise.share(0.0)?, measurements);
-        print!("{}", publish::plain(&result));
-        if arguments.write {
-            results::store(&setup, &result)?;
+        let missing = peers::missing(&setup, row.peers);
+        if missing.is_empty() {
+            measure_row(row, &setup, arguments.write)?;
+        } else {
+            println!("    left out, because of what is missing: {}", missing.join(", "));
+            left_out.push(row.name);
         }
     }
     if arguments.write {
         publish::write(&setup)?;
+    }
+    if !left_out.is_empty() {
+        println!(
+            "left out: {}; hint: `cargo xtask bench` sets up what it can",
+            left_out.join(", ")
+        );
+    }
+    // Who names a row wants it.
+    ensure!(left_out.is_empty() || arguments.rows.is_empty(), "rows were left out");
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the table of results is this program's output")]
+fn measure_row(row: &Row, setup: &Setup, write: bool) -> Result<()> {
+    let noise = machine::Noise::start()?;
+    let measurements = (row.run)(setup)?;
+    let result = results::RowResult::new(row, setup, noise.share(0.0)?, measurements);
+    print!("{}", publish::plain(&result));
+    if write {
+        results::store(setup, &result)?;
     }
     Ok(())
 }
