@@ -184,7 +184,10 @@ impl Rules {
 
     /// Whether the key tells all that the upstream sees of a request field.
     pub fn determines(&self, name: &str) -> bool {
-        let is_it = |source: &SegmentSource| matches!(source, SegmentSource::Header(header) if header == name);
+        let is_it = |source: &SegmentSource| match source {
+            SegmentSource::Header(header) => header == name,
+            SegmentSource::Cookie(_) => false,
+        };
         (name == "cookie" && self.names_cookies())
             || self.headers.iter().any(|header| header == name)
             || self.segments.iter().any(|segment| is_it(&segment.source))
@@ -254,7 +257,10 @@ impl Rules {
     }
 
     fn segment_of_cookie(&self, cookie: &[u8]) -> Option<&KeySegment> {
-        let is_it = |source: &SegmentSource| matches!(source, SegmentSource::Cookie(n) if n.as_bytes() == cookie);
+        let is_it = |source: &SegmentSource| match source {
+            SegmentSource::Cookie(name) => name.as_bytes() == cookie,
+            SegmentSource::Header(_) => false,
+        };
         self.segments.iter().find(|segment| is_it(&segment.source))
     }
 
