@@ -5,6 +5,7 @@
 //! the load generator and the origin share core 1. Refuses: figures without a peer's version, and
 //! rounds in which a reply was wrong.
 
+mod against;
 mod contest;
 mod evaluate;
 mod lines;
@@ -42,6 +43,9 @@ struct Arguments {
     /// Keep the results in bench/results and write docs/BENCHMARKS.md anew.
     #[arg(long)]
     write: bool,
+    /// Run the rows with another release binary too, by turns, and print both with their ratio.
+    #[arg(long, value_name = "BINARY", conflicts_with = "write")]
+    against: Option<std::path::PathBuf>,
     /// Count the lines of a log by path and minute, as the bare scanner of row `events`.
     #[arg(long, hide = true)]
     scan: Option<std::path::PathBuf>,
@@ -92,7 +96,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         ensure!(ROWS.iter().any(|row| row.name == name), "row `{name}`: there is none; see --list");
     }
     machine::prepare()?;
-    let setup = Setup::new(arguments.quick)?;
+    let mut setup = Setup::new(arguments.quick)?;
     let chosen = ROWS
         .iter()
         .filter(|row| arguments.rows.is_empty() || arguments.rows.iter().any(|n| n == row.name));
@@ -101,7 +105,10 @@ fn run(arguments: &Arguments) -> Result<()> {
         println!("{}: {}", row.name, row.what);
         let missing = peers::missing(&setup, row.peers);
         if missing.is_empty() {
-            measure_row(row, &setup, arguments.write)?;
+            match &arguments.against {
+                Some(binary) => against::compare(row, &mut setup, binary)?,
+                None => measure_row(row, &setup, arguments.write)?,
+            }
         } else {
             println!("    left out, because of what is missing: {}", missing.join(", "));
             left_out.push(row.name);
