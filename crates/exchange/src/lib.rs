@@ -33,4 +33,4 @@ pub use outcome::{CacheResult, Decision};
 pub use phase::Phase;
 pub use query::{decoded as decode_query, query_value};
 pub use text::{read as unescape_json, write as escape_json};
-pub use time::{parse as parse_rfc3339, unix_seconds, write as write_rfc3339};
+pub use time::{parse as parse_rfc3339, write as write_rfc3339};

@@ -1,10 +1,11 @@
 //! Records exchanges: one record each, when the reply is sent, or before it on collection routes.
 
-use chassis::http::{Head, Sent};
+use chassis::http::Sent;
 use exchange::{CacheResult, ExchangeRef, Impression, Phase};
+use http1::Head;
 
+use crate::fetch::OriginRequest;
 use crate::gateway::Edge;
-use crate::order::Order;
 use crate::plan::{RecordMode, Route, Target};
 use crate::ports::Durable;
 use crate::rollout;
@@ -33,23 +34,23 @@ pub(crate) fn before_reply(
 }
 
 /// Records the ranking of a refresh that no request waited for.
-pub(crate) fn refresh(edge: &Edge, route: &Route, order: &Order, shown: &Impression<'_>) {
+pub(crate) fn refresh(edge: &Edge, route: &Route, request: &OriginRequest, shown: &Impression<'_>) {
     let Some(recorder) = edge.recorder.as_ref().filter(|_| route.record != RecordMode::Off) else {
         return;
     };
-    let target = &route.targets[order.arm].1;
-    let request = order.model_request(target);
+    let target = route.target(request.arm);
+    let asked = request.model_request(target);
     let exchange = ExchangeRef {
         time_us: stdx::unix_micros(),
-        id: order.id,
-        method: request.method,
-        path: request.path.as_bytes(),
+        id: request.id,
+        method: asked.method,
+        path: asked.path.as_bytes(),
         status: 200,
         route: Some(&route.name),
-        decision: order.decision,
+        decision: request.decision,
         cache: CacheResult::Stale,
         upstream: upstream_name(edge, target),
-        ranked_by: Some(order.id),
+        ranked_by: Some(request.id),
         impression: Some(shown),
         ..ExchangeRef::default()
     };
@@ -59,7 +60,7 @@ pub(crate) fn refresh(edge: &Edge, route: &Route, order: &Order, shown: &Impress
 }
 
 /// The recorder and whether to be brief, when this exchange is to be recorded.
-fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::Record, bool)> {
+fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::Recorder, bool)> {
     let recorder = edge.recorder.as_deref()?;
     let mode = trace.route.map_or(RecordMode::Full, |index| edge.gateway.plan.routes[index].record);
     let brief = match mode {
@@ -79,7 +80,7 @@ fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::
 
 fn exchange<'a>(edge: &'a Edge, head: &Head<'a>, trace: &'a Trace, sent: &Sent) -> ExchangeRef<'a> {
     let route = trace.route.map(|index| &edge.gateway.plan.routes[index]);
-    let target = route.and_then(|route| route.targets.get(trace.arm)).map(|(_, target)| target);
+    let target = route.and_then(|route| route.arms.get(trace.arm)).map(|arm| &arm.target);
     let host = head.host();
     ExchangeRef {
         time_us: trace.time_us,

@@ -30,6 +30,7 @@ mod upstreams;
 mod workers;
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +39,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use cache::DiskTimes;
 use chassis::config::{Document, Problem};
 use chassis::{Drain, Limits, WorkPool, bind};
 use exchange::{
@@ -47,9 +49,9 @@ use metrics::Registry;
 use testkit::{Client, Origin, PATIENCE, Reply};
 use tokio::task::LocalSet;
 
-use crate::gateway::{Edge, Gateway};
+use crate::gateway::{Edge, Gateway, Parts};
 use crate::plan::{Plan, PoolUpstream, Sections};
-use crate::ports::{AnswerSender, Compute, Durable, Profile, Profiles, Record};
+use crate::ports::{AnswerSender, Compute, Durable, Profile, Profiles, Recorder, Workers};
 use crate::request::Role;
 use crate::upstream::probe;
 
@@ -90,11 +92,21 @@ fn serve(text: &str) -> Served {
 }
 
 fn serve_plan(plan: Plan) -> Served {
+    serve_with(plan, HashMap::new())
+}
+
+/// Serves with workers for some upstreams; a disk writes at once and is waited for.
+fn serve_with(mut plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Served {
+    if let Some(disk) = &mut plan.store.disk {
+        disk.times = DiskTimes::for_tests();
+    }
     let users = Arc::<Users>::default();
     let work = WorkPool::start(1, 16).unwrap();
     let profiles = Some(Arc::clone(&users) as Arc<dyn Profiles>);
     let registry = Registry::default();
-    let gateway = Gateway::new(plan, &registry, profiles, Some(Arc::new(Scorer)), work);
+    let compute = Some(Arc::new(Scorer) as Arc<dyn Compute>);
+    let parts = Parts { profiles, compute, workers, work };
+    let gateway = Gateway::new(plan, parts, &registry);
     let journal = Journal::default();
     let drain = Drain::default();
     let (address, thread) = start_core(&gateway, &journal, &drain);
@@ -113,7 +125,7 @@ fn start_core(
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async move {
-            for upstream in &own.plan.upstreams {
+            for upstream in &own.upstreams {
                 for server in 0..upstream.servers.len() {
                     let probing = probe(Arc::clone(upstream), server, draining.clone());
                     tokio::task::spawn_local(probing);
@@ -348,7 +360,7 @@ impl Journal {
     }
 }
 
-impl Record for Journal {
+impl Recorder for Journal {
     fn record(&self, exchange: &ExchangeRef<'_>, _: bool) -> bool {
         self.keep(exchange, false)
     }

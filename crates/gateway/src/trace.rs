@@ -7,6 +7,9 @@ use exchange::{CacheResult, Decision, Impression, Phase};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// A user id; usual ones need no heap.
+pub(crate) type UserId = SmallVec<[u8; 48]>;
+
 /// One exchange under way.
 #[derive(Debug)]
 pub struct Trace {
@@ -28,7 +31,7 @@ pub struct Trace {
     /// What the cache did.
     pub cache: CacheResult,
     /// The user id; empty when there is none.
-    pub user: SmallVec<[u8; 48]>,
+    pub user: UserId,
     /// The upstream that was asked, by index.
     pub upstream: Option<usize>,
     /// The ranking that made the answer.
@@ -54,7 +57,7 @@ impl Trace {
             arm: 0,
             decision: Decision::Generic,
             cache: CacheResult::None,
-            user: SmallVec::new(),
+            user: UserId::new(),
             upstream: None,
             ranked_by: None,
             shown: None,

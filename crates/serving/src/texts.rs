@@ -99,9 +99,9 @@ impl EmbeddingModel {
         }
     }
 
-    /// Embeds texts, hands the vectors to `make_answer`, and what it makes of them to `sender`. This
-    /// happens on a thread of the pool, on this one where every vector is known. Whoever no longer
-    /// waits gets nothing.
+    /// Embeds texts, hands the vectors to `make_answer`, and its answer to `sender`. This happens
+    /// on a thread of the pool, or on this one where every vector is known. Nothing is sent where
+    /// nobody waits any more.
     ///
     /// Refused with 413 are more texts than the plan's, and texts with too many tokens. A request
     /// beyond those that may wait is 429. While there is no generation, all are 503.
