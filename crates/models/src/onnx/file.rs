@@ -219,15 +219,15 @@ pub(super) fn tensor<'a>(
 ) -> Result<(&'a str, Tensor), Problem> {
     let name = find_text(message, 8)?;
     let mut read = || -> Result<Tensor, Problem> {
-        let parts = Parts::read(message)?;
-        parts.value(texts).map_err(|reason| Problem::new(format!("constant `{name}`"), reason))
+        let fields = TensorFields::read(message)?;
+        fields.value(texts).map_err(|reason| Problem::new(format!("constant `{name}`"), reason))
     };
     Ok((name, read()?))
 }
 
 /// The fields of a tensor, of which one holds its data.
 #[derive(Default)]
-struct Parts<'a> {
+struct TensorFields<'a> {
     sizes: Vec<i64>,
     kind: i64,
     floats: Vec<f32>,
@@ -239,23 +239,23 @@ struct Parts<'a> {
     is_elsewhere: bool,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> TensorFields<'a> {
     fn read(message: Message<'a>) -> Result<Self, Problem> {
-        let mut parts = Self::default();
+        let mut tensor = Self::default();
         for field in message.fields() {
             match field? {
-                (1, sizes) => sizes.integers_into(&mut parts.sizes)?,
-                (2, kind) => parts.kind = kind.integer()?,
-                (4, floats) => floats.floats_into(&mut parts.floats)?,
-                (5 | 7, integers) => integers.integers_into(&mut parts.integers)?,
-                (6, text) => parts.texts.push(text.text()?),
-                (9, raw) => parts.raw = Some(raw.message()?.bytes),
-                (10, doubles) => doubles.doubles_into(&mut parts.doubles)?,
-                (14, Wire::Varint(place)) => parts.is_elsewhere = place == 1,
+                (1, sizes) => sizes.integers_into(&mut tensor.sizes)?,
+                (2, kind) => tensor.kind = kind.integer()?,
+                (4, floats) => floats.floats_into(&mut tensor.floats)?,
+                (5 | 7, integers) => integers.integers_into(&mut tensor.integers)?,
+                (6, text) => tensor.texts.push(text.text()?),
+                (9, raw) => tensor.raw = Some(raw.message()?.bytes),
+                (10, doubles) => doubles.doubles_into(&mut tensor.doubles)?,
+                (14, Wire::Varint(place)) => tensor.is_elsewhere = place == 1,
                 _ => {}
             }
         }
-        Ok(parts)
+        Ok(tensor)
     }
 
     fn value(self, texts: &mut TextInterner) -> Result<Tensor, String> {
