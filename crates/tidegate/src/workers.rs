@@ -175,7 +175,7 @@ fn table(pool: &Value) -> String {
 fn trouble(indent: &str, trouble: &Value) -> String {
     let Some(why) = trouble["why"].as_str() else { return String::new() };
     let stage = trouble["stage"].as_str().unwrap_or("error");
-    let mut out = format!("{indent}{}\n", workers::in_a_line(stage, why));
+    let mut out = format!("{indent}{}\n", workers::in_one_line(stage, why));
     let lines = trouble["traceback"].as_str().unwrap_or_default().lines();
     lines.for_each(|line| out += &format!("{indent}  {line}\n"));
     let printed = trouble["output"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use stdx::{ByteSize, Span};
 
-use crate::folder::FOLDER_BYTES_MAX;
+use crate::dir::DIR_BYTES_MAX;
 use crate::plan::{Canary, Kind, Lifespan, Plan, Server};
 
 /// Requests after which a worker is replaced, where that is asked for without a number: source
@@ -33,7 +33,7 @@ pub struct PoolConfig {
     pub preload: Option<String>,
     /// The app's Python, such as `.venv/bin/python`; default `python3`, looked for in `PATH`.
     pub interpreter: Option<PathBuf>,
-    /// Folder from which modules are imported; default: the configuration's.
+    /// PoolDir from which modules are imported; default: the configuration's.
     pub app_dir: Option<PathBuf>,
     /// `asgi`, `wsgi` or `function`; default `auto`: found out by looking at the app.
     pub kind: Option<String>,
@@ -78,7 +78,7 @@ pub struct PoolConfig {
     /// Variables of the environment for the app, such as `{ OMP_NUM_THREADS = "2" }`; numeric
     /// libraries have one thread otherwise.
     pub environment: BTreeMap<String, String>,
-    /// Folder for sockets; default `data/workers/NAME`.
+    /// PoolDir for sockets; default `data/workers/NAME`.
     pub folder: Option<PathBuf>,
 }
 
@@ -125,9 +125,9 @@ pub fn plan(
     let app = check.attribute("python", config.python.as_deref().unwrap_or_default());
     let app_dir = config.app_dir.as_ref().map_or_else(|| root.to_owned(), |dir| root.join(dir));
     let usual = || Path::new("data/workers").join(&name);
-    let folder = root.join(config.folder.clone().unwrap_or_else(usual));
-    check.folder(&folder);
-    let usual = Plan::new(&name, &app, &app_dir, &folder);
+    let dir = root.join(config.folder.clone().unwrap_or_else(usual));
+    check.dir(&dir);
+    let usual = Plan::new(&name, &app, &app_dir, &dir);
     let timeout = defaults.timeout.unwrap_or(usual.timeout);
     let threads = check.at_least_one("threads", config.threads.unwrap_or(1));
     let interpreter = config.interpreter.clone().unwrap_or(usual.interpreter);
@@ -177,7 +177,7 @@ pub fn plan(
         name,
         app,
         app_dir,
-        folder,
+        dir,
         memory_reserve: usual.memory_reserve,
     }
 }
@@ -195,8 +195,9 @@ impl Check<'_> {
         if name.is_empty() {
             (self.wrong)("name", "is missing: what do routes call it?".to_owned());
         } else if !name.chars().all(fits) {
-            let why = format!("`{name}` names a folder, too: write letters, digits, `-` and `_`");
-            (self.wrong)("name", why);
+            let reason =
+                format!("`{name}` names a directory, too: write letters, digits, `-` and `_`");
+            (self.wrong)("name", reason);
         }
         name.to_owned()
     }
@@ -215,22 +216,22 @@ impl Check<'_> {
         });
         if !is_good {
             let example = if key == "preload" { "models:load" } else { "main:app" };
-            let why = format!("`{text}` is no `module:attribute`, such as `{example}`");
-            (self.wrong)(key, why);
+            let reason = format!("`{text}` is no `module:attribute`, such as `{example}`");
+            (self.wrong)(key, reason);
         }
         text.to_owned()
     }
 
     /// Sockets have short paths.
-    fn folder(&mut self, folder: &Path) {
-        let bytes = folder.as_os_str().len();
-        if bytes > FOLDER_BYTES_MAX {
-            let why = format!(
-                "`{}` has {bytes} bytes, and sockets in it may have {FOLDER_BYTES_MAX}: name a \
+    fn dir(&mut self, dir: &Path) {
+        let bytes = dir.as_os_str().len();
+        if bytes > DIR_BYTES_MAX {
+            let reason = format!(
+                "`{}` has {bytes} bytes, and sockets in it may have {DIR_BYTES_MAX}: name a \
                  shorter one, such as `/run/tidegate`",
-                folder.display()
+                dir.display()
             );
-            (self.wrong)("folder", why);
+            (self.wrong)("folder", reason);
         }
     }
 
@@ -259,8 +260,8 @@ impl Check<'_> {
             return None;
         }
         if !path.starts_with('/') || path.contains(|l: char| l.is_whitespace() || l.is_control()) {
-            let why = format!("`{path}` is no path; write one that begins with `/`, or `off`");
-            (self.wrong)("canary.path", why);
+            let reason = format!("`{path}` is no path; write one that begins with `/`, or `off`");
+            (self.wrong)("canary.path", reason);
         }
         Some(Canary { path: path.to_owned(), status: config.status })
     }

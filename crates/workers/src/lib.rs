@@ -12,16 +12,16 @@
 
 mod canary;
 pub mod config;
+mod dir;
 mod error;
-mod figures;
-mod folder;
 mod loan;
 mod memory;
+mod metrics;
 mod output;
 mod plan;
 mod pool;
 mod process;
-mod seat;
+mod slot;
 mod status;
 mod supervise;
 mod wire;
@@ -31,7 +31,7 @@ pub use loan::Loan;
 pub use memory::Memory;
 pub use plan::{Canary, Kind, Lifespan, Plan, Server};
 pub use pool::{Pool, Refusal};
-pub use status::{Reason, Status, Trouble, WorkerStatus, in_a_line};
+pub use status::{Incident, Reason, Status, WorkerStatus, in_one_line};
 pub use supervise::Workers;
 
 #[cfg(test)]

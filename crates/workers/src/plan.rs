@@ -19,7 +19,7 @@ pub struct Plan {
     pub preload: Option<String>,
     /// The app's Python: an absolute path, or a name that is looked for in `PATH`.
     pub interpreter: PathBuf,
-    /// The folder that modules are imported from, absolute; also the working directory.
+    /// The directory that modules are imported from, absolute; also the working directory.
     pub app_dir: PathBuf,
     /// How the app is called.
     pub kind: Kind,
@@ -63,7 +63,7 @@ pub struct Plan {
     pub environment: Vec<(String, String)>,
     /// Where sockets and the Python side are put: absolute, mode 0700, of this pool alone. Paths
     /// of sockets may have 107 bytes.
-    pub folder: PathBuf,
+    pub dir: PathBuf,
 }
 
 /// How an app is called.
@@ -115,9 +115,9 @@ pub struct Canary {
 }
 
 impl Plan {
-    /// A pool called `name` for `app`, imported from `app_dir`, with sockets in `folder`, and
+    /// A pool called `name` for `app`, imported from `app_dir`, with sockets in `dir`, and
     /// defaults for the rest.
-    pub fn new(name: &str, app: &str, app_dir: &Path, folder: &Path) -> Self {
+    pub fn new(name: &str, app: &str, app_dir: &Path, dir: &Path) -> Self {
         Self {
             name: name.to_owned(),
             app: app.to_owned(),
@@ -142,7 +142,7 @@ impl Plan {
             server: Server::Own,
             lifespan: Lifespan::Auto,
             environment: Vec::new(),
-            folder: folder.to_owned(),
+            dir: dir.to_owned(),
         }
     }
 }

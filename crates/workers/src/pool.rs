@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::figures::Figures;
 use crate::loan::{Loan, Offer, Outcome};
+use crate::metrics::Metrics;
 use crate::plan::Plan;
-use crate::seat::Seat;
+use crate::slot::WorkerSlot;
 use crate::status::{Known, Status};
 
 /// How long ago a worker may have answered for the pool to be ready.
@@ -32,7 +32,7 @@ const NOTICE_WITHIN: Duration = Duration::from_secs(10);
 pub struct Pool {
     pub(crate) plan: Plan,
     pub(crate) known: Known,
-    pub(crate) figures: Figures,
+    pub(crate) metrics: Metrics,
     inner: Mutex<Inner>,
     /// Bounded by the loans there are.
     commands: mpsc::UnboundedSender<Command>,
@@ -84,12 +84,12 @@ pub(crate) enum Standing {
 
 #[derive(Debug)]
 struct Inner {
-    seats: Vec<Seat>,
+    slots: Vec<WorkerSlot>,
     /// By ticket: the lowest came first.
     waiters: BTreeMap<u64, oneshot::Sender<Offer>>,
     next_ticket: u64,
     standing: Standing,
-    /// Loans so far: orders seats by their last use.
+    /// Loans so far: orders slots by their last use.
     lent: u64,
 }
 
@@ -99,15 +99,15 @@ impl Pool {
         registry: &metrics::Registry,
         commands: mpsc::UnboundedSender<Command>,
     ) -> Self {
-        let figures = Figures::new(registry, &plan.name);
+        let metrics = Metrics::new(registry, &plan.name);
         let inner = Inner {
-            seats: Vec::new(),
+            slots: Vec::new(),
             waiters: BTreeMap::new(),
             next_ticket: 0,
             standing: Standing::Hopeful,
             lent: 0,
         };
-        Self { plan, known: Known::default(), figures, inner: Mutex::new(inner), commands }
+        Self { plan, known: Known::default(), metrics, inner: Mutex::new(inner), commands }
     }
 
     /// Its name.
@@ -127,15 +127,15 @@ impl Pool {
             Err(place) => place,
         };
         let offered = tokio::time::timeout_at(end.into(), &mut place.offered).await;
-        self.figures.waited.record(began.elapsed());
+        self.metrics.waited.record(began.elapsed());
         match offered {
             Ok(Ok(offer)) => Ok(offer.accept()),
             Ok(Err(_)) => {
-                let why = self.inner.lock().hopeless();
-                Err(why.unwrap_or_else(|| Refusal::NoWorkers("the pool has ended".into())))
+                let reason = self.inner.lock().hopeless();
+                Err(reason.unwrap_or_else(|| Refusal::NoWorkers("the pool has ended".into())))
             }
             Err(_) => {
-                self.figures.refused_timed_out.add(1);
+                self.metrics.refused_timed_out.add(1);
                 Err(Refusal::TimedOut)
             }
         }
@@ -144,19 +144,19 @@ impl Pool {
     /// Whether a worker has answered within the last 10 seconds.
     pub fn is_ready(&self) -> bool {
         let inner = self.inner.lock();
-        inner.seats.iter().any(|seat| seat.answered.elapsed() < READY_WITHIN)
+        inner.slots.iter().any(|slot| slot.answered.elapsed() < READY_WITHIN)
     }
 
     /// What is known of it, for `/status` and `tidegate workers list`.
     pub fn status(&self) -> Status {
         let mut status = self.known.get();
         let inner = self.inner.lock();
-        status.ready = inner.seats.iter().any(|seat| seat.answered.elapsed() < READY_WITHIN);
+        status.ready = inner.slots.iter().any(|slot| slot.answered.elapsed() < READY_WITHIN);
         status.queue = inner.waiters.len();
-        status.in_flight = inner.seats.iter().map(|seat| seat.loans).sum();
+        status.in_flight = inner.slots.iter().map(|slot| slot.loans).sum();
         for worker in &mut status.workers {
-            if let Some(seat) = inner.seats.iter().find(|seat| seat.id == worker.id) {
-                worker.show(seat);
+            if let Some(slot) = inner.slots.iter().find(|slot| slot.id == worker.id) {
+                worker.show(slot);
             }
         }
         status
@@ -187,18 +187,18 @@ impl Pool {
     fn take_or_queue(self: &Arc<Self>, now: Instant) -> Result<Result<Loan, Place>, Refusal> {
         let mut inner = self.inner.lock();
         if inner.waiters.is_empty()
-            && let Some(seat) = inner.lend()
+            && let Some(slot) = inner.lend()
         {
             drop(inner);
-            self.figures.waited.record_ns(0);
-            return Ok(Ok(Offer::new(self, seat, now).accept()));
+            self.metrics.waited.record_ns(0);
+            return Ok(Ok(Offer::new(self, slot, now).accept()));
         }
         if let Some(refusal) = inner.hopeless() {
-            self.figures.refused_no_workers.add(1);
+            self.metrics.refused_no_workers.add(1);
             return Err(refusal);
         }
         if inner.waiters.len() >= self.plan.queue {
-            self.figures.refused_full.add(1);
+            self.metrics.refused_full.add(1);
             return Err(Refusal::Full(inner.waiters.len()));
         }
         let (offer, offered) = oneshot::channel();
@@ -211,13 +211,13 @@ impl Pool {
     /// A loan has ended.
     pub(crate) fn settle(self: &Arc<Self>, id: u64, outcome: Outcome, taken: Instant) {
         let mut inner = self.inner.lock();
-        // The seat of a worker that has ended is gone, with its loans.
-        let Some(seat) = inner.seats.iter_mut().find(|seat| seat.id == id) else { return };
+        // The slot of a worker that has ended is gone, with its loans.
+        let Some(slot) = inner.slots.iter_mut().find(|slot| slot.id == id) else { return };
         // An app notices that nobody listens when it sends the next time.
         let notices_by = Instant::now() + NOTICE_WITHIN.min(self.plan.timeout);
-        let told = seat.settle(outcome, notices_by.max(taken + self.plan.timeout));
+        let told = slot.settle(outcome, notices_by.max(taken + self.plan.timeout));
         if outcome == Outcome::Done {
-            self.figures.requests.add(1);
+            self.metrics.requests.add(1);
         }
         drop(inner);
         told.into_iter().flatten().for_each(|command| self.tell(command));
@@ -225,41 +225,41 @@ impl Pool {
     }
 
     /// Puts a worker in service.
-    pub(crate) fn seat(self: &Arc<Self>, seat: Seat) {
-        self.inner.lock().seats.push(seat);
+    pub(crate) fn add_slot(self: &Arc<Self>, slot: WorkerSlot) {
+        self.inner.lock().slots.push(slot);
         self.hand_on();
     }
 
-    /// Takes a worker out of service; returns its seat as it was.
-    pub(crate) fn unseat(&self, id: u64) -> Option<Seat> {
+    /// Takes a worker out of service; returns its slot as it was.
+    pub(crate) fn remove_slot(&self, id: u64) -> Option<WorkerSlot> {
         let mut inner = self.inner.lock();
-        let at = inner.seats.iter().position(|seat| seat.id == id)?;
-        Some(inner.seats.swap_remove(at))
+        let at = inner.slots.iter().position(|slot| slot.id == id)?;
+        Some(inner.slots.swap_remove(at))
     }
 
     /// Lends a worker no more; returns whether it has nothing left to do.
     pub(crate) fn close(&self, id: u64) -> bool {
-        self.with(id, |seat| {
-            seat.is_open = false;
-            seat.loans == 0
+        self.with(id, |slot| {
+            slot.is_open = false;
+            slot.loans == 0
         })
         .unwrap_or(true)
     }
 
-    /// Changes or reads a seat, and hands on what became free by that.
+    /// Changes or reads a slot, and hands on what became free by that.
     pub(crate) fn change<T>(
         self: &Arc<Self>,
         id: u64,
-        f: impl FnOnce(&mut Seat) -> T,
+        f: impl FnOnce(&mut WorkerSlot) -> T,
     ) -> Option<T> {
         let changed = self.with(id, f);
         self.hand_on();
         changed
     }
 
-    /// Reads a seat.
-    pub(crate) fn with<T>(&self, id: u64, f: impl FnOnce(&mut Seat) -> T) -> Option<T> {
-        self.inner.lock().seats.iter_mut().find(|seat| seat.id == id).map(f)
+    /// Reads a slot.
+    pub(crate) fn with<T>(&self, id: u64, f: impl FnOnce(&mut WorkerSlot) -> T) -> Option<T> {
+        self.inner.lock().slots.iter_mut().find(|slot| slot.id == id).map(f)
     }
 
     /// Says whether waiting makes sense; if not, nobody waits any more.
@@ -270,20 +270,20 @@ impl Pool {
         if is_hopeless {
             let refused = std::mem::take(&mut inner.waiters);
             drop(inner);
-            self.figures.refused_no_workers.add(refused.len() as u64);
+            self.metrics.refused_no_workers.add(refused.len() as u64);
         }
     }
 
     /// Sets the gauges.
     pub(crate) fn measure_queue(&self) {
         let inner = self.inner.lock();
-        let busy = inner.seats.iter().filter(|seat| seat.loans > 0).count();
+        let busy = inner.slots.iter().filter(|slot| slot.loans > 0).count();
         let set = |gauge: &metrics::Gauge, count: usize| {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         };
-        set(&self.figures.workers, inner.seats.len());
-        set(&self.figures.busy, busy);
-        set(&self.figures.waiting, inner.waiters.len());
+        set(&self.metrics.workers, inner.slots.len());
+        set(&self.metrics.busy, busy);
+        set(&self.metrics.waiting, inner.waiters.len());
     }
 
     /// Gives what is free to who waits, oldest first.
@@ -293,19 +293,19 @@ impl Pool {
             if inner.waiters.is_empty() {
                 return;
             }
-            let Some(seat) = inner.lend() else { return };
+            let Some(slot) = inner.lend() else { return };
             let Some((_, waiter)) = inner.waiters.pop_first() else { return };
             drop(inner);
             // One that has given up meanwhile gives it back by dropping it.
-            drop(waiter.send(Offer::new(self, seat, Instant::now())));
+            drop(waiter.send(Offer::new(self, slot, Instant::now())));
         }
     }
 
     /// An offer that nobody took.
     pub(crate) fn give_back(self: &Arc<Self>, id: u64) {
-        let idle = self.with(id, |seat| {
-            seat.loans -= 1;
-            (!seat.is_open && seat.loans == 0).then_some(Command::Idle(id))
+        let idle = self.with(id, |slot| {
+            slot.loans -= 1;
+            (!slot.is_open && slot.loans == 0).then_some(Command::Idle(id))
         });
         if let Some(command) = idle.flatten() {
             self.tell(command);
@@ -315,18 +315,18 @@ impl Pool {
 }
 
 impl Inner {
-    /// Lends the seat that has fewest loans, of several the one used last.
+    /// Lends the slot that has fewest loans, of several the one used last.
     fn lend(&mut self) -> Option<(u64, Arc<Path>)> {
-        let free = self.seats.iter_mut().filter(|seat| seat.has_room());
-        let seat = free.min_by_key(|seat| (seat.loans, std::cmp::Reverse(seat.used)))?;
+        let free = self.slots.iter_mut().filter(|slot| slot.has_room());
+        let slot = free.min_by_key(|slot| (slot.loans, std::cmp::Reverse(slot.used)))?;
         self.lent += 1;
-        seat.lend(self.lent);
-        Some((seat.id, Arc::clone(&seat.socket)))
+        slot.lend(self.lent);
+        Some((slot.id, Arc::clone(&slot.socket)))
     }
 
     fn hopeless(&self) -> Option<Refusal> {
         match &self.standing {
-            Standing::Hopeless(why) => Some(Refusal::NoWorkers(Arc::clone(why))),
+            Standing::Hopeless(reason) => Some(Refusal::NoWorkers(Arc::clone(reason))),
             Standing::Hopeful => None,
         }
     }

@@ -1,6 +1,6 @@
 //! What is known of a pool, for people and programs: one document.
 //!
-//! The supervisor writes it after each change; the figures of a worker's loans are added when it
+//! The supervisor writes it after each change; the metrics of a worker's loans are added when it
 //! is read. Invariant: reading it waits for nothing but a short lock.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::memory::Memory;
-use crate::seat::Seat;
+use crate::slot::WorkerSlot;
 
 /// A pool as it stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -39,7 +39,7 @@ pub struct Status {
     /// Workers that ended since the start, by reason.
     pub restarts: BTreeMap<&'static str, u64>,
     /// What went wrong last.
-    pub last_error: Option<Trouble>,
+    pub last_error: Option<Incident>,
     /// What an operator should look at.
     pub alarms: Vec<String>,
     /// Process numbers of the keepers and parents.
@@ -72,28 +72,29 @@ pub struct WorkerStatus {
     /// Why it is to be replaced.
     pub leaves_for: Option<&'static str>,
     /// The last exception that the app let out.
-    pub last_error: Option<Trouble>,
+    pub last_error: Option<Incident>,
 }
 
 impl WorkerStatus {
-    pub(crate) fn show(&mut self, seat: &Seat) {
-        self.requests = seat.requests;
-        self.in_flight = seat.loans;
-        self.answered_s_ago = Some(seat.answered.elapsed().as_secs_f64());
-        if seat.is_open {
-            self.state = if seat.loans > 0 { "busy" } else { "free" };
+    pub(crate) fn show(&mut self, slot: &WorkerSlot) {
+        self.requests = slot.requests;
+        self.in_flight = slot.loans;
+        self.answered_s_ago = Some(slot.answered.elapsed().as_secs_f64());
+        if slot.is_open {
+            self.state = if slot.loans > 0 { "busy" } else { "free" };
         }
     }
 }
 
 /// Something that went wrong.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Trouble {
+pub struct Incident {
     /// When: `start`, `preload`, `import`, `threads`, `fork`, `lifespan`, `listen`, `boot`,
     /// `canary`, `run` or `request`.
     pub stage: String,
     /// In one line.
-    pub why: String,
+    #[serde(rename = "why")]
+    pub reason: String,
     /// What to do about it.
     pub hint: Option<String>,
     /// Python's own words.
@@ -104,10 +105,10 @@ pub struct Trouble {
     pub unix_us: u64,
 }
 
-/// A trouble in one line: its stage, where `why` does not begin with that word, and `why`.
+/// An incident in one line: its stage, where `reason` does not begin with that word, and `reason`.
 #[must_use]
-pub fn in_a_line(stage: &str, why: &str) -> String {
-    if why.starts_with(stage) { why.to_owned() } else { format!("{stage}: {why}") }
+pub fn in_one_line(stage: &str, reason: &str) -> String {
+    if reason.starts_with(stage) { reason.to_owned() } else { format!("{stage}: {reason}") }
 }
 
 /// Why a worker ended.

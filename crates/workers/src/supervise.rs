@@ -7,14 +7,14 @@
 //! Invariant: every wait has its time-out, and at the end no process of the pool is left.
 
 mod decide;
-mod end;
+mod exits;
 mod fleet;
-mod hear;
 mod listen;
+mod messages;
 mod pace;
 mod report;
 mod spawn;
-mod tick;
+mod timer;
 mod watch;
 
 use std::collections::{BTreeMap, HashMap};
@@ -29,14 +29,14 @@ use rustix::process::Pid;
 use tokio::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver};
 use tokio::time::MissedTickBehavior;
 
+use crate::dir::{Listeners, PoolDir};
 use crate::error::WorkersError;
-use crate::folder::{Folder, Listeners};
 use crate::plan::Plan;
 use crate::pool::{Command, Pool, Standing};
 use crate::process::Process;
-use crate::status::Trouble;
+use crate::status::Incident;
 use crate::wire::{Hello, Say};
-use fleet::{Dead, Generation, Keeper, Who, Worker};
+use fleet::{Dead, Generation, PreloadProcess, Who, Worker};
 use listen::{Tails, Writer};
 use pace::Pace;
 use watch::Watch;
@@ -70,9 +70,9 @@ enum Event {
 /// Everything that is known of a pool's processes.
 struct Supervisor {
     pool: Arc<Pool>,
-    folder: Folder,
+    dir: PoolDir,
     events: Sender<Event>,
-    keepers: BTreeMap<u64, Keeper>,
+    keepers: BTreeMap<u64, PreloadProcess>,
     generations: BTreeMap<u64, Generation>,
     workers: BTreeMap<u64, Worker>,
     connections: HashMap<u64, Who>,
@@ -93,13 +93,13 @@ struct Supervisor {
     candidate: Option<u64>,
     /// Numbers given to keepers, generations and workers so far.
     counted: [u64; 3],
-    wish: Option<Wish>,
+    wish: Option<ReloadRequest>,
     /// Keepers before this one have loaded what has changed since.
     oldest_keeper: u64,
     pace: Pace,
     watch: Watch,
     notes: report::Notes,
-    clock: tick::Clock,
+    clock: timer::Clock,
     random: stdx::Random,
     /// When the end has to be over.
     end_by: Option<Instant>,
@@ -107,29 +107,29 @@ struct Supervisor {
 
 /// A new import of the app that somebody wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Wish {
-    why: &'static str,
+struct ReloadRequest {
+    reason: &'static str,
     with_new_keeper: bool,
 }
 
 impl Workers {
-    /// Takes the pool's folder, starts its first process, and returns while that loads; the pool
+    /// Takes the pool's directory, starts its first process, and returns while that loads; the pool
     /// may be asked for workers at once. Metrics go to `registry`.
     ///
     /// # Errors
-    /// When there is no interpreter or no app folder, or the pool's folder cannot be used.
+    /// When there is no interpreter or no app directory, or the pool's directory cannot be used.
     pub fn start(plan: Plan, registry: &Registry) -> Result<Self, WorkersError> {
         let name = plan.name.clone();
         if !plan.app_dir.is_dir() {
             return Err(WorkersError::NoAppDir { pool: name, path: plan.app_dir });
         }
-        let (folder, listeners) = Folder::take(&plan)?;
+        let (dir, listeners) = PoolDir::take(&plan)?;
         let (to_supervisor, commands) = mpsc::unbounded_channel();
         let pool = Arc::new(Pool::new(plan, registry, to_supervisor));
         let (started, has_started) = std::sync::mpsc::channel();
         let failed = |source| WorkersError::Thread { pool: name.clone(), source };
         let inner = Arc::clone(&pool);
-        let life = move || live(inner, folder, listeners, (commands, started));
+        let life = move || live(inner, dir, listeners, (commands, started));
         let thread = std::thread::Builder::new().name(format!("workers {name}")).spawn(life);
         let thread = thread.map_err(failed)?;
         match has_started.recv() {
@@ -179,7 +179,7 @@ type Started = std::sync::mpsc::Sender<io::Result<()>>;
 /// The life of the supervisor's thread.
 fn live(
     pool: Arc<Pool>,
-    folder: Folder,
+    dir: PoolDir,
     listeners: Listeners,
     (commands, started): (UnboundedReceiver<Command>, Started),
 ) {
@@ -191,7 +191,7 @@ fn live(
     let local = tokio::task::LocalSet::new();
     let life = async move {
         let (to_us, events) = mpsc::channel(EVENTS_WAITING_MAX);
-        let supervisor = Supervisor::new(pool, folder, to_us);
+        let supervisor = Supervisor::new(pool, dir, to_us);
         match supervisor.begin(listeners) {
             Ok(supervisor) => {
                 let _ = started.send(Ok(()));
@@ -204,11 +204,11 @@ fn live(
 }
 
 impl Supervisor {
-    fn new(pool: Arc<Pool>, folder: Folder, events: Sender<Event>) -> Self {
+    fn new(pool: Arc<Pool>, dir: PoolDir, events: Sender<Event>) -> Self {
         let seed = stdx::unix_micros();
         Self {
             pool,
-            folder,
+            dir,
             events,
             keepers: BTreeMap::new(),
             generations: BTreeMap::new(),
@@ -224,12 +224,12 @@ impl Supervisor {
             current: None,
             candidate: None,
             counted: [0; 3],
-            wish: Some(Wish { why: "start", with_new_keeper: true }),
+            wish: Some(ReloadRequest { reason: "start", with_new_keeper: true }),
             oldest_keeper: 0,
             pace: Pace::new(seed),
             watch: Watch::default(),
             notes: report::Notes::default(),
-            clock: tick::Clock::default(),
+            clock: timer::Clock::default(),
             random: stdx::Random::new(seed),
             end_by: None,
         }
@@ -262,10 +262,10 @@ impl Supervisor {
             self.decide();
             self.report();
         }
-        let why = "the pool has ended".into();
-        self.pool.stand(Standing::Hopeless(why));
-        if let Err(error) = self.folder.clear() {
-            tracing::warn!(pool = self.pool.name(), %error, "the pool's folder cannot be cleared");
+        let reason = "the pool has ended".into();
+        self.pool.stand(Standing::Hopeless(reason));
+        if let Err(error) = self.dir.clear() {
+            tracing::warn!(pool = self.pool.name(), %error, "the pool's directory cannot be cleared");
         }
         self.reap();
         self.pool.measure_queue();
@@ -291,7 +291,7 @@ impl Supervisor {
             Command::Recycle => self.recycle_all(),
             Command::Reload => {
                 let with_new_keeper = self.watch.settle().keepers;
-                self.wish = Some(Wish { why: "command", with_new_keeper });
+                self.wish = Some(ReloadRequest { reason: "command", with_new_keeper });
             }
             Command::Worn(id) => self.wear(id, crate::status::Reason::Requests),
             Command::Idle(id) => self.leave(id),
@@ -326,7 +326,12 @@ impl Supervisor {
         self.counted[which]
     }
 
-    fn trouble(stage: &str, why: String) -> Trouble {
-        Trouble { stage: stage.to_owned(), why, unix_us: stdx::unix_micros(), ..Trouble::default() }
+    fn trouble(stage: &str, reason: String) -> Incident {
+        Incident {
+            stage: stage.to_owned(),
+            reason,
+            unix_us: stdx::unix_micros(),
+            ..Incident::default()
+        }
     }
 }

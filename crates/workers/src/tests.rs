@@ -1,7 +1,7 @@
 //! Pools of real Python processes, with real faults.
 //!
 //! Requests go through a loan and the worker's own socket, one connection each; what is awaited is
-//! seen in the status, or in what the app left in its folder.
+//! seen in the status, or in what the app left in its directory.
 
 mod boot;
 mod end;
@@ -23,7 +23,7 @@ use testkit::{PATIENCE, TempDir};
 
 use crate::{Loan, Plan, Pool, Refusal, Status, Workers, WorkersError};
 
-/// An app with a fault behind each path. Files named `NAME` in its folder open its gates.
+/// An app with a fault behind each path. Files named `NAME` in its directory open its gates.
 const APP: &str = r#"
 import os, sys, time
 
@@ -76,7 +76,7 @@ async def app(scope, receive, send):
     await send({"type": "http.response.body", "body": body})
 "#;
 
-/// A running pool in a folder of its own.
+/// A running pool in a directory of its own.
 struct Bench {
     dir: Arc<TempDir>,
     workers: Option<Workers>,

@@ -34,7 +34,8 @@ pub(crate) enum Say {
     /// The app let an exception out; it was answered as 500.
     Error {
         /// In one line.
-        why: String,
+        #[serde(rename = "why")]
+        reason: String,
         /// In full.
         traceback: Option<String>,
     },
@@ -66,7 +67,8 @@ pub(crate) struct Hello {
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
     /// Holds what is preloaded, forks parents.
-    Keeper,
+    #[serde(rename = "keeper")]
+    Preload,
     /// Holds the app, forks workers.
     Parent,
     /// Answers requests.
@@ -105,7 +107,8 @@ pub(crate) struct Failed {
     /// `start`, `boot`, `canary` and `run`.
     pub stage: String,
     /// In one line.
-    pub why: String,
+    #[serde(rename = "why")]
+    pub reason: String,
     /// What to do about it.
     #[serde(default)]
     pub hint: Option<String>,

@@ -8,8 +8,8 @@ use crate::plan::{Kind, Plan, Server};
 
 fn checked(config: PoolConfig, defaults: Defaults) -> (Plan, Vec<String>) {
     let mut problems = Vec::new();
-    let plan = plan(&config, Path::new("/srv/app"), defaults, &mut |key, why| {
-        problems.push(format!("{key}: {why}"));
+    let plan = plan(&config, Path::new("/srv/app"), defaults, &mut |key, reason| {
+        problems.push(format!("{key}: {reason}"));
     });
     (plan, problems)
 }
@@ -34,7 +34,7 @@ fn a_name_and_an_app_are_enough() {
     assert_eq!(plan.requests_max, None);
     assert_eq!(plan.boot_timeout, Duration::from_secs(60));
     assert_eq!(plan.app_dir, Path::new("/srv/app"));
-    assert_eq!(plan.folder, Path::new("/srv/app/data/workers/app"));
+    assert_eq!(plan.dir, Path::new("/srv/app/data/workers/app"));
     assert_eq!(plan.interpreter, Path::new("python3"));
     assert_eq!(plan.canary.unwrap().path, "/");
 }

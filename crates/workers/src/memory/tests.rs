@@ -1,4 +1,4 @@
-//! Figures as the kernel writes them.
+//! Metrics as the kernel writes them.
 
 use super::*;
 

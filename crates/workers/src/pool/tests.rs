@@ -16,8 +16,8 @@ fn bench(change: impl FnOnce(&mut Plan)) -> Bench {
     Bench { pool: Arc::new(Pool::new(plan, &metrics::Registry::default(), commands)), told }
 }
 
-fn seat(id: u64, concurrency: usize, requests_max: Option<u64>) -> Seat {
-    Seat::new(id, Path::new("/pool/w.sock").into(), concurrency, requests_max)
+fn slot(id: u64, concurrency: usize, requests_max: Option<u64>) -> WorkerSlot {
+    WorkerSlot::new(id, Path::new("/pool/w.sock").into(), concurrency, requests_max)
 }
 
 fn soon() -> Instant {
@@ -40,7 +40,7 @@ async fn settle() {
 fn who_waits_longer_is_served_first_whoever_gives_up() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
+        pool.add_slot(slot(1, 1, None));
         let held = pool.take(soon()).await.unwrap();
         let (served, mut order) = mpsc::unbounded_channel();
         let mut tasks = Vec::new();
@@ -62,7 +62,7 @@ fn who_waits_longer_is_served_first_whoever_gives_up() {
         let order = [order.recv().await, order.recv().await, order.recv().await];
         assert_eq!(order, [Some(1), Some(3), Some(4)]);
         settle().await;
-        assert_eq!(pool.with(1, |seat| seat.loans), Some(0));
+        assert_eq!(pool.with(1, |slot| slot.loans), Some(0));
     });
 }
 
@@ -70,7 +70,7 @@ fn who_waits_longer_is_served_first_whoever_gives_up() {
 fn a_worker_offered_to_one_who_gives_up_goes_to_the_next() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
+        pool.add_slot(slot(1, 1, None));
         let held = pool.take(soon()).await.unwrap();
         let mut gives_up = Box::pin(pool.take(soon()));
         let mut waits = Box::pin(pool.take(soon()));
@@ -80,7 +80,7 @@ fn a_worker_offered_to_one_who_gives_up_goes_to_the_next() {
         // The offer stands, and is never looked at.
         drop(gives_up);
         assert_eq!(waits.await.unwrap().worker(), 1);
-        assert_eq!(pool.with(1, |seat| seat.requests), Some(1));
+        assert_eq!(pool.with(1, |slot| slot.requests), Some(1));
     });
 }
 
@@ -125,8 +125,8 @@ fn hopelessness_is_told_to_who_waits_and_who_comes() {
 fn of_free_workers_the_last_used_is_lent_of_busy_ones_the_least() {
     block_on(async {
         let Bench { pool, .. } = bench(|_| {});
-        pool.seat(seat(1, 2, None));
-        pool.seat(seat(2, 2, None));
+        pool.add_slot(slot(1, 2, None));
+        pool.add_slot(slot(2, 2, None));
         let first = pool.take(soon()).await.unwrap();
         let second = pool.take(soon()).await.unwrap();
         assert_ne!(first.worker(), second.worker());
@@ -145,7 +145,7 @@ fn of_free_workers_the_last_used_is_lent_of_busy_ones_the_least() {
 fn a_worker_that_had_its_requests_is_told_of_once_and_lent_on() {
     block_on(async {
         let Bench { pool, mut told } = bench(|_| {});
-        pool.seat(seat(1, 1, Some(2)));
+        pool.add_slot(slot(1, 1, Some(2)));
         for _ in 0..4 {
             pool.take(soon()).await.unwrap().done();
         }
@@ -158,7 +158,7 @@ fn a_worker_that_had_its_requests_is_told_of_once_and_lent_on() {
 fn a_closed_worker_is_idle_after_its_last_loan() {
     block_on(async {
         let Bench { pool, mut told } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
+        pool.add_slot(slot(1, 1, None));
         let loan = pool.take(soon()).await.unwrap();
         assert!(!pool.close(1));
         assert!(told.try_recv().is_err());
@@ -173,11 +173,11 @@ fn a_closed_worker_is_idle_after_its_last_loan() {
 fn a_loan_that_is_dropped_counts_as_abandoned() {
     block_on(async {
         let Bench { pool, mut told } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
+        pool.add_slot(slot(1, 1, None));
         drop(pool.take(soon()).await.unwrap());
         assert!(matches!(told.try_recv(), Ok(Command::Abandoned(1, _))));
         assert!(pool.take(Instant::now()).await.is_err());
-        assert_eq!(pool.change(1, Seat::free), Some(None));
+        assert_eq!(pool.change(1, WorkerSlot::free), Some(None));
         pool.take(soon()).await.unwrap().done();
     });
 }
@@ -186,9 +186,9 @@ fn a_loan_that_is_dropped_counts_as_abandoned() {
 fn what_comes_back_after_its_worker_is_gone_changes_nothing() {
     block_on(async {
         let Bench { pool, mut told } = bench(|_| {});
-        pool.seat(seat(1, 1, None));
+        pool.add_slot(slot(1, 1, None));
         let loan = pool.take(soon()).await.unwrap();
-        assert!(pool.unseat(1).is_some());
+        assert!(pool.remove_slot(1).is_some());
         loan.timed_out();
         assert!(told.try_recv().is_err());
     });

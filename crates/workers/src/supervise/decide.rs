@@ -8,11 +8,11 @@
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::fleet::{Generation, HolderStage, Keeper, Stage, Who, Worker};
-use super::{END_WITHIN, Supervisor, Wish};
+use super::fleet::{Generation, HolderStage, PreloadProcess, Stage, Who, Worker};
+use super::{END_WITHIN, ReloadRequest, Supervisor};
 use crate::memory;
 use crate::pool::{Command, Standing};
-use crate::status::{Reason, Trouble};
+use crate::status::{Incident, Reason};
 use crate::wire::Do;
 
 /// How long a keeper or a parent may take to end.
@@ -111,7 +111,7 @@ impl Supervisor {
             self.begin_generation(now, wish);
         } else if self.candidate.is_none() && self.pace.may_start(now) && self.has_lost_its_source()
         {
-            self.begin_generation(now, Wish { why: "loss", with_new_keeper: false });
+            self.begin_generation(now, ReloadRequest { reason: "loss", with_new_keeper: false });
         }
     }
 
@@ -125,9 +125,14 @@ impl Supervisor {
         generation.stage != HolderStage::Ready || has_lost_keeper
     }
 
-    fn begin_generation(&mut self, now: Instant, wish: Wish) {
+    fn begin_generation(&mut self, now: Instant, wish: ReloadRequest) {
         let number = self.count(1);
-        tracing::info!(pool = self.pool.name(), generation = number, why = wish.why, "begins");
+        tracing::info!(
+            pool = self.pool.name(),
+            generation = number,
+            reason = wish.reason,
+            "begins"
+        );
         if wish.with_new_keeper {
             self.oldest_keeper = self.counted[0] + 1;
         }
@@ -167,8 +172,8 @@ impl Supervisor {
             return Ok(number);
         }
         let number = self.count(0);
-        let child = self.spawn(Who::Keeper(number))?;
-        let keeper = Keeper {
+        let child = self.spawn(Who::Preload(number))?;
+        let keeper = PreloadProcess {
             child,
             member: None,
             stage: HolderStage::Loading(now + self.pool.plan.boot_timeout),
@@ -184,9 +189,9 @@ impl Supervisor {
 
     fn cannot_spawn(&mut self, now: Instant, error: io::Error) {
         let plan = &self.pool.plan;
-        let why = format!("start `{}`: {error}", plan.interpreter.display());
+        let reason = format!("start `{}`: {error}", plan.interpreter.display());
         let hint = Some("name the app's Python with `interpreter`".to_owned());
-        self.notes.trouble = Some(Trouble { hint, ..Self::trouble("start", why) });
+        self.notes.trouble = Some(Incident { hint, ..Self::trouble("start", reason) });
         self.notes.spawn_error = Some(error);
         self.pace.fail(now);
     }
@@ -363,7 +368,7 @@ impl Supervisor {
             let has_generation = generations.values().any(|it| it.keeper == Some(*number));
             let is_kept = usable == Some(*number) || has_generation;
             if is_kept
-                || owes(Who::Keeper(*number))
+                || owes(Who::Preload(*number))
                 || matches!(keeper.stage, HolderStage::Leaving(_))
             {
                 continue;
@@ -403,14 +408,14 @@ impl Supervisor {
             let has_failed = self.pace.failures > usize::from(self.current.is_some()) as u32;
             has_failed && !self.workers.values().any(serves)
         };
-        let why = if self.end_by.is_some() {
+        let reason = if self.end_by.is_some() {
             "the pool ends".to_owned()
         } else {
             let trouble = self.notes.trouble.as_ref();
-            trouble.map_or_else(|| "none could be started".to_owned(), |it| it.why.clone())
+            trouble.map_or_else(|| "none could be started".to_owned(), |it| it.reason.clone())
         };
         if is_hopeless != self.notes.is_hopeless || is_hopeless {
-            let standing = Standing::Hopeless(why.into());
+            let standing = Standing::Hopeless(reason.into());
             self.pool.stand(if is_hopeless { standing } else { Standing::Hopeful });
         }
         self.notes.is_hopeless = is_hopeless;

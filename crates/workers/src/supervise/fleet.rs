@@ -11,7 +11,7 @@ use tokio::net::unix::OwnedWriteHalf;
 
 use crate::memory::Memory;
 use crate::process::Process;
-use crate::status::{Reason, Trouble};
+use crate::status::{Incident, Reason};
 use crate::wire::Do;
 
 /// A process that has said hello.
@@ -53,7 +53,7 @@ impl Member {
 
 /// Holds what is preloaded.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct PreloadProcess {
     /// What we started; it becomes the keeper, or starts it.
     pub child: Process,
     pub member: Option<Member>,
@@ -63,7 +63,7 @@ pub(super) struct Keeper {
     pub files: Vec<PathBuf>,
     pub seconds: Option<f64>,
     /// Why it could not, in its own words.
-    pub failed: Option<Trouble>,
+    pub failed: Option<Incident>,
 }
 
 /// One import of the app.
@@ -77,7 +77,7 @@ pub(super) struct Generation {
     pub began_at: SystemTime,
     pub files: Vec<PathBuf>,
     pub kind: Option<String>,
-    pub failed: Option<Trouble>,
+    pub failed: Option<Incident>,
 }
 
 /// How far a keeper or a parent is.
@@ -109,10 +109,10 @@ pub(super) struct Worker {
     /// Why it is to be replaced, or was ended.
     pub reason: Option<Reason>,
     /// Why it could not start, in its own words or ours.
-    pub failed: Option<Trouble>,
+    pub failed: Option<Incident>,
     pub memory: Option<Memory>,
     /// The last exception that its app let out.
-    pub error: Option<Trouble>,
+    pub error: Option<Incident>,
     /// The ping whose answer shows that broken connections were not its end.
     pub suspect_until: Option<u64>,
     /// When a request that nobody waits for has taken too long.
@@ -170,13 +170,13 @@ pub(super) struct Dead {
     pub served: bool,
     pub requests: u64,
     /// What was wrong in its own words or ours.
-    pub failed: Option<Trouble>,
+    pub failed: Option<Incident>,
 }
 
 /// Which process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
-    Keeper(u64),
+    Preload(u64),
     Parent(u64),
     Worker(u64),
 }
@@ -184,7 +184,7 @@ pub(super) enum Who {
 impl Who {
     pub(super) fn words(self) -> String {
         match self {
-            Self::Keeper(_) => "the keeper".to_owned(),
+            Self::Preload(_) => "the keeper".to_owned(),
             Self::Parent(generation) => format!("the parent of generation {generation}"),
             Self::Worker(id) => format!("worker {id}"),
         }

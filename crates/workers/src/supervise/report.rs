@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::Supervisor;
 use super::fleet::{Stage, Worker};
 use crate::process::Process;
-use crate::status::{Reason, Status, Trouble, WorkerStatus, in_a_line};
+use crate::status::{Incident, Reason, Status, WorkerStatus, in_one_line};
 
 /// What is noted for the status alone.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Notes {
     /// From the begin of the generation in service to its first answer.
     pub in_service_s: Option<f64>,
     pub restarts: BTreeMap<&'static str, u64>,
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<Incident>,
     pub reload_failed: Option<String>,
     /// Why nothing could be started at all.
     pub spawn_error: Option<io::Error>,
@@ -82,25 +82,27 @@ impl Supervisor {
     fn alarms(&self, now: Instant) -> Vec<String> {
         let mut alarms = Vec::new();
         let pool = self.pool.name();
-        let why = || {
+        let reason = || {
             let trouble = self.notes.trouble.as_ref();
-            trouble.map_or_else(String::new, |it| format!(": {}", in_a_line(&it.stage, &it.why)))
+            trouble
+                .map_or_else(String::new, |it| format!(": {}", in_one_line(&it.stage, &it.reason)))
         };
         if self.notes.is_hopeless && self.end_by.is_none() {
-            alarms.push(format!("workers {pool}: none is in service{}", why()));
+            alarms.push(format!("workers {pool}: none is in service{}", reason()));
         } else if self.pace.failures > 1 && self.lacks_workers() {
             let wait = self.pace.wait(now).as_secs_f64();
             let failures = self.pace.failures;
             alarms.push(format!(
                 "workers {pool}: {failures} starts in a row failed, the next is in {wait:.1} s{}",
-                why()
+                reason()
             ));
         }
-        if let Some(why) = &self.notes.reload_failed {
-            alarms.push(format!("workers {pool}: new code cannot serve, the old goes on: {why}"));
+        if let Some(reason) = &self.notes.reload_failed {
+            alarms
+                .push(format!("workers {pool}: new code cannot serve, the old goes on: {reason}"));
         }
         if self.notes.had_bus_error {
-            let hint = super::end::SHM_HINT;
+            let hint = super::exits::SHM_HINT;
             alarms.push(format!("workers {pool}: a worker died of a bus error; {hint}"));
         }
         let born = self.notes.fresh_private.zip(self.pool.plan.memory_max);

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::Supervisor;
 use super::fleet::Who;
-use crate::folder::CONTROL;
+use crate::dir::CONTROL;
 use crate::output::{self, Source};
 use crate::plan::Plan;
 use crate::process::Process;
@@ -36,15 +36,15 @@ impl Supervisor {
     /// Starts a keeper or a worker; its output is followed, its end is watched.
     pub(super) fn spawn(&mut self, who: Who) -> io::Result<Process> {
         let mut command = command(&self.pool.plan);
-        command.env(CONTROL, self.folder.control()).env("TIDEGATE_POOL", settings(&self.pool.plan));
-        command.arg(self.folder.program());
+        command.env(CONTROL, self.dir.control()).env("TIDEGATE_POOL", settings(&self.pool.plan));
+        command.arg(self.dir.program());
         match who {
             Who::Worker(id) => {
                 let generation = self.workers.get(&id).map_or(0, |worker| worker.generation);
                 command.arg("worker").env("TIDEGATE_WORKER_ID", id.to_string());
                 command.env("TIDEGATE_GENERATION", generation.to_string());
             }
-            Who::Keeper(_) | Who::Parent(_) => drop(command.arg("keeper")),
+            Who::Preload(_) | Who::Parent(_) => drop(command.arg("keeper")),
         }
         let mut child = command.spawn()?;
         let pid = i32::try_from(child.id()).expect("the system counts processes in an i32");
@@ -61,7 +61,7 @@ impl Supervisor {
         ];
         let name = match who {
             Who::Worker(_) => who.words().into(),
-            Who::Keeper(_) | Who::Parent(_) => "keeper".into(),
+            Who::Preload(_) | Who::Parent(_) => "keeper".into(),
         };
         let source = Source { pool: self.pool.name().into(), who: name, pid };
         let tail = self.tails.of(pid);
@@ -92,7 +92,7 @@ fn settings(plan: &Plan) -> String {
         "kind": plan.kind,
         "preload": plan.preload,
         "app_dir": plan.app_dir,
-        "folder": plan.folder,
+        "folder": plan.dir,
         "threads": plan.threads,
         "concurrency": plan.concurrency,
         "server": plan.server,

@@ -37,7 +37,7 @@ fn functions_and_wsgi_apps_answer_too() {
 #[test]
 fn two_pools_of_one_app_live_side_by_side() {
     let first = Bench::serving(APP, |plan| plan.workers = 1);
-    let second = Bench::on(&first.dir, |plan| plan.folder = plan.app_dir.join("other"));
+    let second = Bench::on(&first.dir, |plan| plan.dir = plan.app_dir.join("other"));
     second.wait_until_full();
     assert_ne!(first.get("/"), second.get("/"));
 }
@@ -71,7 +71,7 @@ fn an_abandoned_request_without_end_costs_the_worker() {
     drop(loan);
     assert!(!bench.get("/").starts_with(&format!("{pid} ")));
     let status = bench.wait("the end is told", |it| it.restarts.contains_key("timeout"));
-    assert!(status.last_error.unwrap().why.contains("given up"));
+    assert!(status.last_error.unwrap().reason.contains("given up"));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_request_that_takes_too_long_costs_the_others_of_its_worker_nothing() {
     other.done();
     let status = bench.wait("its end is told", |it| it.restarts.contains_key("timeout"));
     let trouble = status.last_error.unwrap();
-    assert!(trouble.why.contains("took longer than"), "{trouble:?}");
+    assert!(trouble.reason.contains("took longer than"), "{trouble:?}");
     assert!(trouble.traceback.unwrap().contains("in act"));
 }
 

@@ -15,7 +15,7 @@ const EARLY_MAX: Duration = Duration::from_secs(1);
 
 /// A worker in service.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct WorkerSlot {
     /// The worker's number.
     pub id: u64,
     /// Where it listens.
@@ -45,7 +45,7 @@ pub(crate) struct Seat {
     pub answered: Instant,
 }
 
-impl Seat {
+impl WorkerSlot {
     /// A worker that has just answered.
     pub(crate) fn new(
         id: u64,

@@ -1,12 +1,12 @@
 //! The metrics of one pool.
 
-use metrics::{Counter, Gauge, Registry, Timer};
+use ::metrics::{Counter, Gauge, Registry, Timer};
 
 use crate::status::Reason;
 
 /// Handles, asked for once.
 #[derive(Debug)]
-pub(crate) struct Figures {
+pub(crate) struct Metrics {
     registry: Registry,
     pool: String,
     /// Requests answered to their end.
@@ -23,12 +23,12 @@ pub(crate) struct Figures {
     pub pss_bytes: Gauge,
 }
 
-impl Figures {
+impl Metrics {
     pub(crate) fn new(registry: &Registry, pool: &str) -> Self {
         let own = [("pool", pool)];
-        let refused = |why| {
+        let refused = |reason| {
             let help = "Requests that got no worker.";
-            registry.counter("tidegate_workers_refused_total", help, &[own[0], ("why", why)])
+            registry.counter("tidegate_workers_refused_total", help, &[own[0], ("why", reason)])
         };
         let gauge = |name, help| registry.gauge(name, help, &own);
         Self {

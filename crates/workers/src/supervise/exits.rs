@@ -14,7 +14,7 @@ use super::fleet::{Dead, HolderStage, Stage, Who, Worker};
 use super::{Supervisor, WELL_AFTER};
 use crate::memory;
 use crate::process::end_in_words;
-use crate::status::{Reason, Trouble, in_a_line};
+use crate::status::{Incident, Reason, in_one_line};
 
 /// How long a process that hangs may take to say where.
 pub(super) const LAST_WORDS: Duration = Duration::from_millis(300);
@@ -34,7 +34,7 @@ pub(super) const SHM_HINT: &str = "give the container more: `--shm-size=1g` (doc
 
 impl Supervisor {
     /// Kills a worker; `trouble` when that is news.
-    pub(super) fn kill(&mut self, id: u64, reason: Reason, trouble: Option<Trouble>) {
+    pub(super) fn kill(&mut self, id: u64, reason: Reason, trouble: Option<Incident>) {
         self.pool.close(id);
         let Some(worker) = self.workers.get_mut(&id) else { return };
         if matches!(worker.stage, Stage::Dying(_) | Stage::Killed) {
@@ -59,7 +59,7 @@ impl Supervisor {
     }
 
     /// The canary was not answered as it ought to be: one that dies of it says more by its death.
-    pub(super) fn canary_failed(&mut self, id: u64, trouble: Trouble) {
+    pub(super) fn canary_failed(&mut self, id: u64, trouble: Incident) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         worker.reason = Some(Reason::Boot);
         worker.failed = Some(trouble.clone());
@@ -73,7 +73,7 @@ impl Supervisor {
     pub(super) fn timed_out(&mut self, id: u64) {
         let seconds = self.pool.plan.timeout.as_secs_f64();
         let trouble = Self::trouble("run", format!("a request took longer than {seconds} s"));
-        let has_others = self.pool.with(id, |seat| seat.loans > seat.abandoned).unwrap_or(false);
+        let has_others = self.pool.with(id, |slot| slot.loans > slot.abandoned).unwrap_or(false);
         let stage = if has_others {
             Stage::Draining(Instant::now() + self.pool.plan.drain_timeout)
         } else {
@@ -83,7 +83,7 @@ impl Supervisor {
     }
 
     /// A worker hangs: it is lent no more and says where.
-    pub(super) fn hang(&mut self, id: u64, trouble: Trouble, stage: Stage) {
+    pub(super) fn hang(&mut self, id: u64, trouble: Incident, stage: Stage) {
         self.pool.close(id);
         let Some(worker) = self.workers.get_mut(&id) else { return };
         let drains = matches!(worker.stage, Stage::Draining(_) | Stage::Leaving(_));
@@ -157,13 +157,13 @@ impl Supervisor {
         if worker.leads {
             self.end_group(pid);
         }
-        let seat = self.pool.unseat(id);
+        let slot = self.pool.remove_slot(id);
         if let Some(socket) = &worker.socket {
-            self.folder.forget(socket);
+            self.dir.forget(socket);
         }
         let now = Instant::now();
-        let requests = seat.as_ref().map_or(0, |seat| seat.requests);
-        let served = seat.is_some();
+        let requests = slot.as_ref().map_or(0, |slot| slot.requests);
+        let served = slot.is_some();
         let is_planned =
             matches!(worker.stage, Stage::Draining(_) | Stage::Leaving(_) | Stage::Terminating(_));
         let dead = Dead {
@@ -199,7 +199,7 @@ impl Supervisor {
         let reason = matches!(keeper.stage, HolderStage::Leaving(_)).then_some(Reason::End);
         let failed = keeper.failed.clone();
         let child = keeper.child.pid();
-        self.bury_holder((Who::Keeper(number), None), (pid, Some(child)), reason, failed);
+        self.bury_holder((Who::Preload(number), None), (pid, Some(child)), reason, failed);
         if reason.is_some() {
             return;
         }
@@ -225,7 +225,7 @@ impl Supervisor {
         let keeper = generation.keeper;
         // A parent prints where its keeper does.
         let printed_by = keeper.and_then(|it| self.keepers.get(&it)).map(|it| it.child.pid());
-        let who = (Who::Parent(number), keeper.map(Who::Keeper));
+        let who = (Who::Parent(number), keeper.map(Who::Preload));
         self.bury_holder(who, (pid, printed_by), reason, failed.clone());
         if reason.is_some() {
             return;
@@ -248,7 +248,7 @@ impl Supervisor {
         (who, forked_by): (Who, Option<Who>),
         (pid, printed_by): (i32, Option<i32>),
         reason: Option<Reason>,
-        failed: Option<Trouble>,
+        failed: Option<Incident>,
     ) {
         let at = Instant::now();
         let dead =
@@ -263,7 +263,7 @@ impl Supervisor {
     }
 
     /// A worker did not come into service.
-    pub(super) fn start_failed(&mut self, generation: u64, trouble: Trouble) {
+    pub(super) fn start_failed(&mut self, generation: u64, trouble: Incident) {
         if self.candidate == Some(generation) {
             return self.generation_failed(generation, trouble);
         }
@@ -272,7 +272,7 @@ impl Supervisor {
     }
 
     /// A generation did not come into service: the one before it stays.
-    pub(super) fn generation_failed(&mut self, number: u64, trouble: Trouble) {
+    pub(super) fn generation_failed(&mut self, number: u64, trouble: Incident) {
         if self.candidate == Some(number) {
             self.candidate = None;
         }
@@ -280,10 +280,10 @@ impl Supervisor {
             tracing::error!(
                 pool = self.pool.name(),
                 generation = number,
-                why = trouble.why,
+                reason = trouble.reason,
                 "the new code cannot serve, the old goes on"
             );
-            self.notes.reload_failed = Some(in_a_line(&trouble.stage, &trouble.why));
+            self.notes.reload_failed = Some(in_one_line(&trouble.stage, &trouble.reason));
         }
         self.notes.trouble = Some(trouble);
         self.abandon_generation(number);
@@ -336,7 +336,7 @@ impl Supervisor {
         let who = dead.who.words();
         if matches!(dead.who, Who::Worker(_)) {
             *self.notes.restarts.entry(reason.name()).or_default() += 1;
-            self.pool.figures.ended(reason);
+            self.pool.metrics.ended(reason);
         }
         let (pool, pid, requests) = (self.pool.name(), dead.pid, dead.requests);
         let is_news = !matches!(
@@ -372,7 +372,7 @@ impl Supervisor {
             self.notes.had_bus_error = true;
         }
         if trouble.stage == "canary" && reason == Reason::Boot {
-            trouble.why = format!("{}; {who} {how}", trouble.why);
+            trouble.reason = format!("{}; {who} {how}", trouble.reason);
         }
         if reason == Reason::Timeout {
             trouble.traceback = where_it_hung(&output);

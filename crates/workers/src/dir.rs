@@ -1,6 +1,6 @@
-//! The folder of a pool: sockets, the Python side in one file, and the lock that makes it ours.
+//! The directory of a pool: sockets, the Python side in one file, and the lock that makes it ours.
 //!
-//! Invariant: whoever holds the lock is the only supervisor in the folder, so what an earlier one
+//! Invariant: whoever holds the lock is the only supervisor in the directory, so what an earlier one
 //! left there, processes too, is nobody's and is cleared away. Processes are known by the
 //! control socket that their environment names, never by a number in a file.
 
@@ -22,18 +22,18 @@ use crate::plan::Plan;
 
 /// Bytes of a path in `sockaddr_un`, with its zero byte (unix(7)).
 const SOCKET_PATH_BYTES: usize = if cfg!(target_os = "linux") { 108 } else { 104 };
-/// The longest name of a socket in the folder.
+/// The longest name of a socket in the directory.
 const LONGEST_NAME: &str = "w18446744073709551615.sock";
-/// Bytes of the longest path of a folder.
-pub(crate) const FOLDER_BYTES_MAX: usize = SOCKET_PATH_BYTES - 2 - LONGEST_NAME.len();
+/// Bytes of the longest path of a directory.
+pub(crate) const DIR_BYTES_MAX: usize = SOCKET_PATH_BYTES - 2 - LONGEST_NAME.len();
 /// The environment variable that names the control socket.
 pub(crate) const CONTROL: &str = "TIDEGATE_CONTROL";
 /// What Python runs, made by the build script.
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tidegate.pyz"));
 
-/// A folder that is ours.
+/// A directory that is ours.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct PoolDir {
     path: PathBuf,
     _lock: File,
     /// Held open for writing, never written: when we are gone the kernel tells who reads it.
@@ -49,40 +49,40 @@ pub(crate) struct Listeners {
     pub output: UnixListener,
 }
 
-impl Folder {
-    /// Makes the folder and takes it, clears away what an earlier process left, and listens.
+impl PoolDir {
+    /// Makes the directory and takes it, clears away what an earlier process left, and listens.
     ///
     /// # Errors
     /// When it cannot be written, is another's, or its path is too long for sockets.
     pub(crate) fn take(plan: &Plan) -> Result<(Self, Listeners), WorkersError> {
-        let path = plan.folder.clone();
+        let path = plan.dir.clone();
         let bytes = path.as_os_str().as_bytes().len();
-        if bytes > FOLDER_BYTES_MAX {
-            let (pool, max) = (plan.name.clone(), FOLDER_BYTES_MAX);
-            return Err(WorkersError::PathTooLong { pool, folder: path, bytes, max });
+        if bytes > DIR_BYTES_MAX {
+            let (pool, max) = (plan.name.clone(), DIR_BYTES_MAX);
+            return Err(WorkersError::PathTooLong { pool, dir: path, bytes, max });
         }
         let failed = |operation: &'static str, path: PathBuf| {
             let pool = plan.name.clone();
-            move |source| WorkersError::Folder { pool, operation, path, source }
+            move |source| WorkersError::Dir { pool, operation, path, source }
         };
-        make(&path).map_err(failed("make the folder", path.clone()))?;
+        make(&path).map_err(failed("make the directory", path.clone()))?;
         let lock = lock(&path).map_err(failed("lock", path.join("lock")))?;
         let Some(lock) = lock else {
-            return Err(WorkersError::InUse { pool: plan.name.clone(), folder: path });
+            return Err(WorkersError::InUse { pool: plan.name.clone(), dir: path });
         };
-        let mut folder = Self { path: path.clone(), _lock: lock, _leash: None };
-        folder.clear().map_err(failed("clear the folder", path.clone()))?;
-        folder._leash = leash(&path.join("leash")).map_err(failed("make", path.join("leash")))?;
-        folder.write_program().map_err(failed("write", folder.program()))?;
+        let mut dir = Self { path: path.clone(), _lock: lock, _leash: None };
+        dir.clear().map_err(failed("clear the directory", path.clone()))?;
+        dir._leash = leash(&path.join("leash")).map_err(failed("make", path.join("leash")))?;
+        dir.write_program().map_err(failed("write", dir.program()))?;
         let listen = |socket: PathBuf| {
             let listener = UnixListener::bind(&socket);
             listener
                 .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
                 .map_err(failed("listen on", socket))
         };
-        let control = listen(folder.control())?;
+        let control = listen(dir.control())?;
         let output = listen(path.join("output.sock"))?;
-        Ok((folder, Listeners { control, output }))
+        Ok((dir, Listeners { control, output }))
     }
 
     /// The socket of control connections.
@@ -108,7 +108,7 @@ impl Folder {
     pub(crate) fn clear(&self) -> io::Result<()> {
         let ended = end_left_over(&self.control());
         if ended > 0 {
-            tracing::warn!(folder = %self.path.display(), ended, "ended left-over processes");
+            tracing::warn!(dir = %self.path.display(), ended, "ended left-over processes");
         }
         for entry in std::fs::read_dir(&self.path)? {
             let entry = entry?;

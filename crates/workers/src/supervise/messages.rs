@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::fleet::{HolderStage, Keeper, Member, Stage, Who};
+use super::fleet::{HolderStage, Member, PreloadProcess, Stage, Who};
 use super::listen::Writer;
 use super::{Event, Supervisor};
 use crate::canary;
 use crate::process::Process;
-use crate::seat::Seat;
-use crate::status::Trouble;
+use crate::slot::WorkerSlot;
+use crate::status::Incident;
 use crate::wire::{Failed, Hello, Ready, Role, Say};
 
 /// Shared memory below this is too small for most tensors.
@@ -46,8 +46,8 @@ impl Supervisor {
     /// Where a process that says hello is expected.
     fn place_of(&mut self, hello: &Hello, pid: i32) -> Option<(Who, &mut Option<Member>)> {
         match hello.role {
-            Role::Keeper => {
-                let waits = |keeper: &Keeper| {
+            Role::Preload => {
+                let waits = |keeper: &PreloadProcess| {
                     keeper.member.is_none() && matches!(keeper.stage, HolderStage::Loading(_))
                 };
                 // One that an interpreter's wrapper has started has another number than that.
@@ -55,7 +55,7 @@ impl Supervisor {
                 let mut keepers = self.keepers.iter_mut().rev();
                 let found = keepers
                     .find(|(_, keeper)| waits(keeper) && (keeper.child.pid() == pid || !is_own));
-                found.map(|(number, keeper)| (Who::Keeper(*number), &mut keeper.member))
+                found.map(|(number, keeper)| (Who::Preload(*number), &mut keeper.member))
             }
             Role::Parent => {
                 let number = hello.generation?;
@@ -78,7 +78,7 @@ impl Supervisor {
         match say {
             Say::Hello(_) => {}
             Say::Ready(ready) => match who {
-                Who::Keeper(number) => self.keeper_ready(number, ready),
+                Who::Preload(number) => self.keeper_ready(number, ready),
                 Who::Parent(number) => self.parent_ready(number, ready),
                 Who::Worker(id) => self.worker_ready(id, ready),
             },
@@ -89,8 +89,8 @@ impl Supervisor {
                     self.freed(id);
                 }
             }
-            Say::Error { why, traceback } => {
-                let trouble = Trouble { traceback, ..Self::trouble("request", why) };
+            Say::Error { reason, traceback } => {
+                let trouble = Incident { traceback, ..Self::trouble("request", reason) };
                 if let Who::Worker(id) = who {
                     self.app_error(id, trouble);
                 }
@@ -115,7 +115,7 @@ impl Supervisor {
 
     pub(super) fn member(&mut self, who: Who) -> Option<&mut Member> {
         match who {
-            Who::Keeper(number) => self.keepers.get_mut(&number)?.member.as_mut(),
+            Who::Preload(number) => self.keepers.get_mut(&number)?.member.as_mut(),
             Who::Parent(number) => self.generations.get_mut(&number)?.member.as_mut(),
             Who::Worker(id) => self.workers.get_mut(&id)?.member.as_mut(),
         }
@@ -143,7 +143,7 @@ impl Supervisor {
                 "/dev/shm has {} MB free of {} MB, which is too little for `share(model)`; {}",
                 shm.free / 1_000_000,
                 shm.size / 1_000_000,
-                super::end::SHM_HINT
+                super::exits::SHM_HINT
             );
             tracing::warn!(pool = self.pool.name(), "{text}");
         }
@@ -207,8 +207,8 @@ impl Supervisor {
             return;
         };
         let (Some(socket), Some(member)) = (&worker.socket, &mut worker.member) else { return };
-        if let Err(why) = outcome {
-            return self.canary_failed(id, Self::trouble("canary", why));
+        if let Err(reason) = outcome {
+            return self.canary_failed(id, Self::trouble("canary", reason));
         }
         worker.stage = Stage::Serving(Instant::now());
         member.answered = member.asked;
@@ -218,7 +218,7 @@ impl Supervisor {
         let (pid, seconds) = (member.process.pid(), worker.began.elapsed().as_secs_f64());
         let (concurrency, generation) = (plan.concurrency, worker.generation);
         tracing::info!(pool = plan.name, worker = id, pid, generation, seconds, "in service");
-        self.pool.seat(Seat::new(id, socket, concurrency, requests_max));
+        self.pool.add_slot(WorkerSlot::new(id, socket, concurrency, requests_max));
         self.measure(id);
     }
 
@@ -226,21 +226,21 @@ impl Supervisor {
         let suspects: Vec<PathBuf> = self.suspects(&failed).collect();
         self.watch.add_suspects(suspects.into_iter());
         let (stage, files) = (failed.stage.clone(), failed.files);
-        let trouble = Trouble {
+        let trouble = Incident {
             hint: failed.hint,
             traceback: failed.traceback,
-            ..Self::trouble(&failed.stage, failed.why)
+            ..Self::trouble(&failed.stage, failed.reason)
         };
         tracing::warn!(
             pool = self.pool.name(),
             who = who.words(),
             stage,
-            why = trouble.why,
+            reason = trouble.reason,
             hint = trouble.hint,
             "failed"
         );
         match who {
-            Who::Keeper(number) => {
+            Who::Preload(number) => {
                 if let Some(keeper) = self.keepers.get_mut(&number) {
                     keeper.failed = Some(trouble);
                     self.watch.add(&files, keeper.began_at, true);
@@ -282,7 +282,7 @@ impl Supervisor {
     }
 
     /// A parent lives, and could not fork.
-    fn fork_failed(&mut self, generation: u64, trouble: Trouble) {
+    fn fork_failed(&mut self, generation: u64, trouble: Incident) {
         let waits = self.workers.iter().find(|(_, worker)| {
             worker.generation == generation && worker.is_starting() && worker.member.is_none()
         });
@@ -300,13 +300,13 @@ impl Supervisor {
         } else if let Who::Parent(generation) = who {
             // One that ended before it could say hello is known by that it is missing.
             let end = crate::process::end_in_words(status);
-            let why = format!("a worker {end} before it said hello");
-            self.fork_failed(generation, Self::trouble("fork", why));
+            let reason = format!("a worker {end} before it said hello");
+            self.fork_failed(generation, Self::trouble("fork", reason));
         }
     }
 
     fn freed(&mut self, id: u64) {
-        let left = self.pool.change(id, |seat| (seat.free(), seat.abandoned));
+        let left = self.pool.change(id, |slot| (slot.free(), slot.abandoned));
         if let Some((command, abandoned)) = left {
             if let Some(worker) = self.workers.get_mut(&id).filter(|_| abandoned == 0) {
                 worker.abandoned_until = None;
@@ -315,7 +315,7 @@ impl Supervisor {
         }
     }
 
-    fn app_error(&mut self, id: u64, trouble: Trouble) {
+    fn app_error(&mut self, id: u64, trouble: Incident) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         let pid = worker.process().map(Process::pid);
         self.notes.errors_untold += 1;
@@ -329,7 +329,7 @@ impl Supervisor {
             pool = self.pool.name(),
             worker = id,
             pid,
-            why = trouble.why,
+            reason = trouble.reason,
             traceback = trouble.traceback,
             errors,
             "the app raised"
@@ -344,10 +344,10 @@ impl Supervisor {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         if worker.suspect_until.is_some_and(|ping| ping <= n) {
             worker.suspect_until = None;
-            let command = self.pool.change(id, Seat::clear).flatten();
+            let command = self.pool.change(id, WorkerSlot::clear).flatten();
             self.settle(command);
         } else {
-            self.pool.with(id, |seat| seat.answered = Instant::now());
+            self.pool.with(id, |slot| slot.answered = Instant::now());
         }
     }
 }

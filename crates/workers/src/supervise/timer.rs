@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::end::LAST_WORDS;
+use super::exits::LAST_WORDS;
 use super::fleet::{HolderStage, Stage, Who};
-use super::{Supervisor, WELL_AFTER, Wish};
+use super::{ReloadRequest, Supervisor, WELL_AFTER};
 use crate::memory::{self, Memory};
-use crate::seat::Seat;
+use crate::slot::WorkerSlot;
 use crate::status::Reason;
 
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ impl Supervisor {
             if changed.any {
                 tracing::info!(pool = self.pool.name(), keepers = changed.keepers, "files changed");
                 let keepers = changed.keepers || self.wish.is_some_and(|it| it.with_new_keeper);
-                self.wish = Some(Wish { why: "files", with_new_keeper: keepers });
+                self.wish = Some(ReloadRequest { reason: "files", with_new_keeper: keepers });
             }
         }
         if self.end_by.is_some_and(|by| by < now) {
@@ -79,21 +79,22 @@ impl Supervisor {
             Stage::Starting(until) if now > until => {
                 let seconds = self.pool.plan.boot_timeout.as_secs_f64();
                 let asked = if worker.socket.is_some() { "answer the canary" } else { "start" };
-                let why = format!("worker {id} did not {asked} within {seconds} s");
+                let reason = format!("worker {id} did not {asked} within {seconds} s");
                 let stage = if worker.socket.is_some() { "canary" } else { "boot" };
-                let trouble = Self::trouble(stage, why);
+                let trouble = Self::trouble(stage, reason);
                 self.kill(id, Reason::Boot, Some(trouble));
             }
             Stage::Serving(_) if worker.abandoned_until.is_some_and(|until| now > until) => {
                 worker.abandoned_until = None;
                 if self.pool.plan.concurrency > 1 {
                     // The others that it has need not die for this one.
-                    let command = self.pool.change(id, Seat::forget_abandoned).flatten();
+                    let command = self.pool.change(id, WorkerSlot::forget_abandoned).flatten();
                     return self.settle(command);
                 }
                 let seconds = self.pool.plan.timeout.as_secs_f64();
-                let why = format!("a request that was given up went on for more than {seconds} s");
-                let trouble = Self::trouble("run", why);
+                let reason =
+                    format!("a request that was given up went on for more than {seconds} s");
+                let trouble = Self::trouble("run", reason);
                 self.hang(id, trouble, Stage::Dying(now + LAST_WORDS));
             }
             Stage::Serving(since)
@@ -127,12 +128,12 @@ impl Supervisor {
                 && now > until
                 && keeper.failed.is_none()
             {
-                let why = format!("the keeper did not load within {seconds} s");
-                keeper.failed = Some(Self::trouble("preload", why));
+                let reason = format!("the keeper did not load within {seconds} s");
+                keeper.failed = Some(Self::trouble("preload", reason));
             }
             if is_over(keeper.stage, now) {
                 keeper.child.signal(Signal::KILL);
-                ends.push(Who::Keeper(*number));
+                ends.push(Who::Preload(*number));
             }
         }
         let mut unborn = None;
@@ -141,8 +142,8 @@ impl Supervisor {
                 continue;
             }
             if matches!(generation.stage, HolderStage::Loading(_)) && generation.failed.is_none() {
-                let why = format!("the app was not imported within {seconds} s");
-                generation.failed = Some(Self::trouble("import", why));
+                let reason = format!("the app was not imported within {seconds} s");
+                generation.failed = Some(Self::trouble("import", reason));
             }
             if generation.member.is_none() {
                 unborn = Some((*number, generation.failed.clone().unwrap_or_default()));
@@ -162,7 +163,7 @@ impl Supervisor {
     fn ping_all(&mut self) {
         let mut silent = Vec::new();
         for (id, worker) in &mut self.workers {
-            let is_idle = self.pool.with(*id, |seat| seat.loans == 0).unwrap_or(false);
+            let is_idle = self.pool.with(*id, |slot| slot.loans == 0).unwrap_or(false);
             let Some(member) = &mut worker.member else { continue };
             if !matches!(worker.stage, Stage::Serving(_)) {
                 continue;
@@ -177,8 +178,9 @@ impl Supervisor {
             member.ping();
         }
         for id in silent {
-            let why = format!("worker {id} was idle and answered no ping for {PINGS_MISSED_MAX} s");
-            self.kill(id, Reason::Silent, Some(Self::trouble("run", why)));
+            let reason =
+                format!("worker {id} was idle and answered no ping for {PINGS_MISSED_MAX} s");
+            self.kill(id, Reason::Silent, Some(Self::trouble("run", reason)));
         }
         let keepers = self.keepers.values_mut().map(|it| (it.stage, it.member.as_mut()));
         let parents = self.generations.values_mut().map(|it| (it.stage, it.member.as_mut()));
@@ -217,9 +219,9 @@ impl Supervisor {
             shared: sum.shared + memory.shared,
             pss: sum.pss + memory.pss,
         });
-        let figures = &self.pool.figures;
-        figures.private_bytes.set(i64::try_from(sum.private).unwrap_or(i64::MAX));
-        figures.pss_bytes.set(i64::try_from(sum.pss).unwrap_or(i64::MAX));
+        let metrics = &self.pool.metrics;
+        metrics.private_bytes.set(i64::try_from(sum.private).unwrap_or(i64::MAX));
+        metrics.pss_bytes.set(i64::try_from(sum.pss).unwrap_or(i64::MAX));
     }
 
     fn kill_all(&mut self) {
