@@ -9,7 +9,7 @@ use gateway::{Loan, NoWorker, Taking};
 use metrics::Registry;
 use serde_json::Value;
 use tokio::time::Instant;
-use workers::{Plan, Pool, Refusal, Workers};
+use workers::{Plan, Pool, LendError, Workers};
 
 use crate::cli::{WorkersAsk, WorkersCommand};
 use crate::commands::ask_admin;
@@ -62,10 +62,10 @@ impl gateway::Workers for Lender {
     fn take(&self, end: Instant) -> Taking {
         let pool = Arc::clone(&self.0);
         Box::pin(async move {
-            let lent = pool.take(end.into_std()).await.map_err(|refusal| match refusal {
-                Refusal::Full(_) => NoWorker::Full,
-                Refusal::TimedOut => NoWorker::Late,
-                Refusal::NoWorkers(_) => NoWorker::Away,
+            let lent = pool.take(end.into_std()).await.map_err(|error| match error {
+                LendError::Full(_) => NoWorker::Full,
+                LendError::TimedOut => NoWorker::Late,
+                LendError::NoWorkers(_) => NoWorker::Away,
             })?;
             Ok(Box::new(Lent(lent)) as Box<dyn Loan>)
         })

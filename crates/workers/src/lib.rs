@@ -11,10 +11,10 @@
 //! this process.
 
 mod canary;
+mod command;
 pub mod config;
 mod dir;
 mod error;
-mod loan;
 mod memory;
 mod metrics;
 mod output;
@@ -27,10 +27,9 @@ mod supervise;
 mod wire;
 
 pub use error::WorkersError;
-pub use loan::Loan;
 pub use memory::Memory;
 pub use plan::{Canary, Kind, Lifespan, Plan, Server};
-pub use pool::{Pool, Refusal};
+pub use pool::{LendError, Loan, Pool};
 pub use status::{Incident, Reason, Status, WorkerStatus, in_one_line};
 pub use supervise::Workers;
 

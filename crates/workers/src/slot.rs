@@ -1,17 +1,31 @@
-//! A worker in service, as the pool counts it.
+//! A worker in service, as the pool counts it: how many requests it has, and how each loan ended.
 //!
-//! Invariant: `loans` counts requests that the worker has, whether someone still waits for the
-//! answer or not; a loan is over when the worker is free of it, not when nobody wants it.
+//! Invariant: `loans` counts the requests that the worker has, whether someone still waits for the
+//! answer or not. A loan is over when the worker is free of it, not when nobody wants the answer.
+//! Refuses: locks, and to choose between workers.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::loan::Outcome;
-use crate::pool::Command;
+use crate::command::Command;
+use crate::status::WorkerStatus;
 
 /// How long before a loan ends its worker may have said that it is free of it.
 const EARLY_MAX: Duration = Duration::from_secs(1);
+
+/// How a loan ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoanEnd {
+    /// The answer was read to its end.
+    Done,
+    /// Nobody waits for the answer any more.
+    Abandoned,
+    /// The request took longer than requests may.
+    TimedOut,
+    /// The connection could not be made, or broke.
+    Lost,
+}
 
 /// A worker in service.
 #[derive(Debug)]
@@ -30,8 +44,8 @@ pub(crate) struct WorkerSlot {
     has_timed_out: bool,
     /// Of these: the connection broke.
     pub suspect: usize,
-    /// Ends of abandoned requests that were told before the abandonment was, and when the last one
-    /// was: any connection that closes tells such an end.
+    /// How many requests the worker has ended before the pool knew that they are abandoned, and
+    /// when it said so last. The worker sees a closed connection, whatever closed it.
     freed_early: (usize, Instant),
     /// Requests that were answered.
     pub requests: u64,
@@ -70,6 +84,16 @@ impl WorkerSlot {
         }
     }
 
+    /// Adds what a pool knows of a worker in service to its status.
+    pub(crate) fn describe(&self, status: &mut WorkerStatus) {
+        status.requests = self.requests;
+        status.in_flight = self.loans;
+        status.answered_s_ago = Some(self.answered.elapsed().as_secs_f64());
+        if self.is_open {
+            status.state = if self.loans > 0 { "busy" } else { "free" };
+        }
+    }
+
     pub(crate) fn has_room(&self) -> bool {
         self.is_open && self.loans < self.concurrency
     }
@@ -82,10 +106,11 @@ impl WorkerSlot {
         self.used = number;
     }
 
-    /// Ends a loan; returns what the supervisor is to know.
-    pub(crate) fn settle(&mut self, outcome: Outcome, until: Instant) -> [Option<Command>; 2] {
-        match outcome {
-            Outcome::Done => {
+    /// Ends a loan; returns what the supervisor must know. An abandoned request has to be over by
+    /// `deadline`.
+    pub(crate) fn settle(&mut self, end: LoanEnd, deadline: Instant) -> [Option<Command>; 2] {
+        match end {
+            LoanEnd::Done => {
                 self.loans -= 1;
                 self.requests += 1;
                 self.answered = Instant::now();
@@ -93,20 +118,20 @@ impl WorkerSlot {
                     (self.requests_max == Some(self.requests)).then_some(Command::Worn(self.id));
                 [worn, self.idle().or_else(|| self.hangs())]
             }
-            Outcome::Abandoned if self.was_freed_early() => {
+            LoanEnd::Abandoned if self.was_freed_early() => {
                 self.freed_early.0 -= 1;
                 self.loans -= 1;
                 [self.idle(), None]
             }
-            Outcome::Abandoned => {
+            LoanEnd::Abandoned => {
                 self.abandoned += 1;
-                [Some(Command::Abandoned(self.id, until)), None]
+                [Some(Command::Abandoned { worker: self.id, deadline }), None]
             }
-            Outcome::Lost => {
+            LoanEnd::Lost => {
                 self.suspect += 1;
                 [Some(Command::Suspect(self.id)), None]
             }
-            Outcome::TimedOut => {
+            LoanEnd::TimedOut => {
                 self.is_open = false;
                 self.abandoned += 1;
                 self.has_timed_out = true;
@@ -130,7 +155,7 @@ impl WorkerSlot {
         self.freed_early.0 > 0 && self.freed_early.1.elapsed() < EARLY_MAX
     }
 
-    /// What nobody waits for is taken to be over.
+    /// Counts as over what nobody waits for.
     pub(crate) fn forget_abandoned(&mut self) -> Option<Command> {
         self.loans -= std::mem::take(&mut self.abandoned);
         self.idle()
@@ -146,13 +171,14 @@ impl WorkerSlot {
         self.idle()
     }
 
-    /// What took too long is all that it has left.
+    /// Tells the supervisor once a worker has nothing left but what took too long.
     fn hangs(&self) -> Option<Command> {
         let is_all = self.has_timed_out && self.loans == self.abandoned;
         is_all.then_some(Command::TimedOut(self.id))
     }
 
-    fn idle(&self) -> Option<Command> {
+    /// Tells the supervisor that a worker that is lent no more has nothing left to do.
+    pub(crate) fn idle(&self) -> Option<Command> {
         (!self.is_open && self.loans == 0).then_some(Command::Idle(self.id))
     }
 }

@@ -1,7 +1,7 @@
 //! What is known of a pool, for people and programs: one document.
 //!
-//! The supervisor writes it after each change; the metrics of a worker's loans are added when it
-//! is read. Invariant: reading it waits for nothing but a short lock.
+//! The supervisor writes it after each event; the counts of a worker's loans are added when it is
+//! read. Invariant: reading it waits for nothing but a short lock. Refuses: to decide anything.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::memory::Memory;
-use crate::slot::WorkerSlot;
 
 /// A pool as it stands.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -73,17 +72,6 @@ pub struct WorkerStatus {
     pub leaves_for: Option<&'static str>,
     /// The last exception that the app let out.
     pub last_error: Option<Incident>,
-}
-
-impl WorkerStatus {
-    pub(crate) fn show(&mut self, slot: &WorkerSlot) {
-        self.requests = slot.requests;
-        self.in_flight = slot.loans;
-        self.answered_s_ago = Some(slot.answered.elapsed().as_secs_f64());
-        if slot.is_open {
-            self.state = if slot.loans > 0 { "busy" } else { "free" };
-        }
-    }
 }
 
 /// Something that went wrong.
@@ -163,18 +151,16 @@ impl Reason {
     }
 }
 
-/// The document.
+/// The status as its supervisor published it last.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    status: Mutex<Status>,
-}
+pub(crate) struct LastStatus(Mutex<Status>);
 
-impl Known {
+impl LastStatus {
     pub(crate) fn get(&self) -> Status {
-        self.status.lock().clone()
+        self.0.lock().clone()
     }
 
     pub(crate) fn set(&self, status: Status) {
-        *self.status.lock() = status;
+        *self.0.lock() = status;
     }
 }

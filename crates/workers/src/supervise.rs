@@ -29,10 +29,11 @@ use rustix::process::Pid;
 use tokio::sync::mpsc::{self, Receiver, Sender, UnboundedReceiver};
 use tokio::time::MissedTickBehavior;
 
+use crate::command::Command;
 use crate::dir::{Listeners, PoolDir};
 use crate::error::WorkersError;
 use crate::plan::Plan;
-use crate::pool::{Command, Pool, Standing};
+use crate::pool::{Availability, Pool};
 use crate::process::Process;
 use crate::status::Incident;
 use crate::wire::{Hello, Say};
@@ -150,7 +151,7 @@ impl Workers {
 
     /// Lets workers finish, and ends them: begins it and returns, so that pools end together.
     pub fn begin_end(&self) {
-        self.pool.tell(Command::End);
+        self.pool.send(Command::End);
     }
 
     /// Ends all processes and waits for that: at most the time to drain and 15 seconds.
@@ -263,7 +264,7 @@ impl Supervisor {
             self.report();
         }
         let reason = "the pool has ended".into();
-        self.pool.stand(Standing::Hopeless(reason));
+        self.pool.set_availability(Availability::Unavailable(reason));
         if let Err(error) = self.dir.clear() {
             tracing::warn!(pool = self.pool.name(), %error, "the pool's directory cannot be cleared");
         }
@@ -295,9 +296,9 @@ impl Supervisor {
             }
             Command::Worn(id) => self.wear(id, crate::status::Reason::Requests),
             Command::Idle(id) => self.leave(id),
-            Command::Abandoned(id, until) => {
+            Command::Abandoned { worker: id, deadline } => {
                 if let Some(worker) = self.workers.get_mut(&id) {
-                    worker.abandoned_until.get_or_insert(until);
+                    worker.abandoned_until.get_or_insert(deadline);
                 }
             }
             Command::TimedOut(id) => self.timed_out(id),

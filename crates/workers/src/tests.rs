@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use metrics::Registry;
 use testkit::{PATIENCE, TempDir};
 
-use crate::{Loan, Plan, Pool, Refusal, Status, Workers, WorkersError};
+use crate::{LendError, Loan, Plan, Pool, Status, Workers, WorkersError};
 
 /// An app with a fault behind each path. Files named `NAME` in its directory open its gates.
 const APP: &str = r#"
@@ -148,7 +148,7 @@ impl Bench {
         self.try_take(PATIENCE).unwrap()
     }
 
-    fn try_take(&self, patience: Duration) -> Result<Loan, Refusal> {
+    fn try_take(&self, patience: Duration) -> Result<Loan, LendError> {
         let pool = self.pool();
         self.runtime.block_on(async { pool.take(Instant::now() + patience).await })
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::fleet::{Generation, HolderStage, PreloadProcess, Stage, Who, Worker};
 use super::{END_WITHIN, ReloadRequest, Supervisor};
 use crate::memory;
-use crate::pool::{Command, Standing};
+use crate::pool::Availability;
 use crate::status::{Incident, Reason};
 use crate::wire::Do;
 
@@ -415,8 +415,12 @@ impl Supervisor {
             trouble.map_or_else(|| "none could be started".to_owned(), |it| it.reason.clone())
         };
         if is_hopeless != self.notes.is_hopeless || is_hopeless {
-            let standing = Standing::Hopeless(reason.into());
-            self.pool.stand(if is_hopeless { standing } else { Standing::Hopeful });
+            let standing = Availability::Unavailable(reason.into());
+            self.pool.set_availability(if is_hopeless {
+                standing
+            } else {
+                Availability::Available
+            });
         }
         self.notes.is_hopeless = is_hopeless;
     }
@@ -426,12 +430,6 @@ impl Supervisor {
             && let Some(member) = &mut worker.member
         {
             worker.suspect_until = Some(member.ping());
-        }
-    }
-
-    pub(super) fn settle(&self, command: Option<Command>) {
-        if let Some(command) = command {
-            self.pool.tell(command);
         }
     }
 }

@@ -306,12 +306,10 @@ impl Supervisor {
     }
 
     fn freed(&mut self, id: u64) {
-        let left = self.pool.change(id, |slot| (slot.free(), slot.abandoned));
-        if let Some((command, abandoned)) = left {
-            if let Some(worker) = self.workers.get_mut(&id).filter(|_| abandoned == 0) {
-                worker.abandoned_until = None;
-            }
-            self.settle(command);
+        if self.pool.free(id) == Some(0)
+            && let Some(worker) = self.workers.get_mut(&id)
+        {
+            worker.abandoned_until = None;
         }
     }
 
@@ -344,8 +342,7 @@ impl Supervisor {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         if worker.suspect_until.is_some_and(|ping| ping <= n) {
             worker.suspect_until = None;
-            let command = self.pool.change(id, WorkerSlot::clear).flatten();
-            self.settle(command);
+            self.pool.change(id, WorkerSlot::clear);
         } else {
             self.pool.with(id, |slot| slot.answered = Instant::now());
         }

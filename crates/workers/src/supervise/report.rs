@@ -58,7 +58,7 @@ impl Supervisor {
             holders: keepers.chain(parents).map(|it| it.process.pid()).collect(),
             workers: self.workers.iter().map(|(id, worker)| show(*id, worker)).collect(),
         };
-        self.pool.known.set(status);
+        self.pool.last_status.set(status);
     }
 
     fn state(&self) -> &'static str {

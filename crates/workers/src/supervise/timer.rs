@@ -88,8 +88,7 @@ impl Supervisor {
                 worker.abandoned_until = None;
                 if self.pool.plan.concurrency > 1 {
                     // The others that it has need not die for this one.
-                    let command = self.pool.change(id, WorkerSlot::forget_abandoned).flatten();
-                    return self.settle(command);
+                    return self.pool.change(id, WorkerSlot::forget_abandoned);
                 }
                 let seconds = self.pool.plan.timeout.as_secs_f64();
                 let reason =

@@ -56,7 +56,7 @@ fn a_failing_import_is_told_and_mended_by_writing_the_file() {
     assert_eq!(trouble.stage, "import");
     assert!(trouble.traceback.unwrap().contains("nothing_of_that_name"));
     let refused = bench.try_take(PATIENCE).err().unwrap();
-    let Refusal::NoWorkers(reason) = refused else { panic!("{refused}") };
+    let LendError::NoWorkers(reason) = refused else { panic!("{refused}") };
     assert!(reason.contains("nothing_of_that_name"), "{reason}");
     assert!(bench.pool().alarms()[0].contains("none is in service"));
     write(bench.dir.path(), "app.py", APP);
@@ -135,5 +135,5 @@ fn a_crash_loop_backs_off_and_says_why() {
     });
     assert_eq!(status.state, "failing");
     let refused = bench.try_take(PATIENCE).err().unwrap();
-    assert!(matches!(refused, Refusal::NoWorkers(_)), "{refused}");
+    assert!(matches!(refused, LendError::NoWorkers(_)), "{refused}");
 }

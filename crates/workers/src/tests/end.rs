@@ -18,7 +18,7 @@ fn the_end_leaves_no_process_and_no_socket() {
     assert_eq!(sockets.filter(|it| it.path().extension() == Some("sock".as_ref())).count(), 0);
     assert_eq!(pool.status().state, "ended");
     let refused = bench.runtime.block_on(pool.take(Instant::now() + PATIENCE)).err().unwrap();
-    assert!(matches!(refused, Refusal::NoWorkers(_)), "{refused}");
+    assert!(matches!(refused, LendError::NoWorkers(_)), "{refused}");
 }
 
 #[test]

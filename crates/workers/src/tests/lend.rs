@@ -51,7 +51,7 @@ fn an_abandoned_request_keeps_its_worker_until_it_ends() {
     drop(stream);
     drop(loan);
     let refused = bench.try_take(Duration::from_millis(50)).err().unwrap();
-    assert!(matches!(refused, Refusal::TimedOut), "{refused}");
+    assert!(matches!(refused, LendError::TimedOut), "{refused}");
     bench.open("open");
     assert!(bench.get("/").ends_with(" one"));
     assert_eq!(bench.wait_until_full().restarts.len(), 0);
