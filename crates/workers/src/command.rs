@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// A message to the supervisor of a pool. Workers are named by their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum PoolCommand {
     /// Replace every worker, one at a time.
     Recycle,
     /// Import the app anew.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use stdx::{ByteSize, Span};
 
 use crate::dir::DIR_BYTES_MAX;
-use crate::plan::{Canary, Kind, Lifespan, Plan, Server};
+use crate::plan::{Canary, HttpServer, Kind, Lifespan, Plan};
 
 /// Requests after which a worker is replaced, where that is asked for without a number: source
 /// document 000's.
@@ -48,7 +48,7 @@ pub struct PoolConfig {
     pub queue: Option<usize>,
     /// Requests, give or take a tenth, after which a worker is replaced; `true` means 50. Default:
     /// never.
-    pub requests_max: Option<Requests>,
+    pub requests_max: Option<RequestsMax>,
     /// Memory that a worker has for itself, such as `500MB`, above which it is replaced; default:
     /// any.
     pub memory_max: Option<String>,
@@ -85,7 +85,7 @@ pub struct PoolConfig {
 /// A number of requests, or whether there is to be one.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Requests {
+pub enum RequestsMax {
     /// So many.
     Number(u64),
     /// The usual number, or none.
@@ -120,7 +120,7 @@ pub fn plan(
     defaults: Defaults,
     wrong: &mut dyn FnMut(&str, String),
 ) -> Plan {
-    let mut check = Check { wrong };
+    let mut check = PoolCheck { wrong };
     let name = check.name(config.name.as_deref());
     let app = check.attribute("python", config.python.as_deref().unwrap_or_default());
     let app_dir = config.app_dir.as_ref().map_or_else(|| root.to_owned(), |dir| root.join(dir));
@@ -151,7 +151,10 @@ pub fn plan(
         concurrency: check.at_least_one("concurrency", config.concurrency.unwrap_or(threads)),
         queue: config.queue.unwrap_or(usual.queue),
         requests_max: check.requests(config.requests_max),
-        memory_max: config.memory_max.as_deref().and_then(|text| check.size("memory_max", text)),
+        memory_bytes_max: config
+            .memory_max
+            .as_deref()
+            .and_then(|text| check.size("memory_max", text)),
         age_max: config.age_max.as_deref().map(|text| check.span("age_max", text)),
         boot_timeout: check.span_or("boot_timeout", config.boot_timeout.as_deref(), timeout),
         timeout: check.span_or("timeout", config.timeout.as_deref(), timeout),
@@ -166,7 +169,7 @@ pub fn plan(
         server: check.choice(
             "server",
             config.server.as_deref(),
-            &[("own", Server::Own), ("uvicorn", Server::Uvicorn)],
+            &[("own", HttpServer::BuiltIn), ("uvicorn", HttpServer::Uvicorn)],
         ),
         lifespan: check.choice(
             "lifespan",
@@ -178,17 +181,17 @@ pub fn plan(
         app,
         app_dir,
         dir,
-        memory_reserve: usual.memory_reserve,
+        memory_reserve_bytes: usual.memory_reserve_bytes,
     }
 }
 
 const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
 
-struct Check<'w> {
+struct PoolCheck<'w> {
     wrong: &'w mut dyn FnMut(&str, String),
 }
 
-impl Check<'_> {
+impl PoolCheck<'_> {
     fn name(&mut self, name: Option<&str>) -> String {
         let name = name.unwrap_or_default();
         let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
@@ -242,14 +245,14 @@ impl Check<'_> {
         count.max(1)
     }
 
-    fn requests(&mut self, requests: Option<Requests>) -> Option<u64> {
+    fn requests(&mut self, requests: Option<RequestsMax>) -> Option<u64> {
         match requests? {
-            Requests::Number(0) => {
+            RequestsMax::Number(0) => {
                 (self.wrong)("requests_max", "is 0; write `false` for none".to_owned());
                 None
             }
-            Requests::Number(count) => Some(count),
-            Requests::Usual(is_wanted) => is_wanted.then_some(REQUESTS_MAX),
+            RequestsMax::Number(count) => Some(count),
+            RequestsMax::Usual(is_wanted) => is_wanted.then_some(REQUESTS_MAX),
         }
     }
 

@@ -28,7 +28,7 @@ mod wire;
 
 pub use error::WorkersError;
 pub use memory::Memory;
-pub use plan::{Canary, Kind, Lifespan, Plan, Server};
+pub use plan::{Canary, HttpServer, Kind, Lifespan, Plan};
 pub use pool::{LendError, Loan, Pool};
 pub use status::{Incident, Reason, Status, WorkerStatus, in_one_line};
 pub use supervise::Workers;

@@ -38,20 +38,20 @@ impl Tail {
     }
 }
 
-/// Whose output it is.
+/// The process whose output it is.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
-    /// The pool.
+pub(crate) struct Printer {
+    /// Its pool.
     pub pool: Arc<str>,
-    /// `worker 7`, `keeper`.
-    pub who: Arc<str>,
+    /// `worker 7`, `preload`.
+    pub process: Arc<str>,
     /// Its number.
     pub pid: i32,
 }
 
 /// Logs lines from `from` until its end, and keeps the last ones in `tail`.
-pub(crate) async fn follow(mut from: impl AsyncRead + Unpin, source: Source, tail: Rc<Tail>) {
-    let mut lines = Lines::new(source, tail);
+pub(crate) async fn follow(mut from: impl AsyncRead + Unpin, printer: Printer, tail: Rc<Tail>) {
+    let mut lines = LineLogger::new(printer, tail);
     let mut piece = vec![0; LINE_BYTES_MAX];
     // A connection that breaks is a process that ended.
     while let Ok(read @ 1..) = from.read(&mut piece).await {
@@ -62,8 +62,8 @@ pub(crate) async fn follow(mut from: impl AsyncRead + Unpin, source: Source, tai
     lines.end();
 }
 
-struct Lines {
-    source: Source,
+struct LineLogger {
+    printer: Printer,
     tail: Rc<Tail>,
     begun: Vec<u8>,
     /// Bytes of the line that were cut off.
@@ -73,10 +73,10 @@ struct Lines {
     dropped: u64,
 }
 
-impl Lines {
-    fn new(source: Source, tail: Rc<Tail>) -> Self {
+impl LineLogger {
+    fn new(printer: Printer, tail: Rc<Tail>) -> Self {
         let (begun, refilled) = (Vec::new(), Instant::now());
-        Self { source, tail, begun, cut: 0, credit: LINES_AT_ONCE, refilled, dropped: 0 }
+        Self { printer, tail, begun, cut: 0, credit: LINES_AT_ONCE, refilled, dropped: 0 }
     }
 
     fn take(&mut self, mut bytes: &[u8]) {
@@ -110,16 +110,16 @@ impl Lines {
             self.dropped += 1;
             return;
         }
-        self.own_up();
-        let Source { pool, who, pid } = &self.source;
-        tracing::info!(target: "workers::output", %pool, %who, pid, "{line}");
+        self.log_dropped();
+        let Printer { pool, process, pid } = &self.printer;
+        tracing::info!(target: "workers::output", %pool, %process, pid, "{line}");
     }
 
     fn end(&mut self) {
         if !self.begun.is_empty() {
             self.finish();
         }
-        self.own_up();
+        self.log_dropped();
     }
 
     fn may_log(&mut self) -> bool {
@@ -131,10 +131,10 @@ impl Lines {
         may
     }
 
-    fn own_up(&mut self) {
+    fn log_dropped(&mut self) {
         if self.dropped > 0 {
-            let Source { pool, who, pid } = &self.source;
-            tracing::warn!(%pool, %who, pid, dropped = self.dropped, "lines left out of the log");
+            let Printer { pool, process, pid } = &self.printer;
+            tracing::warn!(%pool, %process, pid, dropped = self.dropped, "lines left out of the log");
             self.dropped = 0;
         }
     }

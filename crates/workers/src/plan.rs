@@ -34,12 +34,12 @@ pub struct Plan {
     /// Requests after which a worker is replaced, give or take a tenth; none: never.
     pub requests_max: Option<u64>,
     /// Private memory in bytes above which a worker is replaced; none: never.
-    pub memory_max: Option<u64>,
+    pub memory_bytes_max: Option<u64>,
     /// The age at which a worker is replaced; none: never.
     pub age_max: Option<Duration>,
     /// Bytes of memory that must remain available beside a new worker; with less, a worker that
     /// is to be replaced leaves before its successor starts.
-    pub memory_reserve: u64,
+    pub memory_reserve_bytes: u64,
     /// How long a keeper may load, an app may take to import, a worker to start and to answer the
     /// canary: each by itself.
     pub boot_timeout: Duration,
@@ -55,7 +55,7 @@ pub struct Plan {
     /// What a new worker must answer before it is put in service; none: it need only listen.
     pub canary: Option<Canary>,
     /// Who speaks HTTP in the worker.
-    pub server: Server,
+    pub server: HttpServer,
     /// Whether the app's startup and shutdown are told to it (ASGI only).
     pub lifespan: Lifespan,
     /// Environment of the Python processes, on top of the process's own; wins over the defaults
@@ -84,10 +84,11 @@ pub enum Kind {
 /// Who speaks HTTP in a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Server {
+pub enum HttpServer {
     /// The server that Tidegate brings along.
     #[default]
-    Own,
+    #[serde(rename = "own")]
+    BuiltIn,
     /// The uvicorn of the app's environment.
     Uvicorn,
 }
@@ -130,16 +131,16 @@ impl Plan {
             concurrency: 1,
             queue: 1000,
             requests_max: None,
-            memory_max: None,
+            memory_bytes_max: None,
             age_max: None,
-            memory_reserve: 64_000_000,
+            memory_reserve_bytes: 64_000_000,
             boot_timeout: Duration::from_secs(60),
             timeout: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(30),
             share: true,
             reload: true,
             canary: Some(Canary { path: "/".to_owned(), status: None }),
-            server: Server::Own,
+            server: HttpServer::BuiltIn,
             lifespan: Lifespan::Auto,
             environment: Vec::new(),
             dir: dir.to_owned(),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::command::Command;
+use crate::command::PoolCommand;
 use crate::metrics::Metrics;
 use crate::plan::Plan;
 use crate::slot::{LoanEnd, WorkerSlot};
@@ -35,7 +35,7 @@ pub struct Pool {
     pub(crate) metrics: Metrics,
     lending: Mutex<Lending<oneshot::Sender<Offer>>>,
     /// Bounded by the loans there are.
-    commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<PoolCommand>,
 }
 
 /// Why a request gets no worker.
@@ -56,7 +56,7 @@ impl Pool {
     pub(crate) fn new(
         plan: Plan,
         registry: &metrics::Registry,
-        commands: mpsc::UnboundedSender<Command>,
+        commands: mpsc::UnboundedSender<PoolCommand>,
     ) -> Self {
         Self {
             metrics: Metrics::new(registry, &plan.name),
@@ -125,16 +125,16 @@ impl Pool {
 
     /// Replaces every worker by a new one, one at a time.
     pub fn recycle(&self) {
-        self.send(Command::Recycle);
+        self.send(PoolCommand::Recycle);
     }
 
     /// Imports the app anew, with a new preload process if files of the present one have changed;
     /// the present workers go on serving until the new ones have answered.
     pub fn reload(&self) {
-        self.send(Command::Reload);
+        self.send(PoolCommand::Reload);
     }
 
-    pub(crate) fn send(&self, command: Command) {
+    pub(crate) fn send(&self, command: PoolCommand) {
         // A supervisor that has ended needs to know nothing.
         let _ = self.commands.send(command);
     }
@@ -205,7 +205,7 @@ impl Pool {
     pub(crate) fn change(
         self: &Arc<Self>,
         worker: u64,
-        f: impl FnOnce(&mut WorkerSlot) -> Option<Command>,
+        f: impl FnOnce(&mut WorkerSlot) -> Option<PoolCommand>,
     ) {
         if let Some(command) = self.with(worker, f).flatten() {
             self.send(command);
@@ -227,6 +227,12 @@ impl Pool {
     /// Reads or changes a slot.
     pub(crate) fn with<T>(&self, worker: u64, f: impl FnOnce(&mut WorkerSlot) -> T) -> Option<T> {
         self.lending.lock().slot(worker).map(f)
+    }
+
+    /// The workers in service that have no request.
+    pub(crate) fn idle_workers(&self) -> Vec<u64> {
+        let lending = self.lending.lock();
+        lending.slots.iter().filter(|slot| slot.loans == 0).map(|slot| slot.id).collect()
     }
 
     /// Says whether waiting makes sense; if not, nobody waits any more.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::command::Command;
+use crate::command::PoolCommand;
 use crate::status::WorkerStatus;
 
 /// How long before a loan ends its worker may have said that it is free of it.
@@ -108,14 +108,14 @@ impl WorkerSlot {
 
     /// Ends a loan; returns what the supervisor must know. An abandoned request has to be over by
     /// `deadline`.
-    pub(crate) fn settle(&mut self, end: LoanEnd, deadline: Instant) -> [Option<Command>; 2] {
+    pub(crate) fn settle(&mut self, end: LoanEnd, deadline: Instant) -> [Option<PoolCommand>; 2] {
         match end {
             LoanEnd::Done => {
                 self.loans -= 1;
                 self.requests += 1;
                 self.answered = Instant::now();
-                let worn =
-                    (self.requests_max == Some(self.requests)).then_some(Command::Worn(self.id));
+                let worn = (self.requests_max == Some(self.requests))
+                    .then_some(PoolCommand::Worn(self.id));
                 [worn, self.idle().or_else(|| self.hangs())]
             }
             LoanEnd::Abandoned if self.was_freed_early() => {
@@ -125,23 +125,23 @@ impl WorkerSlot {
             }
             LoanEnd::Abandoned => {
                 self.abandoned += 1;
-                [Some(Command::Abandoned { worker: self.id, deadline }), None]
+                [Some(PoolCommand::Abandoned { worker: self.id, deadline }), None]
             }
             LoanEnd::Lost => {
                 self.suspect += 1;
-                [Some(Command::Suspect(self.id)), None]
+                [Some(PoolCommand::Suspect(self.id)), None]
             }
             LoanEnd::TimedOut => {
                 self.is_open = false;
                 self.abandoned += 1;
                 self.has_timed_out = true;
-                [Some(Command::TimedOut(self.id)), None]
+                [Some(PoolCommand::TimedOut(self.id)), None]
             }
         }
     }
 
     /// The worker says that an abandoned request has ended.
-    pub(crate) fn free(&mut self) -> Option<Command> {
+    pub(crate) fn free(&mut self) -> Option<PoolCommand> {
         if self.abandoned == 0 {
             self.freed_early = ((self.freed_early.0 + 1).min(self.loans), Instant::now());
             return None;
@@ -156,13 +156,13 @@ impl WorkerSlot {
     }
 
     /// Counts as over what nobody waits for.
-    pub(crate) fn forget_abandoned(&mut self) -> Option<Command> {
+    pub(crate) fn forget_abandoned(&mut self) -> Option<PoolCommand> {
         self.loans -= std::mem::take(&mut self.abandoned);
         self.idle()
     }
 
     /// The worker lives: what it had on broken connections is over.
-    pub(crate) fn clear(&mut self) -> Option<Command> {
+    pub(crate) fn clear(&mut self) -> Option<PoolCommand> {
         self.answered = Instant::now();
         if self.suspect == 0 {
             return None;
@@ -172,14 +172,14 @@ impl WorkerSlot {
     }
 
     /// Tells the supervisor once a worker has nothing left but what took too long.
-    fn hangs(&self) -> Option<Command> {
+    fn hangs(&self) -> Option<PoolCommand> {
         let is_all = self.has_timed_out && self.loans == self.abandoned;
-        is_all.then_some(Command::TimedOut(self.id))
+        is_all.then_some(PoolCommand::TimedOut(self.id))
     }
 
     /// Tells the supervisor that a worker that is lent no more has nothing left to do.
-    pub(crate) fn idle(&self) -> Option<Command> {
-        (!self.is_open && self.loans == 0).then_some(Command::Idle(self.id))
+    pub(crate) fn idle(&self) -> Option<PoolCommand> {
+        (!self.is_open && self.loans == 0).then_some(PoolCommand::Idle(self.id))
     }
 }
 

@@ -75,7 +75,7 @@ pub struct WorkerStatus {
 }
 
 /// Something that went wrong.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Incident {
     /// When: `start`, `preload`, `import`, `threads`, `fork`, `lifespan`, `listen`, `boot`,
     /// `canary`, `run` or `request`.
@@ -91,6 +91,14 @@ pub struct Incident {
     pub output: Vec<String>,
     /// When, in microseconds since the Unix epoch.
     pub unix_us: u64,
+}
+
+impl Incident {
+    /// Something that goes wrong now.
+    pub(crate) fn new(stage: &str, reason: String) -> Self {
+        let (stage, unix_us) = (stage.to_owned(), stdx::unix_micros());
+        Self { stage, reason, unix_us, ..Self::default() }
+    }
 }
 
 /// An incident in one line: its stage, where `reason` does not begin with that word, and `reason`.
@@ -131,6 +139,14 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Whether the pool meant the worker to end, so that its end is no news.
+    pub(crate) fn is_planned(self) -> bool {
+        matches!(
+            self,
+            Self::Requests | Self::Memory | Self::Age | Self::Command | Self::Reload | Self::End
+        )
+    }
+
     /// The word in metrics and status.
     pub fn name(self) -> &'static str {
         match self {

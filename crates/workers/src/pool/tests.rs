@@ -6,7 +6,7 @@ use super::*;
 
 struct Bench {
     pool: Arc<Pool>,
-    commands: UnboundedReceiver<Command>,
+    commands: UnboundedReceiver<PoolCommand>,
 }
 
 fn bench(change: impl FnOnce(&mut Plan)) -> Bench {
@@ -149,7 +149,7 @@ fn a_worn_worker_is_reported_once_and_lent_on() {
         for _ in 0..4 {
             pool.take(soon()).await.unwrap().done();
         }
-        assert_eq!(commands.try_recv(), Ok(Command::Worn(1)));
+        assert_eq!(commands.try_recv(), Ok(PoolCommand::Worn(1)));
         assert!(commands.try_recv().is_err());
     });
 }
@@ -163,7 +163,7 @@ fn a_closed_worker_is_idle_after_its_last_loan() {
         assert!(!pool.close(1));
         assert!(commands.try_recv().is_err());
         loan.done();
-        assert_eq!(commands.try_recv(), Ok(Command::Idle(1)));
+        assert_eq!(commands.try_recv(), Ok(PoolCommand::Idle(1)));
         assert!(pool.close(1));
         assert!(pool.take(Instant::now()).await.is_err());
     });
@@ -175,7 +175,7 @@ fn a_loan_that_is_dropped_counts_as_abandoned() {
         let Bench { pool, mut commands } = bench(|_| {});
         pool.add_slot(slot(1, 1, None));
         drop(pool.take(soon()).await.unwrap());
-        assert!(matches!(commands.try_recv(), Ok(Command::Abandoned { worker: 1, .. })));
+        assert!(matches!(commands.try_recv(), Ok(PoolCommand::Abandoned { worker: 1, .. })));
         assert!(pool.take(Instant::now()).await.is_err());
         assert_eq!(pool.free(1), Some(0));
         pool.take(soon()).await.unwrap().done();

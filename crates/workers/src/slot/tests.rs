@@ -41,6 +41,6 @@ fn a_request_that_takes_too_long_closes_the_slot() {
     let mut slot = slot(2);
     slot.lend(1);
     let commands = slot.settle(LoanEnd::TimedOut, Instant::now());
-    assert_eq!(commands, [Some(Command::TimedOut(7)), None]);
+    assert_eq!(commands, [Some(PoolCommand::TimedOut(7)), None]);
     assert!(!slot.has_room());
 }
