@@ -77,7 +77,7 @@ pub(crate) struct Parts {
     /// The statsd server.
     pub statsd: Option<Arc<statsd::Shared>>,
     /// What lends workers.
-    pub workers: Vec<Arc<workers::Pool>>,
+    pub workers: Vec<Arc<workers::WorkerPool>>,
 }
 
 /// Starts everything; returns when the listeners are bound.

@@ -9,7 +9,7 @@ use gateway::{Loan, NoWorker, Taking};
 use metrics::Registry;
 use serde_json::Value;
 use tokio::time::Instant;
-use workers::{Plan, Pool, LendError, Workers};
+use workers::{LendError, Plan, WorkerPool, Workers};
 
 use crate::cli::{WorkersAsk, WorkersCommand};
 use crate::commands::ask_admin;
@@ -39,7 +39,7 @@ impl Pools {
     }
 
     /// What lends workers.
-    pub(crate) fn pools(&self) -> Vec<Arc<Pool>> {
+    pub(crate) fn pools(&self) -> Vec<Arc<WorkerPool>> {
         self.0.iter().map(Workers::pool).collect()
     }
 
@@ -52,7 +52,7 @@ impl Pools {
 
 /// A pool as the gateway sees it.
 #[derive(Debug)]
-struct Lender(Arc<Pool>);
+struct Lender(Arc<WorkerPool>);
 
 impl gateway::Workers for Lender {
     fn is_ready(&self) -> bool {

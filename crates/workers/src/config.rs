@@ -2,6 +2,7 @@
 //!
 //! Every key is optional in the type, so that all errors of a file can be reported at once; `plan`
 //! checks what is required. The doc comments are the reference manual.
+//! Refuses: to read the environment; what it says comes in as [`Defaults`].
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use stdx::{ByteSize, Span};
 use crate::dir::DIR_BYTES_MAX;
 use crate::plan::{Canary, HttpServer, Kind, Lifespan, Plan};
 
-/// Requests after which a worker is replaced, where that is asked for without a number: source
-/// document 000's.
+/// Requests after which a worker is replaced, where that is asked for without a number: as in
+/// source document 000.
 const REQUESTS_MAX: u64 = 50;
 
 /// An upstream that is a Python app: imported once, forked into workers that share its memory.
@@ -33,14 +34,14 @@ pub struct PoolConfig {
     pub preload: Option<String>,
     /// The app's Python, such as `.venv/bin/python`; default `python3`, looked for in `PATH`.
     pub interpreter: Option<PathBuf>,
-    /// PoolDir from which modules are imported; default: the configuration's.
+    /// Directory from which modules are imported; default: the configuration's.
     pub app_dir: Option<PathBuf>,
     /// `asgi`, `wsgi` or `function`; default `auto`: found out by looking at the app.
     pub kind: Option<String>,
     /// Workers in service; default: the environment's `MAX_WORKERS`, else 3.
     pub workers: Option<usize>,
-    /// Threads in each worker that call a WSGI app or a function, for code that waits (databases,
-    /// other services); default 1, which is best for code that computes.
+    /// Threads in each worker that call a WSGI app or a function; default 1, which is best for code
+    /// that computes. Code that waits for databases or other services gains from more.
     pub threads: Option<usize>,
     /// Requests that a worker gets at once; default: as many as `threads`.
     pub concurrency: Option<usize>,
@@ -78,7 +79,7 @@ pub struct PoolConfig {
     /// Variables of the environment for the app, such as `{ OMP_NUM_THREADS = "2" }`; numeric
     /// libraries have one thread otherwise.
     pub environment: BTreeMap<String, String>,
-    /// PoolDir for sockets; default `data/workers/NAME`.
+    /// Directory for sockets; default `data/workers/NAME`.
     pub folder: Option<PathBuf>,
 }
 

@@ -1,8 +1,9 @@
 //! The directory of a pool: sockets, the Python side in one file, and the lock that makes it ours.
 //!
-//! Invariant: whoever holds the lock is the only supervisor in the directory, so what an earlier one
-//! left there, processes too, is nobody's and is cleared away. Processes are known by the
-//! control socket that their environment names, never by a number in a file.
+//! Invariant: whoever holds the lock is the only supervisor in the directory. So what an earlier
+//! one left there is nobody's, processes too, and is cleared away. Processes are known by the
+//! control socket that their environment names, never by a number in a file. Refuses: to touch
+//! processes of other pools.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -36,7 +37,7 @@ const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tidegate.pyz"))
 pub(crate) struct PoolDir {
     path: PathBuf,
     _lock: File,
-    /// Held open for writing, never written: when we are gone the kernel tells who reads it.
+    /// Kept open for writing, never written: when we are gone the kernel tells its readers.
     _leash: Option<OwnedFd>,
 }
 
@@ -103,12 +104,12 @@ impl PoolDir {
         }
     }
 
-    /// Removes sockets, and ends processes that still have our control socket in their
-    /// environment: hung ones, that did not notice the end of their supervisor.
+    /// Removes sockets, and kills processes that still have our control socket in their
+    /// environment: they hang, and did not notice the end of their supervisor.
     pub(crate) fn clear(&self) -> io::Result<()> {
         let ended = end_left_over(&self.control());
         if ended > 0 {
-            tracing::warn!(dir = %self.path.display(), ended, "ended left-over processes");
+            tracing::warn!(dir = %self.path.display(), ended, "killed left-over processes");
         }
         for entry in std::fs::read_dir(&self.path)? {
             let entry = entry?;
@@ -141,7 +142,7 @@ fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes the pipe whose last writer we are; none where the system has no such thing.
+/// Makes the pipe whose only writer we are; none where the system cannot signal its readers.
 #[cfg(target_os = "linux")]
 fn leash(path: &Path) -> io::Result<Option<OwnedFd>> {
     match rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0) {
@@ -175,9 +176,9 @@ fn end_left_over(control: &Path) -> usize {
     let Ok(processes) = std::fs::read_dir("/proc") else { return 0 };
     let mut wanted = format!("{CONTROL}=").into_bytes();
     wanted.extend_from_slice(control.as_os_str().as_bytes());
-    let own = std::process::id();
+    let our_id = std::process::id();
     let numbers = processes.flatten().filter_map(|it| it.file_name().to_str()?.parse::<u32>().ok());
-    numbers.filter(|pid| *pid != own && end_if_left_over(*pid, &wanted)).count()
+    numbers.filter(|pid| *pid != our_id && end_if_left_over(*pid, &wanted)).count()
 }
 
 fn end_if_left_over(number: u32, wanted: &[u8]) -> bool {

@@ -1,4 +1,7 @@
-//! Why a pool cannot be started at all. What happens to its workers later is in its status.
+//! Why a pool cannot be started at all.
+//!
+//! Invariant: each error says what to change. Refuses: what happens to workers later, which is in
+//! the status of their pool.
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;

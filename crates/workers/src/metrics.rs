@@ -1,4 +1,7 @@
 //! The metrics of one pool.
+//!
+//! Invariant: every handle is asked for once, when the pool starts, but for the counter of ends,
+//! whose label is known at the end. Refuses: to measure anything itself.
 
 use ::metrics::{Counter, Gauge, Registry, Timer};
 
@@ -25,22 +28,22 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub(crate) fn new(registry: &Registry, pool: &str) -> Self {
-        let own = [("pool", pool)];
+        let labels = [("pool", pool)];
         let refused = |reason| {
             let help = "Requests that got no worker.";
-            registry.counter("tidegate_workers_refused_total", help, &[own[0], ("why", reason)])
+            registry.counter("tidegate_workers_refused_total", help, &[labels[0], ("why", reason)])
         };
-        let gauge = |name, help| registry.gauge(name, help, &own);
+        let gauge = |name, help| registry.gauge(name, help, &labels);
         Self {
             requests: registry.counter(
                 "tidegate_workers_requests_total",
                 "Requests that workers answered to their end.",
-                &own,
+                &labels,
             ),
             waited: registry.timer(
                 "tidegate_workers_wait_seconds",
                 "Time that requests waited for a free worker.",
-                &own,
+                &labels,
             ),
             refused_full: refused("full"),
             refused_timed_out: refused("timed-out"),

@@ -1,8 +1,9 @@
-//! What workers print: into the log line by line, and the last lines kept to tell why one died.
+//! What workers print: logged line by line, the last lines kept to explain their end.
 //!
-//! Invariant: nothing that a worker prints stops it, us, or the terminal of who reads the log: a
-//! line is cut at 8 KB, what is no text is made harmless, and above 100 lines a second (after a
-//! burst of 500) lines are counted instead of logged. The last 20 are kept whatever the rate.
+//! Invariant: nothing that a worker prints stops it, us, or the terminal of whoever reads the log.
+//! A line is cut at 8 KB, and what is no text is made harmless. Above 100 lines a second, after a
+//! burst of 500, lines are counted instead of logged. The last 20 are kept whatever the rate.
+//! Refuses: to interpret what is printed, but for frames of our own code.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -134,20 +135,21 @@ impl LineLogger {
     fn log_dropped(&mut self) {
         if self.dropped > 0 {
             let Printer { pool, process, pid } = &self.printer;
-            tracing::warn!(%pool, %process, pid, dropped = self.dropped, "lines left out of the log");
+            let dropped = self.dropped;
+            tracing::warn!(%pool, %process, pid, dropped, "lines left out of the log");
             self.dropped = 0;
         }
     }
 }
 
-/// Whether it is a line of what Python's `faulthandler` prints (a normal traceback has a comma
-/// before `in`) that names our own code: it says nothing of the app's.
+/// Whether it is a line of Python's `faulthandler` that names our own code, which says nothing of
+/// the app. A normal traceback has a comma before `in`.
 fn is_frame_of_ours(line: &str) -> bool {
     let is_frame = line.starts_with("  File \"") && !line.contains(", in ");
     is_frame && (line.contains("/tidegate.pyz/") || line.contains("\"<frozen "))
 }
 
-/// The text of it, without what a terminal would obey.
+/// The text, without what a terminal would obey.
 fn harmless(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let visible = |c: char| if c.is_control() && c != '\t' { '\u{fffd}' } else { c };

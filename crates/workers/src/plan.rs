@@ -1,7 +1,7 @@
 //! What a pool is to be: every setting checked and resolved, with units and bounds.
 //!
-//! The one who reads the configuration fills it in; [`Plan::new`] gives each setting its default.
-//! Refuses: paths that are not absolute, and to read the environment.
+//! Invariant: paths are absolute. [`Plan::new`] gives each setting its default; whoever reads the
+//! configuration fills the plan in. Refuses: to read the environment.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,7 +15,8 @@ pub struct Plan {
     pub name: String,
     /// The app, as `module:attribute`.
     pub app: String,
-    /// What the keeper calls once and holds, as `module:function`; none: nothing is preloaded.
+    /// What the preload process calls once and holds, as `module:function`; none: nothing is
+    /// preloaded.
     pub preload: Option<String>,
     /// The app's Python: an absolute path, or a name that is looked for in `PATH`.
     pub interpreter: PathBuf,
@@ -40,8 +41,8 @@ pub struct Plan {
     /// Bytes of memory that must remain available beside a new worker; with less, a worker that
     /// is to be replaced leaves before its successor starts.
     pub memory_reserve_bytes: u64,
-    /// How long a keeper may load, an app may take to import, a worker to start and to answer the
-    /// canary: each by itself.
+    /// How long a preload process may load, an import of the app may take, and a worker may take to
+    /// answer the canary. Each has this time for itself.
     pub boot_timeout: Duration,
     /// How long a request may take; a worker is killed when an abandoned request takes longer.
     pub timeout: Duration,

@@ -1,7 +1,7 @@
 //! Lends free workers to requests of all cores, in the order in which the requests came.
 //!
-//! Invariants: a worker has at most `concurrency` loans; a loan comes back exactly once, whatever
-//! happens to its holder; a request that gives up takes nothing with it; a free worker costs a
+//! Invariants: a worker has at most `concurrency` loans. A loan comes back exactly once, whatever
+//! happens to its holder. A request that gives up takes nothing with it. A free worker costs a
 //! short lock and no system call. The queue is bounded: a request that finds it full is refused.
 //! Refuses: to start or end processes, which is the supervisor's part.
 
@@ -29,7 +29,7 @@ const NOTICE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The workers of one app, shared by all cores.
 #[derive(Debug)]
-pub struct Pool {
+pub struct WorkerPool {
     pub(crate) plan: Arc<Plan>,
     pub(crate) last_status: LastStatus,
     pub(crate) metrics: Metrics,
@@ -52,7 +52,7 @@ pub enum LendError {
     NoWorkers(Arc<str>),
 }
 
-impl Pool {
+impl WorkerPool {
     pub(crate) fn new(
         plan: Plan,
         registry: &metrics::Registry,
@@ -128,8 +128,8 @@ impl Pool {
         self.send(PoolCommand::Recycle);
     }
 
-    /// Imports the app anew, with a new preload process if files of the present one have changed;
-    /// the present workers go on serving until the new ones have answered.
+    /// Imports the app anew, with a new preload process if files of the present one have changed.
+    /// The present workers serve until the new ones have answered.
     pub fn reload(&self) {
         self.send(PoolCommand::Reload);
     }
@@ -283,13 +283,13 @@ fn has_answered(slots: &[WorkerSlot]) -> bool {
 
 /// A worker for one request.
 ///
-/// Dropped without a word, when nobody wants the answer any more and the connection is closed, it
-/// counts as abandoned, for the worker may still be at it. The worker is lent again when it says
-/// that it is free, and killed when its request takes longer than requests may.
+/// Dropped without a word it counts as abandoned: nobody wants the answer any more, and the worker
+/// may still be at it. The worker is lent again when it says that it is free. It is killed when
+/// its request takes longer than requests may.
 #[derive(Debug)]
 #[must_use = "dropping it abandons the request"]
 pub struct Loan {
-    pool: Arc<Pool>,
+    pool: Arc<WorkerPool>,
     worker: u64,
     socket: Arc<Path>,
     taken: Instant,
@@ -335,14 +335,14 @@ impl Drop for Loan {
 #[derive(Debug)]
 struct Offer {
     /// None once it is accepted.
-    pool: Option<Arc<Pool>>,
+    pool: Option<Arc<WorkerPool>>,
     worker: u64,
     socket: Arc<Path>,
     taken: Instant,
 }
 
 impl Offer {
-    fn new(pool: &Arc<Pool>, lent: (u64, Arc<Path>), taken: Instant) -> Self {
+    fn new(pool: &Arc<WorkerPool>, lent: (u64, Arc<Path>), taken: Instant) -> Self {
         let (worker, socket) = lent;
         Self { pool: Some(Arc::clone(pool)), worker, socket, taken }
     }
@@ -364,7 +364,7 @@ impl Drop for Offer {
 
 /// A place in the queue; dropping it leaves the queue.
 struct QueuePlace {
-    pool: Arc<Pool>,
+    pool: Arc<WorkerPool>,
     ticket: u64,
     offered: oneshot::Receiver<Offer>,
 }

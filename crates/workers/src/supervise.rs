@@ -1,9 +1,10 @@
 //! Keeps the processes of one pool: a thread of its own that runs a [`supervisor::Supervisor`].
 //!
-//! Three parts, each readable alone: [`state`] is what is known, plain data; [`decide`] and
-//! [`deadlines`] read it and say what is to be done; [`execute`] does it, and alone touches
+//! Three parts, each readable alone. [`state`] is what is known: plain data. [`decide`] and
+//! [`deadlines`] read it and say what is to be done. [`execute`] does it, and alone touches
 //! processes. [`messages`], [`commands`] and [`exits`] note in the state what has happened.
-//! Invariant: when [`Workers`] is gone, so are its processes.
+//! Invariant: when [`Workers`] is gone, so are its processes. Refuses: to run on a core that serves
+//! requests.
 
 mod action;
 mod commands;
@@ -12,8 +13,6 @@ mod decide;
 mod event;
 mod execute;
 mod exits;
-#[cfg(test)]
-mod fixture;
 mod fleet;
 mod generations;
 mod listen;
@@ -42,7 +41,7 @@ use crate::command::PoolCommand;
 use crate::dir::{Listeners, PoolDir};
 use crate::error::WorkersError;
 use crate::plan::Plan;
-use crate::pool::Pool;
+use crate::pool::WorkerPool;
 use supervisor::Supervisor;
 
 /// Events that wait to be looked at; whoever reports more waits.
@@ -51,7 +50,7 @@ const EVENTS_WAITING_MAX: usize = 64;
 /// The kept processes of one pool. Dropping it ends them, and waits for that.
 #[derive(Debug)]
 pub struct Workers {
-    pool: Arc<Pool>,
+    pool: Arc<WorkerPool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -68,7 +67,7 @@ impl Workers {
         }
         let (dir, listeners) = PoolDir::take(&plan)?;
         let (to_supervisor, commands) = mpsc::unbounded_channel();
-        let pool = Arc::new(Pool::new(plan, registry, to_supervisor));
+        let pool = Arc::new(WorkerPool::new(plan, registry, to_supervisor));
         let (started, has_started) = std::sync::mpsc::channel();
         let failed = |source| WorkersError::Thread { pool: name.clone(), source };
         let start = Start { pool: Arc::clone(&pool), dir, listeners, commands, started };
@@ -86,7 +85,7 @@ impl Workers {
     }
 
     /// What lends workers to requests.
-    pub fn pool(&self) -> Arc<Pool> {
+    pub fn pool(&self) -> Arc<WorkerPool> {
         Arc::clone(&self.pool)
     }
 
@@ -118,7 +117,7 @@ impl Drop for Workers {
 
 /// What the supervisor's thread begins with.
 struct Start {
-    pool: Arc<Pool>,
+    pool: Arc<WorkerPool>,
     dir: PoolDir,
     listeners: Listeners,
     commands: UnboundedReceiver<PoolCommand>,
@@ -146,3 +145,6 @@ fn supervise(start: Start) {
     };
     tokio::task::LocalSet::new().block_on(&runtime, life);
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Pools of real Python processes, with real faults.
 //!
-//! Requests go through a loan and the worker's own socket, one connection each; what is awaited is
+//! Requests go through a loan and the worker's own socket, one connection each. What is awaited is
 //! seen in the status, or in what the app left in its directory.
 
 mod boot;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use metrics::Registry;
 use testkit::{PATIENCE, TempDir};
 
-use crate::{LendError, Loan, Plan, Pool, Status, Workers, WorkersError};
+use crate::{LendError, Loan, Plan, Status, WorkerPool, Workers, WorkersError};
 
 /// An app with a fault behind each path. Files named `NAME` in its directory open its gates.
 const APP: &str = r#"
@@ -140,7 +140,7 @@ impl Bench {
         bench
     }
 
-    fn pool(&self) -> Arc<Pool> {
+    fn pool(&self) -> Arc<WorkerPool> {
         self.workers.as_ref().unwrap().pool()
     }
 

@@ -1,7 +1,7 @@
-//! What is said on control connections: JSON, one message a line, both ways.
+//! The messages of control connections: JSON, one message a line, both ways.
 //!
-//! Invariant: whatever a Python process writes, a line is bounded and a message that is not
-//! understood is reported and left out; it never stops the supervisor.
+//! Invariant: whatever a Python process writes, a line is bounded. A message that is not understood
+//! is reported and left out; it never stops the supervisor. Refuses: to know who speaks.
 
 use std::io;
 use std::path::PathBuf;

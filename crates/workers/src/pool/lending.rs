@@ -1,8 +1,8 @@
-//! Which worker is lent next, and who waits for one: the counts behind a pool, without its lock.
+//! Which worker is lent next, and which requests wait: the counts behind a pool, without its lock.
 //!
-//! Of several free workers the one that was used last is lent. Its memory and caches are warm, the
-//! others' pages stay shared with their parent, and workers wear out one after the other instead
-//! of all at once. With `concurrency` above 1 the worker with the fewest loans comes first.
+//! Of several free workers the one that was used last is lent. Its memory and caches are warm, and
+//! the others' pages stay shared with their parent. Workers wear out one after the other instead of
+//! all at once. With `concurrency` above 1 the worker with the fewest loans comes first.
 //!
 //! Invariants: a request that came earlier is served earlier; nobody waits while the pool is
 //! unavailable. Refuses: to wake anyone, which is the pool's part.

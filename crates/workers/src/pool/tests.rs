@@ -5,7 +5,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::*;
 
 struct Bench {
-    pool: Arc<Pool>,
+    pool: Arc<WorkerPool>,
     commands: UnboundedReceiver<PoolCommand>,
 }
 
@@ -13,7 +13,7 @@ fn bench(change: impl FnOnce(&mut Plan)) -> Bench {
     let mut plan = Plan::new("test", "app:app", Path::new("/app"), Path::new("/pool"));
     change(&mut plan);
     let (sender, commands) = mpsc::unbounded_channel();
-    Bench { pool: Arc::new(Pool::new(plan, &metrics::Registry::default(), sender)), commands }
+    Bench { pool: Arc::new(WorkerPool::new(plan, &metrics::Registry::default(), sender)), commands }
 }
 
 fn slot(id: u64, concurrency: usize, requests_max: Option<u64>) -> WorkerSlot {

@@ -1,11 +1,14 @@
 //! What is to be done about a pool, decided from the whole picture after each event.
 //!
-//! Each rule reads the state and asks for actions; [`rules`] gives them in order, and each sees
-//! what the actions of the rules before it have changed. A candidate whose first worker has
-//! answered is in service. A request or a loss begins a new generation, which is tried with one
-//! worker first. The generation in service has as many workers as planned, and one more while a
-//! worn one waits for its successor. What is too many leaves, old generations first. What holds
-//! nothing any more ends.
+//! Each rule reads the state and asks for actions. [`rules`] gives the rules in order; each sees
+//! what the actions of the rules before it have changed. In short:
+//!
+//! * A candidate whose first worker has answered is in service.
+//! * A request or a loss begins a new generation, which is tried with one worker first.
+//! * The generation in service has as many workers as planned, and one more while a worn one waits
+//!   for its successor.
+//! * Surplus workers leave, those of old generations first.
+//! * A process that holds nothing any more ends.
 //!
 //! Invariant: rules are pure. They change nothing, start nothing, log nothing and read no clock.
 
@@ -72,9 +75,9 @@ fn begin_generation(state: &State, now: Instant) -> Vec<Action> {
 fn clear_given_up(state: &State, _: Instant) -> Vec<Action> {
     let mut actions = Vec::new();
     for (number, generation) in state.generations.iter().filter(|(_, it)| it.is_given_up) {
-        let own = state.workers.of(number).filter(|(_, worker)| !worker.is_doomed());
+        let living = state.workers.of(number).filter(|(_, worker)| !worker.is_doomed());
         let reason = Reason::End;
-        actions.extend(own.map(|(worker, _)| Action::Kill { worker, reason, complaint: None }));
+        actions.extend(living.map(|(worker, _)| Action::Kill { worker, reason, complaint: None }));
         match (generation.contact, generation.stage) {
             (None, _) => actions.push(Action::Forget { generation: number }),
             // What imports does not listen.
@@ -118,10 +121,10 @@ fn fill_up(state: &State, now: Instant) -> Vec<Action> {
     let Some(generation) = current.filter(|_| state.pace.may_start(now)) else {
         return Vec::new();
     };
-    let own = || state.workers.of(generation).filter(|(_, worker)| worker.counts());
-    let worn = own().filter(|(_, worker)| worker.reason.is_some()).count();
+    let counted = || state.workers.of(generation).filter(|(_, worker)| worker.counts());
+    let worn = counted().filter(|(_, worker)| worker.reason.is_some()).count();
     let planned = state.plan.workers;
-    let missing = (planned + worn.min(1)).saturating_sub(own().count());
+    let missing = (planned + worn.min(1)).saturating_sub(counted().count());
     let all = state.workers.iter().filter(|(_, worker)| worker.counts()).count();
     let beside_others = (all + missing).saturating_sub(planned).min(missing);
     if beside_others == 0 || !state.is_memory_short() {
@@ -166,8 +169,8 @@ fn dismiss_generations(state: &State, _: Instant) -> Vec<Action> {
     actions
 }
 
-/// A preload process ends with its last generation, unless the next one is forked from it: what is
-/// loaded stays loaded, also while no import of the app succeeds.
+/// A preload process ends with its last generation, unless the next one is forked from it. So what
+/// is loaded stays loaded while no import of the app succeeds.
 fn dismiss_preloads(state: &State, _: Instant) -> Vec<Action> {
     let usable = state.preloads.usable().filter(|_| !state.is_ending());
     let is_dismissed = |(number, stage): &(u64, LoadStage)| {

@@ -1,4 +1,7 @@
 //! What happens to the processes of a pool, as its supervisor is told by the tasks that watch them.
+//!
+//! Invariant: an event says what has happened and not what follows. Refuses: to wait; a channel
+//! that is full makes whoever reports wait instead.
 
 use tokio::net::unix::OwnedWriteHalf;
 

@@ -1,8 +1,8 @@
 //! Executes actions: the one place where the processes of a pool are started, told and ended.
 //!
 //! Invariants: an action changes the state together with the process, so that the next decision
-//! sees what was done; a process that cannot be started is a failed start, not an error here.
-//! Refuses: to decide. What an action does not say is not done.
+//! sees what was done. A process that cannot be started counts as a failed start. Refuses: to
+//! decide. What no action asks for is not done.
 
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use super::timeouts::{EXIT_TIMEOUT, LAST_WORDS_TIMEOUT, TERM_TIMEOUT};
 use crate::canary;
 use crate::dir::PoolDir;
 use crate::memory;
-use crate::pool::{Availability, Pool};
+use crate::pool::{Availability, WorkerPool};
 use crate::slot::WorkerSlot;
 use crate::status::{Incident, Reason};
 use crate::wire::Instruction;
@@ -39,7 +39,7 @@ const WHERE_ARE_YOU: Signal = Signal::USR2;
 /// Handles of everything that actions change beside the state.
 #[derive(Debug)]
 pub(super) struct Executor {
-    pub pool: Arc<Pool>,
+    pub pool: Arc<WorkerPool>,
     pub dir: PoolDir,
     pub processes: ProcessTable,
     pub reaper: Reaper,
@@ -52,7 +52,12 @@ pub(super) struct Executor {
 }
 
 impl Executor {
-    pub(super) fn new(pool: Arc<Pool>, dir: PoolDir, events: Sender<Event>, seed: u64) -> Self {
+    pub(super) fn new(
+        pool: Arc<WorkerPool>,
+        dir: PoolDir,
+        events: Sender<Event>,
+        seed: u64,
+    ) -> Self {
         Self {
             reload: ReloadPolicy::new(&pool.plan),
             pool,

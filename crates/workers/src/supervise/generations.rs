@@ -1,7 +1,8 @@
 //! The imports of the app: which one serves, which one is being tried, and what they fork from.
 //!
-//! Invariants: numbers rise by one and none is used twice; at most one generation serves and one
-//! is a candidate; a candidate that is given up never serves. Until the pool ends, both are known.
+//! Invariants: numbers rise by one and none is used twice. At most one generation serves and one is
+//! a candidate, and a candidate that is given up never serves.
+//! Refuses: to decide when to begin one.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! The handles of a pool's processes: to signal them, to talk to them, to notice their end.
 //!
-//! Invariants: a process is watched once, however often it is met; the end of a process counts
-//! only after its last message was read, for that may say why it ended. An app may have forked a
-//! process that keeps the connection open, so this is waited for a moment only.
-//! Refuses: to know what processes are for; [`super::state`] has that.
+//! Invariants: a process is watched once, however often it is met. The end of a process counts only
+//! after its last message was read, for that may say why it ended. This is waited for a moment
+//! only: an app may have forked a process that keeps the connection open. Refuses: to know what
+//! processes are for; [`super::state`] has that.
 
 use std::collections::HashMap;
 use std::time::Instant;

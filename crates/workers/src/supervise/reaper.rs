@@ -1,7 +1,7 @@
-//! Collects how processes ended: their exit statuses, from us or from who forked them.
+//! Collects how processes ended: their exit statuses, from us or from the process that forked them.
 //!
-//! Invariants: every process that has ended is announced once, when its exit status and its last
-//! lines are there or have been waited for long enough; no zombie of ours stays.
+//! Invariants: each process that has ended is announced once. That is when its exit status and its
+//! last lines are there, or have been waited for long enough. No zombie of ours stays.
 //! Refuses: to say what follows from an end for the pool, which is decided at once.
 
 use std::collections::{BTreeSet, HashMap};
@@ -101,8 +101,8 @@ impl Reaper {
         });
     }
 
-    /// Takes the exit statuses of processes whose parent has ended, where they have become ours:
-    /// the first process of a container is the parent of all orphans.
+    /// Takes the exit statuses of processes whose parent has ended, where they have become ours.
+    /// The first process of a container is the parent of all orphans.
     fn adopt(&mut self) {
         let is_child =
             |pid: i32| self.children.iter().any(|it| i64::from(it.id()) == i64::from(pid));

@@ -1,7 +1,7 @@
 //! When the app is imported anew: on command, or because files have changed that were loaded.
 //!
-//! Invariant: a change of a file that the preload process has loaded asks for a new preload
-//! process, also when the request for it is overtaken by another. Refuses: to begin an import.
+//! Invariant: a change of a preloaded file asks for a new preload process, also when another
+//! request follows before the import begins. Refuses: to begin an import.
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,9 +1,9 @@
 //! Starts the processes that Python does not fork: preload processes, and workers that share
 //! nothing.
 //!
-//! Numeric libraries get one thread each unless the configuration says otherwise: as many workers
-//! as cores, each with as many threads as cores, is the usual way to be slow, and threads in a
-//! process that forks are the usual way to hang. Refuses: to wait for what it starts.
+//! Numeric libraries get one thread each unless the configuration says otherwise. As many workers
+//! as cores, each with as many threads as cores, is the usual way to be slow. Threads in a process
+//! that forks are the usual way to hang. Refuses: to wait for what it starts.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -18,8 +18,8 @@ use crate::dir::{CONTROL, PoolDir};
 use crate::output::{self, Printer};
 use crate::plan::Plan;
 
-/// Numeric libraries get one thread and start none when they are imported (ONNX Runtime's telemetry
-/// has one): a fork would copy its locks, and not it.
+/// Numeric libraries get one thread and start none when they are imported, as ONNX Runtime's
+/// telemetry does. A fork would copy the locks of such a thread, and not the thread.
 const ENVIRONMENT: [(&str, &str); 10] = [
     ("OMP_NUM_THREADS", "1"),
     ("OPENBLAS_NUM_THREADS", "1"),

@@ -1,9 +1,9 @@
 //! The loop of a pool's supervisor: one event, then the decisions that follow, then the status.
 //!
-//! Each turn takes one event (a message, an exit, a command, the timer), notes in the [`State`]
-//! what it means, and then executes what the rules of [`super::decide`] ask for.
+//! Each turn takes one event: a message, an exit, a command or the timer. It notes in the [`State`]
+//! what the event means, and then executes what the rules of [`super::decide`] ask for.
 //! Invariants: every wait has its time-out; at the end no process of the pool is left.
-//! Refuses: to run on a core that serves requests.
+//! Refuses: to decide by itself what is to be done.
 
 use std::collections::HashSet;
 use std::io;
@@ -25,7 +25,7 @@ use super::{commands, deadlines, decide, listen, messages, report};
 use crate::command::PoolCommand;
 use crate::dir::{Listeners, PoolDir};
 use crate::memory::{self, Memory};
-use crate::pool::{Availability, Pool};
+use crate::pool::{Availability, WorkerPool};
 use crate::wire::{Hello, Message};
 
 /// Keeps the processes of one pool.
@@ -40,7 +40,7 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    pub(super) fn new(pool: Arc<Pool>, dir: PoolDir, events: Sender<Event>) -> Self {
+    pub(super) fn new(pool: Arc<WorkerPool>, dir: PoolDir, events: Sender<Event>) -> Self {
         // Pools that fail together need not try again together.
         let seed = stdx::unix_micros();
         Self {

@@ -59,12 +59,14 @@ impl WorkerTable {
 
     /// A worker that was asked for of a generation, and has not said hello.
     pub(super) fn awaited(&self, generation: u64) -> Option<u64> {
-        let mut own = self.of(generation);
-        own.find(|(_, it)| it.is_starting() && it.contact.is_none()).map(|(id, _)| id)
+        let mut workers = self.of(generation);
+        workers.find(|(_, it)| it.is_starting() && it.contact.is_none()).map(|(id, _)| id)
     }
 
-    /// Those in service, in the order in which they are to go: of other generations than `current`
-    /// first, then those marked for replacement, each oldest first, then the others, newest first.
+    /// Those in service, in the order in which they are to go.
+    ///
+    /// First those of other generations than `current`, then those marked for replacement, each
+    /// oldest first; then the others, newest first.
     pub(super) fn departures(&self, current: Option<u64>) -> Vec<u64> {
         let is_old = |worker: &Worker| Some(worker.generation) != current;
         let ids = |found: &dyn Fn(&Worker) -> bool| -> Vec<u64> {

@@ -1,7 +1,7 @@
 //! Commands, and what each asks for.
 
 use super::*;
-use crate::supervise::fixture::Fixture;
+use crate::supervise::tests::Fixture;
 
 fn command(pool: &mut Fixture, command: PoolCommand) -> Vec<Action> {
     on_command(&mut pool.state, command, pool.now)

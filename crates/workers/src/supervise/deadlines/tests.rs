@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::supervise::fixture::Fixture;
+use crate::supervise::tests::Fixture;
 use crate::supervise::timeouts::PING_INTERVAL;
 
 const MOMENT: Duration = Duration::from_millis(1);

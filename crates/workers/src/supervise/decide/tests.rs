@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::status::Incident;
-use crate::supervise::fixture::Fixture;
 use crate::supervise::fleet::WorkerStage;
+use crate::supervise::tests::Fixture;
 
 /// What each rule asks for if it is asked first.
 fn decide(pool: &Fixture) -> Vec<Action> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::supervise::fixture::Fixture;
+use crate::supervise::tests::Fixture;
 
 fn exit(pool: &mut Fixture, name: ProcessName, answered: Option<u64>) -> Dead {
     on_exit(&mut pool.state, Exit { name, pid: 1, answered, at: pool.now }).unwrap()

@@ -4,7 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use super::*;
-use crate::supervise::fixture::Fixture;
+use crate::supervise::tests::Fixture;
 use crate::wire::Hello;
 
 fn send(pool: &mut Fixture, from: ProcessName, json: &str) -> Vec<Action> {
