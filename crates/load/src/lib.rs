@@ -10,10 +10,10 @@
 //! Refuses: tokio, TLS, HTTP/2, pinning threads to cores, and judging what it measured.
 
 mod blast;
-mod connection;
-mod engine;
+mod connection_slot;
 mod error;
-mod held;
+mod event_loop;
+mod idle_connections;
 mod plan;
 mod reply;
 mod report;
@@ -21,14 +21,15 @@ mod requests;
 mod schedule;
 mod target;
 
-pub use blast::{Blast, Sent};
-pub use engine::{run, run_threads};
+pub use blast::{Blast, BlastResult};
 pub use error::LoadError;
-pub use held::Held;
+pub use event_loop::{run, run_threads};
+pub use idle_connections::IdleConnections;
 pub use plan::{Arrivals, Plan, Ramp, Stop};
 pub use reply::{Malformed, ReplyReader};
 pub use report::{Errors, Report};
 pub use requests::{
-    Ask, Failure, Loss, Mix, Moments, Outcome, Pulse, Reply, Request, Requests, Template, counter,
+    Ask, Loss, LostRequest, Mix, Pulse, ReceivedReply, Request, RequestOutcome, RequestTimes,
+    Requests, Template, counter,
 };
 pub use target::Target;

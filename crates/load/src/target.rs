@@ -12,7 +12,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 use crate::LoadError;
 
 /// An address of several that does not accept within this is passed over.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The address of the server under load.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +101,7 @@ fn addresses(text: &str) -> Result<Vec<SocketAddr>, LoadError> {
 
 /// A connection is tried only where there is a choice.
 fn first_that_accepts(addresses: &[SocketAddr]) -> Option<SocketAddr> {
-    let accepts = |address: &&SocketAddr| Target::Tcp(**address).connect(PATIENCE).is_ok();
+    let accepts = |address: &&SocketAddr| Target::Tcp(**address).connect(ACCEPT_TIMEOUT).is_ok();
     let chosen = if addresses.len() > 1 { addresses.iter().find(accepts) } else { None };
     chosen.or(addresses.first()).copied()
 }

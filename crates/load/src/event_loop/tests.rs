@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::{run, run_threads};
 use crate::{
-    Arrivals, Ask, Held, LoadError, Mix, Outcome, Plan, Pulse, Report, Request, Requests, Stop,
-    Target, Template,
+    Arrivals, Ask, IdleConnections, LoadError, Mix, Plan, Pulse, Report, Request, RequestOutcome,
+    Requests, Stop, Target, Template,
 };
 
 /// What a server does with its n-th request, counted over all connections from 0.
@@ -251,7 +251,7 @@ fn a_generator_that_is_held_up_says_so() {
             self.0.next(out)
         }
 
-        fn done(&mut self, _ticket: u64, _outcome: Outcome<'_>) {}
+        fn done(&mut self, _ticket: u64, _outcome: RequestOutcome<'_>) {}
     }
     let server = server(|_| Deed::Answer(OK));
     let arrivals = Arrivals::Uniform { rate: 1000.0 };
@@ -376,16 +376,16 @@ impl Requests for Witness {
         get().next(out)
     }
 
-    fn done(&mut self, _: u64, outcome: Outcome<'_>) {
-        let moments = match outcome {
-            Outcome::Reply(reply) => reply.moments,
-            Outcome::Failed(failure) => {
+    fn done(&mut self, _: u64, outcome: RequestOutcome<'_>) {
+        let times = match outcome {
+            RequestOutcome::Reply(reply) => reply.times,
+            RequestOutcome::Failed(failure) => {
                 self.failed += 1;
-                failure.moments
+                failure.times
             }
         };
-        assert!(moments.intended_ns <= moments.sent_ns && moments.sent_ns <= moments.ended_ns);
-        self.intended.push(moments.intended_ns);
+        assert!(times.intended_ns <= times.sent_ns && times.sent_ns <= times.ended_ns);
+        self.intended.push(times.intended_ns);
     }
 
     fn skip(&mut self, _: u64) {
@@ -413,8 +413,8 @@ fn hands_the_kept_reply_to_the_source() {
             let ask = get().next(out);
             Ask { keep: true, ticket: self.0.len() as u64, ..ask }
         }
-        fn done(&mut self, ticket: u64, outcome: Outcome<'_>) {
-            let Outcome::Reply(reply) = outcome else { panic!("no reply") };
+        fn done(&mut self, ticket: u64, outcome: RequestOutcome<'_>) {
+            let RequestOutcome::Reply(reply) = outcome else { panic!("no reply") };
             assert!(reply.head.starts_with(b"HTTP/1.1 200 OK\r\n"));
             self.0.push((ticket, String::from_utf8(reply.body.to_vec()).unwrap()));
         }
@@ -452,10 +452,10 @@ fn refuses_plans_that_contradict_themselves() {
 fn held_connections_stay_open_until_the_server_closes_them() {
     let server = server(|n| if n < 5 { Deed::Answer(OK) } else { Deed::Answer(OK_CLOSE) });
     let second = Duration::from_secs(1);
-    let held = Held::open(&server.target(), 5, second, &mut get()).unwrap();
+    let held = IdleConnections::open(&server.target(), 5, second, &mut get()).unwrap();
     assert_eq!(held.alive(), 5);
     let mut mix = Mix::new([(1, get())]);
-    let held = Held::open(&server.target(), 1, second, &mut mix).unwrap();
+    let held = IdleConnections::open(&server.target(), 1, second, &mut mix).unwrap();
     while held.alive() > 0 {
         thread::yield_now();
     }

@@ -10,11 +10,11 @@ use crate::{LoadError, Requests, Target};
 
 /// Idle keep-alive connections; dropping it closes them.
 #[derive(Debug)]
-pub struct Held {
+pub struct IdleConnections {
     sockets: Vec<Socket>,
 }
 
-impl Held {
+impl IdleConnections {
     /// Opens `count` connections and makes one request on each, so that the server has done for
     /// them whatever it does for a connection in use.
     ///

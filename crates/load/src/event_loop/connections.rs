@@ -9,13 +9,13 @@ use std::sync::atomic::Ordering;
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use super::{Engine, LoadError, Loss, PATIENCE_NS, RETRY_NS, nanos, timespec};
+use super::{CANCEL_TIMEOUT_NS, EventLoop, LoadError, Loss, RETRY_NS, nanos, timespec};
 use crate::Requests;
-use crate::connection::{Connection, Phase};
+use crate::connection_slot::{ConnectionPhase, ConnectionSlot};
 
 const HANG_UP: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
 
-impl<R: Requests + ?Sized> Engine<'_, R> {
+impl<R: Requests + ?Sized> EventLoop<'_, R> {
     /// Waits for events at most so long and handles them.
     pub(super) fn poll(&mut self, wait_ns: u64) -> Result<(), LoadError> {
         let mut events = std::mem::take(&mut self.events);
@@ -63,7 +63,7 @@ impl<R: Requests + ?Sized> Engine<'_, R> {
         if let Some(slot) = self.vacant.pop() {
             self.connect(slot);
         } else if self.connections.len() < self.plan.connections_max {
-            self.connections.push(Connection::default());
+            self.connections.push(ConnectionSlot::default());
             self.connect(self.connections.len() - 1);
         }
     }
@@ -92,11 +92,11 @@ impl<R: Requests + ?Sized> Engine<'_, R> {
         for slot in 0..self.connections.len() {
             let connection = &self.connections[slot];
             let since = match (connection.phase, connection.in_flight.front()) {
-                (Phase::Closed, _) | (Phase::Open, None) => continue,
-                (Phase::Connecting, _) => connection.opened_ns,
-                (Phase::Open, Some(request)) => request.sent_ns,
+                (ConnectionPhase::Closed, _) | (ConnectionPhase::Open, None) => continue,
+                (ConnectionPhase::Connecting, _) => connection.opened_ns,
+                (ConnectionPhase::Open, Some(request)) => request.sent_ns,
             };
-            if since < oldest && connection.phase == Phase::Connecting {
+            if since < oldest && connection.phase == ConnectionPhase::Connecting {
                 self.connecting -= 1;
                 self.connections[slot].close();
                 self.refused(slot, io::ErrorKind::TimedOut.into(), now);
@@ -127,7 +127,7 @@ impl<R: Requests + ?Sized> Engine<'_, R> {
             self.forgo();
         }
         let cancelled = *self.cancelled_ns.get_or_insert(now);
-        if now > cancelled + PATIENCE_NS {
+        if now > cancelled + CANCEL_TIMEOUT_NS {
             for slot in 0..self.connections.len() {
                 if !self.connections[slot].in_flight.is_empty() {
                     self.lose(slot, Loss::Cut);
@@ -146,9 +146,9 @@ impl<R: Requests + ?Sized> Engine<'_, R> {
 
     fn ready(&mut self, slot: usize, flags: EventFlags) {
         match self.connections[slot].phase {
-            Phase::Closed => {}
-            Phase::Connecting => self.arrived(slot, flags),
-            Phase::Open => {
+            ConnectionPhase::Closed => {}
+            ConnectionPhase::Connecting => self.arrived(slot, flags),
+            ConnectionPhase::Open => {
                 if flags.contains(EventFlags::OUT) && self.connections[slot].flush().is_err() {
                     return self.lose(slot, Loss::Closed);
                 }
@@ -171,7 +171,7 @@ impl<R: Requests + ?Sized> Engine<'_, R> {
             connection.close();
             return self.refused(slot, error, now);
         }
-        connection.phase = Phase::Open;
+        connection.phase = ConnectionPhase::Open;
         self.open += 1;
         self.report.connections = self.report.connections.max(self.open);
         self.refill(slot, now);
@@ -190,7 +190,7 @@ impl<R: Requests + ?Sized> Engine<'_, R> {
                 }
                 Ok(bytes) => {
                     self.take(slot, &buffer[..bytes], now);
-                    if self.connections[slot].phase != Phase::Open {
+                    if self.connections[slot].phase != ConnectionPhase::Open {
                         break;
                     }
                     if bytes == buffer.len() || hang_up {
@@ -217,7 +217,7 @@ impl<R: Requests + ?Sized> Engine<'_, R> {
         if self.measured(now) {
             self.report.bytes_read += input.len() as u64;
         }
-        while !input.is_empty() && self.connections[slot].phase == Phase::Open {
+        while !input.is_empty() && self.connections[slot].phase == ConnectionPhase::Open {
             let connection = &mut self.connections[slot];
             let Some(request) = connection.in_flight.front() else {
                 // Bytes that nobody asked for: a farewell such as 408, or a broken server.

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use socket2::Socket;
 
 use crate::reply::ReplyReader;
-use crate::{Ask, Moments};
+use crate::{Ask, RequestTimes};
 
 /// A request sent and not answered; times in nanoseconds since the start of the run.
 #[derive(Debug, Clone, Copy)]
@@ -20,14 +20,14 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    pub(crate) fn moments(&self, ended_ns: u64) -> Moments {
-        Moments { intended_ns: self.intended_ns, sent_ns: self.sent_ns, ended_ns }
+    pub(crate) fn times(&self, ended_ns: u64) -> RequestTimes {
+        RequestTimes { intended_ns: self.intended_ns, sent_ns: self.sent_ns, ended_ns }
     }
 }
 
 /// How far a connection has come.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum ConnectionPhase {
     #[default]
     Closed,
     Connecting,
@@ -36,9 +36,9 @@ pub(crate) enum Phase {
 
 /// A slot for a connection, which may be closed and opened again.
 #[derive(Debug, Default)]
-pub(crate) struct Connection {
+pub(crate) struct ConnectionSlot {
     socket: Option<Socket>,
-    pub(crate) phase: Phase,
+    pub(crate) phase: ConnectionPhase,
     /// Tells events of this socket from late ones of an earlier socket in the same slot.
     pub(crate) generation: u32,
     pub(crate) opened_ns: u64,
@@ -49,11 +49,11 @@ pub(crate) struct Connection {
     unsent: Vec<u8>,
 }
 
-impl Connection {
+impl ConnectionSlot {
     /// Takes a socket that is on its way to the target.
     pub(crate) fn attach(&mut self, socket: Socket, now_ns: u64) {
         self.socket = Some(socket);
-        self.phase = Phase::Connecting;
+        self.phase = ConnectionPhase::Connecting;
         self.opened_ns = now_ns;
     }
 
@@ -65,7 +65,7 @@ impl Connection {
     /// Closes the socket and forgets everything but the requests in flight.
     pub(crate) fn close(&mut self) {
         self.socket = None;
-        self.phase = Phase::Closed;
+        self.phase = ConnectionPhase::Closed;
         self.generation = self.generation.wrapping_add(1);
         self.idle = false;
         self.reader.reset();

@@ -6,7 +6,7 @@
 //! Another transport would bring its own loop beside this one; plan, schedule, requests and report
 //! know nothing of HTTP connections.
 
-mod slots;
+mod connections;
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 use rustix::event::epoll;
 use rustix::time::Timespec;
 
-use crate::connection::{Connection, InFlight, Phase};
+use crate::connection_slot::{ConnectionPhase, ConnectionSlot, InFlight};
 use crate::schedule::Schedule;
 use crate::{
-    Arrivals, Ask, Failure, LoadError, Loss, Outcome, Plan, Pulse, Reply, Report, Requests, Stop,
+    Arrivals, Ask, LoadError, Loss, LostRequest, Plan, Pulse, ReceivedReply, Report,
+    RequestOutcome, Requests, Stop,
 };
 
 /// Time-outs and cancellation are looked at this often.
@@ -27,7 +28,7 @@ const SWEEP_NS: u64 = 100_000_000;
 /// A failed connect is tried again after this long.
 const RETRY_NS: u64 = 10_000_000;
 /// After a cancellation replies are waited for so long.
-const PATIENCE_NS: u64 = 1_000_000_000;
+const CANCEL_TIMEOUT_NS: u64 = 1_000_000_000;
 /// An arrival this near is waited for by spinning: a sleep would wake too late.
 const SPIN_NS: u64 = 60_000;
 /// Connections on their way at once, below the smallest usual listen backlog.
@@ -42,7 +43,7 @@ const EVENTS_MAX: usize = 256;
 /// later is counted in the report.
 pub fn run<R: Requests + ?Sized>(plan: &Plan, requests: &mut R) -> Result<Report, LoadError> {
     plan.check()?;
-    let mut engine = Engine::new(plan, requests)?;
+    let mut engine = EventLoop::new(plan, requests)?;
     let slack = rustix::thread::current_timer_slack().ok().and_then(NonZeroU64::new);
     // Without this the kernel may round every sleep up by 50 µs; if it refuses, it does.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -76,12 +77,12 @@ pub fn run_threads<R: Requests>(
     })
 }
 
-struct Engine<'a, R: ?Sized> {
+struct EventLoop<'a, R: ?Sized> {
     plan: &'a Plan,
     requests: &'a mut R,
     depth: usize,
     epoll: rustix::fd::OwnedFd,
-    connections: Vec<Connection>,
+    connections: Vec<ConnectionSlot>,
     // Open loop: connections that wait for a request, the last used first; may hold stale ones.
     idle: Vec<usize>,
     // Slots whose connection is closed and not wanted at the moment.
@@ -108,7 +109,7 @@ struct Engine<'a, R: ?Sized> {
     report: Report,
 }
 
-impl<'a, R: Requests + ?Sized> Engine<'a, R> {
+impl<'a, R: Requests + ?Sized> EventLoop<'a, R> {
     fn new(plan: &'a Plan, requests: &'a mut R) -> Result<Self, LoadError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|error| LoadError::System { call: "epoll_create1", source: error.into() })?;
@@ -150,7 +151,7 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
         let mut attempted = 0;
         while (attempted < self.plan.connections || self.connecting > 0) && self.now() < deadline {
             while attempted < self.plan.connections && self.connecting < CONNECTING_MAX {
-                self.connections.push(Connection::default());
+                self.connections.push(ConnectionSlot::default());
                 self.connect(attempted);
                 attempted += 1;
             }
@@ -257,7 +258,7 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
     fn dispatch(&mut self, now: u64) {
         while let Some(slot) = self.idle.pop() {
             let connection = &mut self.connections[slot];
-            if connection.idle && connection.phase == Phase::Open {
+            if connection.idle && connection.phase == ConnectionPhase::Open {
                 connection.idle = false;
                 self.note_lateness(now);
                 return self.refill(slot, now);
@@ -311,7 +312,7 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
 
     /// Starts as many requests on a connection as it has room for.
     fn refill(&mut self, slot: usize, now: u64) {
-        if !self.running || self.connections[slot].phase != Phase::Open {
+        if !self.running || self.connections[slot].phase != ConnectionPhase::Open {
             return;
         }
         self.scratch.clear();
@@ -354,9 +355,9 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
         }
         let (head, body) = reader.kept();
         let (status, body_bytes) = (reader.status, reader.body_bytes);
-        let moments = request.moments(now);
-        let reply = Reply { status, latency_us, moments, body_bytes, head, body };
-        self.requests.done(request.ask.ticket, Outcome::Reply(reply));
+        let times = request.times(now);
+        let reply = ReceivedReply { status, latency_us, times, body_bytes, head, body };
+        self.requests.done(request.ask.ticket, RequestOutcome::Reply(reply));
         let close = reader.close;
         connection.reader.reset();
         if close {
@@ -367,9 +368,9 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
     /// Gives a connection up; whatever was in flight on it has failed.
     fn lose(&mut self, slot: usize, loss: Loss) {
         match self.connections[slot].phase {
-            Phase::Closed => return,
-            Phase::Connecting => self.connecting -= 1,
-            Phase::Open => self.open -= 1,
+            ConnectionPhase::Closed => return,
+            ConnectionPhase::Connecting => self.connecting -= 1,
+            ConnectionPhase::Open => self.open -= 1,
         }
         self.connections[slot].close();
         let now = self.now();
@@ -384,8 +385,8 @@ impl<'a, R: Requests + ?Sized> Engine<'a, R> {
                     Loss::Cut => &mut errors.cut,
                 } += 1;
             }
-            let failure = Failure { loss, moments: request.moments(now) };
-            self.requests.done(request.ask.ticket, Outcome::Failed(failure));
+            let failure = LostRequest { loss, times: request.times(now) };
+            self.requests.done(request.ask.ticket, RequestOutcome::Failed(failure));
         }
         self.reopen_or_rest(slot);
     }
