@@ -1,10 +1,10 @@
-//! Datagrams to one address, as fast as a core sends them or at a rate: nobody answers, so what a
-//! run reports is what was handed to the kernel, and when.
+//! Datagrams to one address, as fast as a core sends them or at a rate.
 //!
-//! Plain datagrams go 64 to a system call (`sendmmsg`). In trains (`UDP_SEGMENT`, udp(7)) the
-//! kernel is handed up to 64 datagrams as one and cuts them itself, several times as many a second.
+//! Nobody answers, so a run reports what was handed to the kernel, and how long that took. Plain
+//! datagrams go 64 to a system call (`sendmmsg`). In trains (`UDP_SEGMENT`, udp(7)) the kernel is
+//! handed up to 64 datagrams as one and cuts them itself, several times as many a second.
 //! Invariant: datagrams go in the order given, again from the first after the last, and none is
-//! passed over.
+//! passed over. Refuses: to know who receives them.
 
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, UdpSocket};

@@ -1,7 +1,7 @@
 //! One connection: its socket, the requests in flight on it, the reply it is reading.
 //!
-//! Invariant: replies complete in the order of the requests; bytes that the socket did not take
-//! wait in `unsent` and go out before any later request. Knows no clock and no schedule.
+//! Invariants: replies complete in the order of the requests. Bytes that the socket did not take
+//! wait in `unsent` and go out before any later request. Refuses: clocks and schedules.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -42,7 +42,7 @@ pub(crate) struct ConnectionSlot {
     /// Tells events of this socket from late ones of an earlier socket in the same slot.
     pub(crate) generation: u32,
     pub(crate) opened_ns: u64,
-    /// Waits for a request, in the engine's list of the idle.
+    /// Waits for a request, in the list of the idle ones.
     pub(crate) idle: bool,
     pub(crate) in_flight: VecDeque<InFlight>,
     pub(crate) reader: ReplyReader,
@@ -55,6 +55,15 @@ impl ConnectionSlot {
         self.socket = Some(socket);
         self.phase = ConnectionPhase::Connecting;
         self.opened_ns = now_ns;
+    }
+
+    /// Since when it has waited for its server: to connect, or for the oldest reply.
+    pub(crate) fn waits_since(&self) -> Option<u64> {
+        match self.phase {
+            ConnectionPhase::Closed => None,
+            ConnectionPhase::Connecting => Some(self.opened_ns),
+            ConnectionPhase::Open => self.in_flight.front().map(|request| request.sent_ns),
+        }
     }
 
     /// The socket; it is there in every phase but `Closed`.

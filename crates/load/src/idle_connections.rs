@@ -1,4 +1,7 @@
-//! Connections that are opened and held without traffic, to see what an idle client costs.
+//! Connections that are opened and left without traffic, to see what an idle client costs.
+//!
+//! Invariant: each has made one request, so that the server has done for it whatever it does for a
+//! connection in use. Refuses: to open again what the server closes.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -31,7 +34,7 @@ impl IdleConnections {
             let socket = target
                 .connect(timeout)
                 .and_then(|socket| exchange(&socket, timeout, requests).map(|()| socket))
-                .map_err(|source| LoadError::Connect { target: target.clone(), source })?;
+                .map_err(|source| LoadError::Connect { target: target.to_string(), source })?;
             sockets.push(socket);
         }
         Ok(Self { sockets })

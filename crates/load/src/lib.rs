@@ -1,12 +1,12 @@
 //! One load generator: open loop and closed loop over HTTP/1.1, and datagrams over UDP, for
 //! laboratory and benchmarks.
 //!
-//! A [`Plan`] says where to, how fast and for how long; a [`Requests`] source renders the requests
-//! and sees the outcomes; [`run`] drives them from the calling thread and returns a [`Report`].
+//! A [`Plan`] says where to, how fast and for how long. A [`Requests`] source renders the requests
+//! and sees the outcomes. [`run`] drives them from the calling thread and returns a [`Report`].
 //! A [`Blast`] says which datagrams go where, and how fast.
-//! Invariant: in an open loop the latency of a request counts from the moment it was meant to be
-//! sent, and every intended request ends up in the report, as a reply or as an error.
 //!
+//! Invariants: in an open loop the latency of a request counts from the moment it was meant to be
+//! sent. Every intended request ends up in the report, as a reply or as an error.
 //! Refuses: tokio, TLS, HTTP/2, pinning threads to cores, and judging what it measured.
 
 mod blast;

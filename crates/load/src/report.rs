@@ -1,7 +1,7 @@
-//! What a run measured: counts, errors by kind, two latency histograms in microseconds.
+//! What a run measured: counts, errors by kind, latency histograms in microseconds.
 //!
-//! Invariant: reports of parts that ran side by side merge into the report of the whole; sums add,
-//! histograms add, and the time is that of the longest part.
+//! Invariant: reports of parts that ran side by side merge into the report of the whole. Sums add,
+//! histograms add, and the time is that of the longest part. Refuses: to judge what was measured.
 
 use hdrhistogram::Histogram;
 

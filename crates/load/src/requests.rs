@@ -1,8 +1,8 @@
 //! Where requests come from: anything that renders bytes, and the ready-made templates.
 //!
-//! A template is rendered once; per request only its holes (numbers of fixed width) are filled, so
-//! that the length of head and body never changes. Refuses: templates with a hole whose marker does
-//! not occur, because every request would then silently be the same.
+//! Invariant: the length of head and body never changes. A template is rendered once; per request
+//! only its holes are filled, with numbers of fixed width. Refuses: templates with a hole whose
+//! marker does not occur, because every request would then silently be the same.
 
 use std::fmt::Write as _;
 
@@ -107,8 +107,8 @@ pub trait Requests {
         let _ = (ticket, outcome);
     }
 
-    /// Called instead of `next` for a request that is given up before it was sent; it was meant to
-    /// be so many nanoseconds after the start of the run.
+    /// Called instead of `next` for a request that is given up before it was sent. It was meant to
+    /// be sent so many nanoseconds after the start of the run.
     fn skip(&mut self, intended_ns: u64) {
         let _ = intended_ns;
     }
@@ -219,7 +219,7 @@ struct Hole {
 
 impl Template {
     /// Makes a hole where `marker` first occurs, and fills it for each request with the next
-    /// `number`: as many decimal digits as the marker is long, with leading zeros.
+    /// `number`. It has as many decimal digits as the marker is long, with leading zeros.
     ///
     /// # Panics
     /// When the marker does not occur in the request.

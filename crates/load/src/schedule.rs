@@ -1,9 +1,10 @@
 //! The intended send times of an open loop, in nanoseconds since its start.
 //!
-//! A process of one arrival per unit of its own clock, even or Poisson, is laid over time by the
-//! inverse of the expected number of arrivals, which makes a Poisson process of any changing rate
-//! (Lewis and Shedler, "Simulation of nonhomogeneous Poisson processes", 1979).
-//! Invariant: times never decrease and do not depend on what the server does.
+//! Arrivals are drawn by a clock of their own, one per unit of it, evenly or as a Poisson process.
+//! The inverse of the expected number of arrivals lays that clock over time. This makes a Poisson
+//! process of any changing rate (Lewis and Shedler, "Simulation of nonhomogeneous Poisson
+//! processes", 1979).
+//! Invariant: times never decrease. Refuses: to depend on what the server does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +39,11 @@ struct Stretch {
     before: f64,
     rate: f64,
     rate_end: f64,
+}
+
+/// Nanoseconds of a span; the end of time where they are too many.
+pub(crate) fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Schedule {

@@ -1,4 +1,7 @@
 //! Where the load goes: a TCP address or the path of a Unix socket.
+//!
+//! Invariant: a target names one address, chosen when it was read. Refuses: TLS, and to tune what
+//! it connects to.
 
 use std::fmt;
 use std::io;
@@ -24,8 +27,8 @@ pub enum Target {
 }
 
 impl Target {
-    /// Reads a target as its `FromStr` does; of a name with several addresses, such as `localhost`,
-    /// it is the first that accepts a connection now, or the first of all when none does.
+    /// Reads a target as its `FromStr` does. Of a name with several addresses, such as `localhost`,
+    /// it takes the first that accepts a connection now. Where none does it takes the first of all.
     ///
     /// # Errors
     /// When it names no address.
