@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use generation::Source;
+use generation::FileVersion;
 use models::{CandidateSet, Codes, Items, Linear, Ranker};
 
 use crate::config::{CandidatesPlan, ModelPlan};
@@ -34,8 +34,8 @@ pub struct Loaded {
 /// Which two files a generation came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sources {
-    model: Source,
-    items: Source,
+    model: FileVersion,
+    items: FileVersion,
 }
 
 /// Why files give no generation; the last good one keeps serving.
@@ -86,7 +86,7 @@ impl Loaded {
 impl Sources {
     pub(crate) fn at(plan: &ModelPlan) -> Result<Self, LoadError> {
         let at = |path: &Path| {
-            Source::at(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })
+            FileVersion::at(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })
         };
         Ok(Self { model: at(&plan.file)?, items: at(&plan.items)? })
     }

@@ -37,8 +37,8 @@ impl<F: Files> Slot<F> {
     pub(crate) fn load(&self) -> Result<(), String> {
         let files = (self.open)();
         let statuses = files.statuses();
-        match statuses.iter().find_map(|status| status.fault.as_ref()) {
-            Some(fault) => Err(fault.message.clone()),
+        match statuses.iter().find_map(|status| status.problem.as_ref()) {
+            Some(problem) => Err(problem.message.clone()),
             None => {
                 self.files.store(Some(files));
                 Ok(())

@@ -46,5 +46,5 @@ pub(super) fn said(value: &Value, out: &mut Vec<u8>) -> ModelAnswer {
 }
 
 fn reason(file: &Status) -> String {
-    file.fault.as_ref().map_or_else(|| "loading".to_owned(), |fault| fault.message.clone())
+    file.problem.as_ref().map_or_else(|| "loading".to_owned(), |problem| problem.message.clone())
 }

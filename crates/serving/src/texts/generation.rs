@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use generation::Source;
+use generation::FileVersion;
 use models::{Embedder, EmbedderKind};
 
 use super::cache::{Key, Known, VectorCache};
@@ -73,8 +73,8 @@ impl TextModel {
     }
 }
 
-fn sources(folder: &Path) -> [Option<Source>; BESIDE.len()] {
-    BESIDE.map(|name| Source::at(&folder.join(name)).ok())
+fn sources(folder: &Path) -> [Option<FileVersion>; BESIDE.len()] {
+    BESIDE.map(|name| FileVersion::at(&folder.join(name)).ok())
 }
 
 fn version_of(path: &Path) -> Result<String, LoadError> {

@@ -1,8 +1,8 @@
 //! The identity of a file's content: which file, how long, last written when.
 //!
-//! Two equal identities are taken as equal content. A replacement by rename changes the inode, an
-//! overwrite in place changes the time of modification, whatever wrote it; reading the content to
-//! tell would cost more than the poll may.
+//! A replacement by rename changes the inode. An overwrite in place changes the time of
+//! modification, whatever wrote it. Invariant: two equal versions are taken as equal content.
+//! Refuses: to read the content to tell, which would cost more than a poll may.
 
 use std::fs::Metadata;
 use std::io;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Which file a generation was loaded from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source {
+pub struct FileVersion {
     /// Device that holds the file.
     pub device: u64,
     /// Inode of the file on that device.
@@ -22,7 +22,7 @@ pub struct Source {
     pub size_bytes: u64,
 }
 
-impl Source {
+impl FileVersion {
     /// Returns the identity of the file at `path`, symbolic links followed.
     ///
     /// # Errors
