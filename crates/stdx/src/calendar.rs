@@ -42,8 +42,9 @@ pub fn civil_from_days(days: i64) -> CivilDate {
     CivilDate { year: year as u32, month: month as u32, day: day as u32 }
 }
 
-/// Returns the seconds since the Unix epoch of a date and a time of day in UTC; none when there is
-/// no such date or time.
+/// Returns the seconds since the Unix epoch of a date and a time of day in UTC.
+///
+/// None when there is no such date or time.
 ///
 /// A leap second is taken as the second after.
 pub fn unix_seconds(date: CivilDate, time: TimeOfDay) -> Option<i64> {
