@@ -59,3 +59,6 @@ impl ReloadPolicy {
         changed.any.then_some(ReloadRequest { reason: "files", with_new_preload })
     }
 }
+
+#[cfg(test)]
+mod tests;

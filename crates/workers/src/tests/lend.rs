@@ -8,14 +8,17 @@ fn workers_of_one_parent_answer_requests() {
     let held: Vec<Loan> = (0..3).map(|_| bench.take()).collect();
     let mut answered: Vec<String> = held.iter().map(|it| get(it.socket(), "/").unwrap()).collect();
     held.into_iter().for_each(Loan::done);
-    let status = bench.pool().status();
+    // A worker is in service before its memory is read.
+    let status = bench.wait("the memory of all is known", |status| {
+        status.workers.iter().all(|worker| worker.memory.is_some())
+    });
     let mut known: Vec<String> = pids(&status).iter().map(|pid| format!("{pid} one")).collect();
     answered.sort();
     known.sort();
     assert_eq!(answered, known);
     assert!(status.ready);
     assert_eq!((status.state, status.generation, status.in_flight), ("serving", Some(1), 0));
-    assert_eq!(status.holders.len(), 2, "a keeper and a parent");
+    assert_eq!(status.holders.len(), 2, "a preload process and a parent");
     assert_eq!(status.workers.iter().map(|worker| worker.requests).sum::<u64>(), 3);
     assert!(status.workers.iter().all(|worker| worker.memory.unwrap().shared > 0));
     assert_eq!(bench.registry.sum("tidegate_workers_requests_total", &[("pool", "test")]), 3);
