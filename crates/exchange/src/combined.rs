@@ -11,7 +11,7 @@ use memchr::{memchr, memchr2};
 
 use crate::exchange::Exchange;
 use crate::line::{DecodeCause, DecodeError};
-use stdx::calendar::unix_seconds;
+use stdx::calendar::{CivilDate, TimeOfDay, unix_seconds};
 
 use crate::time::number;
 
@@ -97,8 +97,9 @@ pub fn parse_time(text: &[u8]) -> Option<u64> {
         return None;
     }
     let month = MONTHS.iter().position(|name| **name == text[3..6])? as u32 + 1;
-    let date = (number(&text[7..11])?, month, number(&text[0..2])?);
-    let clock = (number(&text[12..14])?, number(&text[15..17])?, number(&text[18..20])?);
+    let date = CivilDate { year: number(&text[7..11])?, month, day: number(&text[0..2])? };
+    let (hour, minute) = (number(&text[12..14])?, number(&text[15..17])?);
+    let clock = TimeOfDay { hour, minute, second: number(&text[18..20])? };
     let east = i64::from(number(&text[22..24])? * 3600 + number(&text[24..26])? * 60);
     let east = match text[21] {
         b'+' => east,

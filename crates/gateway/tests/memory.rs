@@ -13,7 +13,7 @@ use chassis::config::Document;
 use chassis::{Drain, Limits, WorkPool, bind};
 use gateway::{Edge, Gateway, Parts, Plan, Role, Sections};
 use metrics::Registry;
-use testkit::{Client, CountingAllocator, Origin, OriginReply, held};
+use testkit::{Client, CountingAllocator, Origin, OriginReply, allocated_bytes};
 use tokio::task::LocalSet;
 
 #[global_allocator]
@@ -84,9 +84,9 @@ fn fill(kind: &str, cache_bytes: &str, asked: usize) -> (usize, usize) {
         }
     };
     (0..asked).for_each(&mut ask);
-    let (full, counted) = (held(), gateway.store.bytes() as usize);
+    let (full, counted) = (allocated_bytes(), gateway.store.bytes() as usize);
     gateway.store.clear_memory();
-    let taken = full - held();
+    let taken = full - allocated_bytes();
     drop(client);
     drain.begin(Duration::from_secs(20));
     serving.join().unwrap();

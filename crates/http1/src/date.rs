@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use stdx::calendar::unix_seconds;
+use stdx::calendar::{CivilDate, TimeOfDay, unix_seconds};
 
 const MONTHS: &[u8; 36] = b"janfebmaraprmayjunjulaugsepoctnovdec";
 
@@ -30,7 +30,8 @@ fn fixdate(text: &[u8]) -> Option<i64> {
     if !is_shaped {
         return None;
     }
-    let date = (number(&text[9..13])?, month(&text[5..8])?, number(&text[2..4])?);
+    let (year, month) = (number(&text[9..13])?, month(&text[5..8])?);
+    let date = CivilDate { year, month, day: number(&text[2..4])? };
     unix_seconds(date, clock(&text[14..22])?)
 }
 
@@ -45,7 +46,7 @@ fn rfc850(text: &[u8]) -> Option<i64> {
     }
     let short = number(&text[9..11])?;
     let seconds = |year| {
-        let date = (year, month(&text[5..8])?, number(&text[2..4])?);
+        let date = CivilDate { year, month: month(&text[5..8])?, day: number(&text[2..4])? };
         unix_seconds(date, clock(&text[12..20])?)
     };
     let ahead = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs() as i64 + 50 * 31_556_952;
@@ -61,14 +62,16 @@ fn asctime(text: &[u8]) -> Option<i64> {
         return None;
     }
     let day = text[8..10].strip_prefix(b" ").unwrap_or(&text[8..10]);
-    let date = (number(&text[20..24])?, month(&text[4..7])?, number(day)?);
+    let date =
+        CivilDate { year: number(&text[20..24])?, month: month(&text[4..7])?, day: number(day)? };
     unix_seconds(date, clock(&text[11..19])?)
 }
 
-fn clock(text: &[u8]) -> Option<(u32, u32, u32)> {
+fn clock(text: &[u8]) -> Option<TimeOfDay> {
     let colons = (text[2], text[5]) == (b':', b':');
-    let parts = (number(&text[..2])?, number(&text[3..5])?, number(&text[6..8])?);
-    colons.then_some(parts)
+    let (hour, minute) = (number(&text[..2])?, number(&text[3..5])?);
+    let time = TimeOfDay { hour, minute, second: number(&text[6..8])? };
+    colons.then_some(time)
 }
 
 fn month(name: &[u8]) -> Option<u32> {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use generation::{Source, Stop};
+use generation::{FileVersion, Stop};
 use parking_lot::Mutex;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
@@ -92,7 +92,7 @@ struct Counts {
 pub struct ProfileFile {
     path: PathBuf,
     file: File,
-    source: Source,
+    source: FileVersion,
     options: FileOptions,
     layout: Layout,
     meta: Option<Meta>,
@@ -147,7 +147,7 @@ impl ProfileFile {
         }
         let connections =
             Connections::open(path, options.connections).map_err(ProfilesError::sqlite(path))?;
-        if Source::at(path).ok() != Some(source) {
+        if FileVersion::at(path).ok() != Some(source) {
             return Err(ProfilesError::unfit(path, "it changed while it was being opened"));
         }
         let opened = Self {
@@ -307,7 +307,7 @@ impl ProfileFile {
     }
 
     fn is_untouched(&self) -> bool {
-        self.file.metadata().is_ok_and(|metadata| Source::of(&metadata) == self.source)
+        self.file.metadata().is_ok_and(|metadata| FileVersion::of(&metadata) == self.source)
     }
 
     fn samples(&self) -> Result<Vec<(Stored, bool)>, ProfilesError> {
@@ -379,13 +379,13 @@ pub(crate) fn text_of<'v>(key: ValueRef<'v>, digits: &'v mut [u8; 20]) -> Option
 }
 
 /// Opening anything but a regular file could wait for ever.
-fn open_regular(path: &Path) -> Result<(File, Source), ProfilesError> {
+fn open_regular(path: &Path) -> Result<(File, FileVersion), ProfilesError> {
     let metadata = std::fs::metadata(path).map_err(ProfilesError::io(path))?;
     if !metadata.is_file() {
         return Err(ProfilesError::unfit(path, "it is no regular file"));
     }
     let file = File::open(path).map_err(ProfilesError::io(path))?;
-    let source = Source::of(&file.metadata().map_err(ProfilesError::io(path))?);
+    let source = FileVersion::of(&file.metadata().map_err(ProfilesError::io(path))?);
     Ok((file, source))
 }
 

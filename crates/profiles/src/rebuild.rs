@@ -90,13 +90,13 @@ fn add_journal(
     let mut malformed = 0;
     while reader.offset() < end {
         match reader.read()? {
-            journal::Read::Lines(lines) => {
+            journal::JournalRead::Lines(lines) => {
                 for (line, _) in lines {
                     malformed += u64::from(!add_line(builder, line, plan, categories));
                 }
             }
-            journal::Read::Gap { .. } => {}
-            journal::Read::CaughtUp => break,
+            journal::JournalRead::Gap { .. } => {}
+            journal::JournalRead::CaughtUp => break,
         }
     }
     Ok(malformed)

@@ -38,7 +38,7 @@ impl<F: WatchedFiles> HotSwap<F> {
     pub(crate) fn load(&self) -> Result<(), String> {
         let files = (self.open)();
         let statuses = files.statuses();
-        match statuses.iter().find_map(|status| status.fault.as_ref()) {
+        match statuses.iter().find_map(|status| status.problem.as_ref()) {
             Some(failure) => Err(failure.message.clone()),
             None => {
                 self.files.store(Some(files));

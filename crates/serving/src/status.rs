@@ -51,5 +51,5 @@ pub(crate) fn names(models: &[ModelStatus]) -> Value {
 }
 
 fn reason(file: &Status) -> String {
-    file.fault.as_ref().map_or_else(|| "loading".to_owned(), |failure| failure.message.clone())
+    file.problem.as_ref().map_or_else(|| "loading".to_owned(), |failure| failure.message.clone())
 }

@@ -159,7 +159,7 @@ fn alarms(parts: &Parts) -> Vec<String> {
 
 /// What is wrong with a watched file, the file named.
 fn fault(file: &generation::Status) -> Option<String> {
-    let message = &file.fault.as_ref()?.message;
+    let message = &file.problem.as_ref()?.message;
     let path = format!("`{}`", file.path.display());
     let named = message.contains(&path);
     Some(if named { message.clone() } else { format!("{path}: {message}") })

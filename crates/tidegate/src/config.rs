@@ -353,7 +353,7 @@ fn check_journal(config: JournalConfig, root: &Path, document: &mut Document<'_>
             document.wrong("journal.sync", why);
             Sync::Always
         }
-        _ => Sync::Every(span(document, "journal.sync", config.sync, Duration::from_secs(1))),
+        _ => Sync::Interval(span(document, "journal.sync", config.sync, Duration::from_secs(1))),
     };
     let keep = config.keep.unwrap_or_default();
     let age = span(document, "journal.keep.age", keep.age, Duration::from_secs(14 * 86_400));

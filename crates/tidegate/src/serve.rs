@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
 use gateway::{Compute, Edge, Gateway, Profiles, Recorder};
-use generation::{Source, Watcher};
+use generation::{FileVersion, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
 use serving::Models;
@@ -77,7 +77,7 @@ pub(crate) struct Parts {
     /// The statsd server.
     pub statsd: Option<Arc<statsd::Shared>>,
     /// What lends workers.
-    pub workers: Vec<Arc<workers::Pool>>,
+    pub workers: Vec<Arc<workers::WorkerPool>>,
 }
 
 /// Starts everything; returns when the listeners are bound.
@@ -85,7 +85,7 @@ pub(crate) struct Parts {
 /// # Errors
 /// When an address is taken, or a folder cannot be written.
 pub(crate) fn start(plan: Plan) -> Result<Server> {
-    let source = Source::at(&plan.file).ok();
+    let source = FileVersion::at(&plan.file).ok();
     let registry = Registry::default();
     let journal = plan.journal.as_ref().map(open_journal).transpose()?;
     let secret = plan.journal.as_ref().and_then(|journal| journal.user_key.as_deref());
@@ -244,7 +244,7 @@ fn bind(address: SocketAddr, cores: usize) -> Result<Vec<Listener>> {
 
 fn start_statsd(
     plan: statsd::plan::Plan,
-    (file, source): (&Path, Option<Source>),
+    (file, source): (&Path, Option<FileVersion>),
     registry: &Registry,
 ) -> Result<Running> {
     let own_file = file.to_owned();

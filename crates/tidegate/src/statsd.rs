@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use chassis::config::Problem;
-use generation::{Source, Watcher};
+use generation::{FileVersion, Watcher};
 use metrics::Registry;
 use statsd::{Flavour, Server, Shared, StatsdError, plan::Plan};
 
@@ -39,7 +39,7 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
         PathBuf::from(if flavour.is_some() { "localConfig.js" } else { "tidegate.toml" })
     });
     // Before it is read, so that no change is missed.
-    let source = Source::at(&file).ok();
+    let source = FileVersion::at(&file).ok();
     let plan = plan(&file, flavour)?;
     let mut signals = EndSignals::install()?;
     let flavour_read = plan.flavour;
@@ -68,7 +68,7 @@ impl Running {
     pub(crate) fn start(
         plan: Plan,
         registry: Option<&Registry>,
-        (file, source, read): (PathBuf, Option<Source>, Read),
+        (file, source, read): (PathBuf, Option<FileVersion>, Read),
     ) -> Result<Self> {
         let server = Server::start(plan, registry).map_err(|error| match error {
             StatsdError::Bind { .. } => anyhow::Error::new(error).context(TAKEN),

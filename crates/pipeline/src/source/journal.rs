@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use journal::{Consumer, Read, Reader};
+use journal::{Consumer, JournalRead, Reader};
 use stdx::Disk;
 
 use super::{Piece, Source, Step};
@@ -63,16 +63,16 @@ impl Source for JournalSource {
     fn read(&mut self) -> Result<Step<'_>, SourceError> {
         let Some(reader) = &mut self.reader else { return Ok(Step::CaughtUp) };
         Ok(match reader.read()? {
-            Read::Lines(lines) => {
+            JournalRead::Lines(lines) => {
                 let (start, bytes) = (self.offset, lines.bytes());
                 self.offset += bytes.len() as u64;
                 Step::Lines(Piece { file: FILE, bytes, start })
             }
-            Read::Gap { from, to } => {
+            JournalRead::Gap { from, to } => {
                 self.offset = to;
                 Step::Lost { file: FILE, from, to }
             }
-            Read::CaughtUp => Step::CaughtUp,
+            JournalRead::CaughtUp => Step::CaughtUp,
         })
     }
 

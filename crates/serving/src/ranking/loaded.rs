@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use generation::Source;
+use generation::FileVersion;
 use models::{CandidateSet, Codes, Items, Linear, Ranker};
 
 use crate::config::{CandidatesPlan, ModelPlan};
@@ -34,8 +34,8 @@ pub(crate) struct LoadedRanker {
 /// Which two files a generation came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SourceFiles {
-    model: Source,
-    items: Source,
+    model: FileVersion,
+    items: FileVersion,
 }
 
 impl LoadedRanker {
@@ -66,7 +66,7 @@ impl LoadedRanker {
 impl SourceFiles {
     pub(crate) fn at(plan: &ModelPlan) -> Result<Self, LoadError> {
         let at = |path: &Path| {
-            Source::at(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })
+            FileVersion::at(path).map_err(|source| LoadError::Io { path: path.to_owned(), source })
         };
         Ok(Self { model: at(&plan.file)?, items: at(&plan.items)? })
     }

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use generation::Source;
+use generation::FileVersion;
 use models::{Embedder, EmbedderKind};
 
 use super::cache::{KnownVector, TextKey, VectorCache};
@@ -75,8 +75,8 @@ impl EmbeddingGeneration {
     }
 }
 
-fn sources(dir: &Path) -> [Option<Source>; BESIDE.len()] {
-    BESIDE.map(|name| Source::at(&dir.join(name)).ok())
+fn sources(dir: &Path) -> [Option<FileVersion>; BESIDE.len()] {
+    BESIDE.map(|name| FileVersion::at(&dir.join(name)).ok())
 }
 
 fn version_of(path: &Path) -> Result<String, LoadError> {

@@ -311,7 +311,7 @@ fn a_generation_that_fails_its_check_is_never_asked() {
     let (_, got) = stand.ask(&WALKS, RAW);
     stand.pool.run();
     assert_eq!(*got.lock(), alone(&golden("mean"), &WALKS, false), "the last good one serves");
-    let fault = stand.texts.status().file.fault.unwrap().message;
+    let fault = stand.texts.status().file.problem.unwrap().message;
     assert!(fault.ends_with("12 numbers"), "{fault}");
 }
 

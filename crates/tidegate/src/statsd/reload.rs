@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use generation::{Poll, Source, Stop, Watcher};
+use generation::{FileVersion, Poll, Stop, Watcher};
 use parking_lot::Mutex;
 use signal_hook::consts::SIGHUP;
 use statsd::{Shared, plan::Plan};
@@ -22,7 +22,7 @@ struct Reload {
     file: PathBuf,
     read: Read,
     was_told: Arc<AtomicBool>,
-    seen: Mutex<Option<Source>>,
+    seen: Mutex<Option<FileVersion>>,
 }
 
 /// Looks whether the file is another one than the one that was read, and for SIGHUP, until the
@@ -32,7 +32,7 @@ struct Reload {
 /// When the system has no thread left, or refuses the signal.
 pub(super) fn watch(
     shared: &Arc<Shared>,
-    (file, source): (PathBuf, Option<Source>),
+    (file, source): (PathBuf, Option<FileVersion>),
     read: Read,
 ) -> Result<Watcher> {
     let was_told = Arc::new(AtomicBool::new(false));
@@ -63,7 +63,7 @@ impl Poll for Reload {
 impl Reload {
     /// A file that is missing for a moment, while it is replaced, has not changed yet.
     fn has_changed(&self) -> bool {
-        let Ok(source) = Source::at(&self.file) else { return false };
+        let Ok(source) = FileVersion::at(&self.file) else { return false };
         self.seen.lock().replace(source) != Some(source)
     }
 }

@@ -35,14 +35,14 @@ fn the_last_good_generation_serves_on_and_the_fault_is_known() {
     files.poll();
     assert_eq!(state(&files), Some(("1".into(), 10)));
     let [model_status, items_status] = files.status();
-    let fault = model_status.fault.unwrap().message;
-    assert!(fault.contains("model.json") && fault.contains("EOF"), "{fault}");
-    assert!(items_status.fault.is_some());
+    let problem = model_status.problem.unwrap().message;
+    assert!(problem.contains("model.json") && problem.contains("EOF"), "{problem}");
+    assert!(items_status.problem.is_some());
     fixture::replace(&items, &fixture::items(30));
     fixture::replace(&model, fixture::MODEL);
     files.poll();
     assert_eq!(state(&files), Some(("1".into(), 30)));
-    assert!(files.status().iter().all(|status| status.fault.is_none()));
+    assert!(files.status().iter().all(|status| status.problem.is_none()));
 }
 
 #[test]
