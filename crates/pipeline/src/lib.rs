@@ -43,7 +43,7 @@ pub use source::{
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;
-pub use training::{Example, Join, JoinError, Joined};
+pub use training::{Collector, Example, Join, JoinCounts, JoinError};
 
 #[cfg(test)]
 mod tests;

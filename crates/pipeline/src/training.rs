@@ -1,15 +1,15 @@
-//! Training data: what was shown, joined with what was done with it.
+//! Training data: what was shown, joined with what users did with it.
 //!
-//! A ranking is recorded once, with its items; an impression is any exchange that was answered by
-//! it, from the cache too; feedback is an exchange that carries the id of the ranking and an item.
-//! Feedback belongs to an impression when ranking and user are the same and it came within a span
-//! after it; of several impressions, to the last one. Every item of every impression becomes one
-//! [`Example`].
+//! The journal records a ranking once, with its items. An impression is any exchange that this
+//! ranking answered, also from the cache. Feedback is an exchange that names a ranking and an item.
+//! Feedback belongs to the last impression of the same ranking and user, if it came within a span
+//! after it. Every item of every impression becomes one [`Example`].
 //!
-//! Invariant: memory is bounded whatever the journal holds. Records are sorted on disk by ranking
-//! and user, the ranking itself first and then the latest first, so that feedback is met before
-//! the impressions it may belong to; held are the items of one ranking, and the times of one
-//! user's feedback for them within one span.
+//! Invariant: memory is bounded, whatever the journal holds. A [`Collector`] sorts records on disk
+//! by ranking and user. In each group the ranking itself comes first, and then the latest record.
+//! So feedback is met before the impressions that it may belong to. Memory holds the items of one
+//! ranking, and the times of one user's feedback for them within one span.
+//! Refuses: to read files; callers hand over lines.
 
 mod sorted;
 
@@ -23,8 +23,6 @@ use exchange::{Exchange, FieldName, Fields, Filter, Impression, Value};
 use twox_hash::XxHash3_128;
 
 use self::sorted::Sorter;
-use crate::error::SourceError;
-use crate::source::{Source, Step};
 
 /// Ranking, whether it is the ranking itself, user, time and kind: what records are sorted by.
 const HEAD: usize = 16 + 1 + 16 + 8 + 1;
@@ -72,7 +70,7 @@ pub struct Example<'e> {
 
 /// What was met on the way.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Joined {
+pub struct JoinCounts {
     /// Lines read.
     pub lines: u64,
     /// Lines that are no exchange.
@@ -98,9 +96,6 @@ pub struct Joined {
 /// There is no training data.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// The journal cannot be read.
-    #[error(transparent)]
-    Source(#[from] SourceError),
     /// The disk does not take or give what is sorted there.
     #[error("sort records: {0}")]
     Sort(io::Error),
@@ -110,60 +105,62 @@ pub enum JoinError {
 }
 
 impl Join {
-    /// Reads `source`, lines of our own journal, to its end, and hands every example to `seen`, in
-    /// no order that means anything. Sorting takes `memory` bytes and files in the folder `dir`.
+    /// Begins without lines. Sorting takes `memory_bytes` and files in the directory `dir`.
+    pub fn collect(self, dir: &Path, memory_bytes: usize) -> Collector {
+        let sorter = Sorter::new(dir, memory_bytes);
+        Collector { join: self, sorter, counts: JoinCounts::default() }
+    }
+}
+
+/// The records of the lines so far, being sorted.
+pub struct Collector {
+    join: Join,
+    sorter: Sorter,
+    counts: JoinCounts,
+}
+
+impl Collector {
+    /// Adds a line of our own journal, without its line feed.
     ///
     /// # Errors
-    /// When reading, sorting or `seen` fails.
-    pub fn run(
-        &self,
-        source: &mut dyn Source,
-        (dir, memory): (&Path, usize),
-        mut progress: impl FnMut(u64),
-        mut seen: impl FnMut(&Example<'_>) -> io::Result<()>,
-    ) -> Result<Joined, JoinError> {
-        let mut joined = Joined::default();
-        let mut sorter = Sorter::new(dir, memory);
-        source.others(&[]);
-        source.resume(None)?;
-        loop {
-            match source.read()? {
-                Step::CaughtUp => break,
-                Step::Lines(piece) => {
-                    for line in piece.bytes.split(|byte| *byte == b'\n').filter(|l| !l.is_empty()) {
-                        self.take(line, &mut sorter, &mut joined).map_err(JoinError::Sort)?;
-                    }
-                }
-                Step::Unfamiliar => {
-                    source.others(&[]);
-                    continue;
-                }
-                Step::Torn(_) | Step::Oversized { .. } => {
-                    joined.lines += 1;
-                    joined.refused += 1;
-                }
-                Step::Lost { .. } | Step::Receded { .. } | Step::Unreadable { .. } => {}
-            }
-            progress(source.bytes_behind());
+    /// When the disk does not take the records.
+    pub fn add(&mut self, line: &[u8]) -> Result<(), JoinError> {
+        self.sort_in(line).map_err(JoinError::Sort)
+    }
+
+    /// Counts a line that cannot be read.
+    pub fn refuse(&mut self) {
+        self.counts.lines += 1;
+        self.counts.refused += 1;
+    }
+
+    /// Hands every example to `seen`, in no particular order.
+    ///
+    /// # Errors
+    /// When the disk does not give the records back, or `seen` fails.
+    pub fn finish(
+        self,
+        seen: impl FnMut(&Example<'_>) -> io::Result<()>,
+    ) -> Result<JoinCounts, JoinError> {
+        let mut records = self.sorter.finish().map_err(JoinError::Sort)?;
+        let group = Group::default();
+        let mut matching = Matching { join: &self.join, counts: self.counts, group, seen };
+        while let Some(record) = records.next().map_err(JoinError::Sort)? {
+            matching.next(record).map_err(JoinError::Write)?;
         }
-        let mut merged = sorter.finish().map_err(JoinError::Sort)?;
-        let mut waiting = Waiting::default();
-        while let Some(record) = merged.next().map_err(JoinError::Sort)? {
-            self.join(record, &mut waiting, &mut joined, &mut seen).map_err(JoinError::Write)?;
-        }
-        joined.unmatched += waiting.clear();
-        Ok(joined)
+        Ok(matching.end())
     }
 
     /// Sorts a line in, if it is an impression or feedback.
-    fn take(&self, line: &[u8], sorter: &mut Sorter, joined: &mut Joined) -> io::Result<()> {
-        joined.lines += 1;
+    fn sort_in(&mut self, line: &[u8]) -> io::Result<()> {
+        let Self { join, sorter, counts } = self;
+        counts.lines += 1;
         let Ok(exchange) = exchange::decode(line) else {
-            joined.refused += 1;
+            counts.refused += 1;
             return Ok(());
         };
         let time = exchange.time_us;
-        joined.end_us = joined.end_us.max(time);
+        counts.end_us = counts.end_us.max(time);
         let is_ranking = exchange.impression.is_some();
         let ranking = exchange.ranked_by.or(is_ranking.then_some(exchange.id));
         if let Some(ranking) = ranking.filter(|_| is_ranking) {
@@ -171,65 +168,70 @@ impl Join {
             sorter.push(&[&head, line])?;
         }
         if let Some(ranking) = ranking
-            && self.times.contains(&time)
+            && join.times.contains(&time)
             && !is_refresh(&exchange)
         {
-            joined.impressions += 1;
+            counts.impressions += 1;
             sorter.push(&[&head(ranking, &exchange, IMPRESSION), line])?;
         }
-        let feedback_times = self.times.start..self.times.end.saturating_add(self.within_us);
-        if !feedback_times.contains(&time) || !self.feedback.matches(&exchange) {
+        let feedback_times = join.times.start..join.times.end.saturating_add(join.within_us);
+        if !feedback_times.contains(&time) || !join.feedback.matches(&exchange) {
             return Ok(());
         }
-        joined.feedback += 1;
-        let request = exchange.field(&self.request).and_then(|value| id(&value));
-        match (request, exchange.field(&self.item)) {
+        counts.feedback += 1;
+        let request = exchange.field(&join.request).and_then(|value| id(&value));
+        match (request, exchange.field(&join.item)) {
             (Some(ranking), Some(item)) => {
-                let item = text(item);
+                let item = item.to_string();
                 sorter.push(&[&head(ranking, &exchange, FEEDBACK), item.as_bytes()])?;
             }
-            _ => joined.nameless += 1,
+            _ => counts.nameless += 1,
         }
         Ok(())
     }
+}
 
-    /// Takes the next record, of which the latest of a group come first.
-    fn join(
-        &self,
-        record: &[u8],
-        waiting: &mut Waiting,
-        joined: &mut Joined,
-        seen: &mut impl FnMut(&Example<'_>) -> io::Result<()>,
-    ) -> io::Result<()> {
+/// A pass over the sorted records.
+struct Matching<'j, S> {
+    join: &'j Join,
+    counts: JoinCounts,
+    group: Group,
+    seen: S,
+}
+
+impl<S: FnMut(&Example<'_>) -> io::Result<()>> Matching<'_, S> {
+    /// Takes the next record; within a group the latest comes first.
+    fn next(&mut self, record: &[u8]) -> io::Result<()> {
+        let Self { join, counts, group, seen } = self;
         let (head, rest) = record.split_first_chunk::<HEAD>().expect("it was written with a head");
         let (ranking, _) = head.split_first_chunk().expect("a head begins with the ranking");
         let ranking = u128::from_be_bytes(*ranking);
-        if waiting.group != head[..GROUP] {
-            joined.unmatched += waiting.clear();
-            waiting.group = head[..GROUP].to_vec();
+        if group.key != head[..GROUP] {
+            counts.unmatched += group.clear();
+            group.key = head[..GROUP].to_vec();
         }
         if head[16] == 0 {
             let exchange = exchange::decode(rest).expect("it was decoded before");
-            waiting.ranked = exchange.impression.map(|ranked| (ranking, owned(ranked)));
+            group.ranked = exchange.impression.map(|ranked| (ranking, owned(ranked)));
             return Ok(());
         }
         let (time, kind) = head[GROUP..].split_first_chunk().expect("a head ends in time and kind");
         let time = !u64::from_be_bytes(*time);
         if *kind == [FEEDBACK] {
-            joined.unmatched += waiting.add(ranking, &String::from_utf8_lossy(rest), time, self);
+            counts.unmatched += group.add(ranking, &String::from_utf8_lossy(rest), time, join);
             return Ok(());
         }
         let shown = exchange::decode(rest).expect("it was decoded before");
-        let is_censored = time.saturating_add(self.within_us) > joined.end_us;
-        let Some((_, ranked)) = waiting.ranked.take_if(|(of, _)| *of == ranking) else {
-            joined.unranked += 1;
+        let is_censored = time.saturating_add(join.within_us) > counts.end_us;
+        let Some((_, ranked)) = group.ranked.take_if(|(of, _)| *of == ranking) else {
+            counts.unranked += 1;
             return Ok(());
         };
         for (index, item) in ranked.items.iter().enumerate() {
-            let (feedback, first, expired) = waiting.taken(item, time, self.within_us);
-            joined.unmatched += expired;
-            joined.examples += 1;
-            joined.taken += u64::from(feedback > 0);
+            let (feedback, first, expired) = group.taken(item, time, join.within_us);
+            counts.unmatched += expired;
+            counts.examples += 1;
+            counts.taken += u64::from(feedback > 0);
             seen(&Example {
                 shown: &shown,
                 ranking,
@@ -241,8 +243,14 @@ impl Join {
                 is_censored,
             })?;
         }
-        waiting.ranked = Some((ranking, ranked));
+        group.ranked = Some((ranking, ranked));
         Ok(())
+    }
+
+    /// Counts the feedback that is left.
+    fn end(mut self) -> JoinCounts {
+        self.counts.unmatched += self.group.clear();
+        self.counts
     }
 }
 
@@ -281,21 +289,18 @@ fn id(value: &Value<'_>) -> Option<u128> {
     u128::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok().filter(|id| *id != 0)
 }
 
-fn text(value: Value<'_>) -> String {
-    value.to_string()
-}
-
-/// Feedback of one group that has not met its impression.
+/// The records of one ranking and user: feedback that has not met its impression.
 #[derive(Debug, Default)]
-struct Waiting {
-    group: Vec<u8>,
+struct Group {
+    /// What its records share.
+    key: Vec<u8>,
     /// The last ranking met, by its id.
     ranked: Option<(u128, Impression<'static>)>,
     /// Its times by item, the latest first.
     items: HashMap<String, VecDeque<u64>>,
 }
 
-impl Waiting {
+impl Group {
     /// Adds feedback, which is no later than what was added before; returns how much cannot belong
     /// to an impression any more.
     fn add(&mut self, ranking: u128, item: &str, time: u64, join: &Join) -> u64 {

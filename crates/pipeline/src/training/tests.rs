@@ -5,39 +5,9 @@ use std::collections::BTreeMap;
 use exchange::{ExchangeRef, Filter, ImpressionRef};
 use stdx::Random;
 
-use super::{Join, Joined};
-use crate::error::SourceError;
-use crate::source::{Piece, Source, Step};
+use super::{Join, JoinCounts};
 
 const MINUTE: u64 = 60_000_000;
-
-/// Hands out a text.
-struct Text(Vec<u8>, bool);
-
-impl Source for Text {
-    fn resume(&mut self, _: Option<&str>) -> Result<(), SourceError> {
-        Ok(())
-    }
-
-    fn read(&mut self) -> Result<Step<'_>, SourceError> {
-        if std::mem::replace(&mut self.1, true) {
-            return Ok(Step::CaughtUp);
-        }
-        Ok(Step::Lines(Piece { file: "journal", bytes: &self.0, start: 0 }))
-    }
-
-    fn position(&self) -> String {
-        String::new()
-    }
-
-    fn committed(&mut self, _: &str) -> Result<(), SourceError> {
-        Ok(())
-    }
-
-    fn bytes_behind(&mut self) -> u64 {
-        0
-    }
-}
 
 /// A journal that is being written.
 #[derive(Default)]
@@ -105,21 +75,18 @@ fn join() -> Join {
     }
 }
 
-fn joined(join: &Join, journal: &Journal, memory: usize) -> (Shown, Joined) {
+fn joined(join: &Join, journal: &Journal, memory: usize) -> (Shown, JoinCounts) {
     let dir = tempfile::tempdir().unwrap();
     let mut shown = Vec::new();
-    let mut source = Text(journal.0.clone(), false);
-    let joined = join.run(
-        &mut source,
-        (dir.path(), memory),
-        |_| {},
-        |example| {
-            let (time, item) = (example.shown.time_us, example.item.to_owned());
-            let (feedback, first) = (example.feedback, example.feedback_us);
-            shown.push((time, example.position, item, feedback, first, example.is_censored));
-            Ok(())
-        },
-    );
+    let mut collector = join.clone().collect(dir.path(), memory);
+    let lines = journal.0.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.for_each(|line| collector.add(line).unwrap());
+    let joined = collector.finish(|example| {
+        let (time, item) = (example.shown.time_us, example.item.to_owned());
+        let (feedback, first) = (example.feedback, example.feedback_us);
+        shown.push((time, example.position, item, feedback, first, example.is_censored));
+        Ok(())
+    });
     shown.sort();
     (shown, joined.unwrap())
 }

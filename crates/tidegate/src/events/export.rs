@@ -10,7 +10,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use exchange::{FieldName, Filter};
 use pipeline::{
-    Example, FileSource, Format, JOURNAL, Join, Joined, JournalSource, Source, SourcePlan,
+    Collector, Example, FileSource, Format, JOURNAL, Join, JoinCounts, JoinError, JournalSource,
+    Source, SourcePlan, Step,
 };
 use sinks::{CsvExamples, ParquetExamples};
 use stdx::{RealDisk, SystemClock};
@@ -47,46 +48,65 @@ pub(super) fn command(args: &ExportArgs) -> Result<()> {
     };
     let partial = folder.0.join("partial");
     let mut out = Out::open(args, &partial)?;
-    let joined = {
-        let progress = Progress::new("reading");
-        let mut all = 0;
-        let shown = |behind: u64| {
-            all = all.max(behind);
-            progress.set(all - behind, all);
-        };
-        join.run(&mut *source, (&folder.0, SORT_BYTES), shown, |example| out.add(example))
-    };
-    let joined = match joined {
+    let mut collector = join.collect(&folder.0, SORT_BYTES);
+    collect(&mut *source, &mut collector)?;
+    let counts = match collector.finish(|example| out.add(example)) {
         // Whoever read has seen enough.
-        Err(pipeline::JoinError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+        Err(JoinError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             return Ok(());
         }
-        joined => joined?,
+        counts => counts?,
     };
     out.finish().context("write examples")?;
-    if joined.impressions == 0 {
-        let error = anyhow::anyhow!("{} lines, and no impression among them", joined.lines);
+    if counts.impressions == 0 {
+        let error = anyhow::anyhow!("{} lines, and no impression among them", counts.lines);
         return Err(error.context(NOTHING_SHOWN));
     }
     match &args.output {
         Some(file) => {
             std::fs::rename(&partial, file)
                 .with_context(|| format!("write `{}`", file.display()))?;
-            println!("{}", summary(&joined));
+            println!("{}", summary(&counts));
         }
-        None => tracing::info!("{}", summary(&joined)),
+        None => tracing::info!("{}", summary(&counts)),
     }
     Ok(())
 }
 
-fn summary(joined: &Joined) -> String {
-    let Joined { lines, refused, examples, taken, feedback, .. } = joined;
-    let (nameless, unmatched) = (joined.nameless, joined.unmatched);
-    let unranked = match joined.unranked {
+/// Reads the log to its end.
+fn collect(source: &mut dyn Source, collector: &mut Collector) -> Result<()> {
+    let progress = Progress::new("reading");
+    let mut all = 0;
+    source.others(&[]);
+    source.resume(None)?;
+    loop {
+        match source.read()? {
+            Step::CaughtUp => return Ok(()),
+            Step::Lines(piece) => {
+                let lines = piece.bytes.split(|byte| *byte == b'\n');
+                lines.filter(|line| !line.is_empty()).try_for_each(|line| collector.add(line))?;
+            }
+            Step::Unfamiliar => {
+                source.others(&[]);
+                continue;
+            }
+            Step::Torn(_) | Step::Oversized { .. } => collector.refuse(),
+            Step::Lost { .. } | Step::Receded { .. } | Step::Unreadable { .. } => {}
+        }
+        let behind = source.bytes_behind();
+        all = all.max(behind);
+        progress.set(all - behind, all);
+    }
+}
+
+fn summary(counts: &JoinCounts) -> String {
+    let JoinCounts { lines, refused, examples, taken, feedback, .. } = counts;
+    let (nameless, unmatched) = (counts.nameless, counts.unmatched);
+    let unranked = match counts.unranked {
         0 => String::new(),
         some => format!(" ({some} more have no ranking in the log)"),
     };
-    let impressions = joined.impressions - joined.unranked;
+    let impressions = counts.impressions - counts.unranked;
     format!(
         "{lines} lines ({refused} refused): {impressions} impressions of {examples} \
          items{unranked}, {taken} of them with feedback; {feedback} times feedback, {unmatched} of \
