@@ -24,7 +24,6 @@ mod sink;
 mod source;
 mod status;
 mod supervise;
-mod training;
 mod window;
 
 pub use batch::{Batch, Cell, Checkpoint, Column, KEY_TEXT_BYTES_MAX, Kind, Role, Rows, Table};
@@ -43,7 +42,6 @@ pub use source::{
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;
-pub use training::{Collector, Example, Join, JoinCounts, JoinError};
 
 #[cfg(test)]
 mod tests;

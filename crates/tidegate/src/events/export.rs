@@ -9,12 +9,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use exchange::{FieldName, Filter};
-use pipeline::{
-    Collector, Example, FileSource, Format, JOURNAL, Join, JoinCounts, JoinError, JournalSource,
-    Source, SourcePlan, Step,
-};
+use pipeline::{FileSource, Format, JOURNAL, JournalSource, Source, SourcePlan, Step};
 use sinks::{CsvExamples, ParquetExamples};
 use stdx::{RealDisk, SystemClock};
+use training::{Collector, Example, Join, JoinCounts, JoinError};
 
 use super::{folder::Folder, inspect, time};
 use crate::cli::{ExampleFormat, ExportArgs};
