@@ -98,7 +98,7 @@ fn collect(source: &mut dyn Source, collector: &mut Collector) -> Result<()> {
 }
 
 fn summary(counts: &JoinCounts) -> String {
-    let JoinCounts { lines, refused, examples, taken, feedback, .. } = counts;
+    let JoinCounts { lines, refused, examples, with_feedback, feedback, .. } = counts;
     let (nameless, unmatched) = (counts.nameless, counts.unmatched);
     let unranked = match counts.unranked {
         0 => String::new(),
@@ -107,8 +107,8 @@ fn summary(counts: &JoinCounts) -> String {
     let impressions = counts.impressions - counts.unranked;
     format!(
         "{lines} lines ({refused} refused): {impressions} impressions of {examples} \
-         items{unranked}, {taken} of them with feedback; {feedback} times feedback, {unmatched} of \
-         them for no impression and {nameless} without a request or an item"
+         items{unranked}, {with_feedback} of them with feedback; {feedback} times feedback, \
+         {unmatched} of them for no impression and {nameless} without a request or an item"
     )
 }
 

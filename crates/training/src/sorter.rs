@@ -1,8 +1,9 @@
-//! Sorts more records than memory holds: runs of them on disk, merged on reading (Knuth, The Art
-//! of Computer Programming, 5.4.1).
+//! Sorts more records than memory holds: it writes sorted runs to disk and merges them on reading
+//! (Knuth, The Art of Computer Programming, 5.4.1).
 //!
-//! Records are bytes and come back in the order of their bytes. Memory is one run, and a record
-//! and a buffer for each run that is merged; the disk holds every record twice at most.
+//! Invariant: records are bytes, and come back in the order of their bytes. Memory is one run, and
+//! a record and a buffer for each run that is merged. The disk holds every record twice at most.
+//! Refuses: records over 16 MB, which only damage makes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -55,10 +56,10 @@ impl Sorter {
     ///
     /// # Errors
     /// When the disk fails.
-    pub(super) fn finish(mut self) -> io::Result<Merged> {
+    pub(super) fn finish(mut self) -> io::Result<MergedRuns> {
         self.write_run()?;
         self.bytes = Vec::new();
-        Merged::of(&self.runs)
+        MergedRuns::of(&self.runs)
     }
 
     fn write_run(&mut self) -> io::Result<()> {
@@ -87,7 +88,7 @@ impl Sorter {
         let runs = std::mem::take(&mut self.runs);
         let path = self.dir.join(format!("run-{}", self.made));
         let mut file = BufWriter::new(File::create(&path)?);
-        let mut merged = Merged::of(&runs)?;
+        let mut merged = MergedRuns::of(&runs)?;
         while let Some(record) = merged.next()? {
             write(&mut file, record)?;
         }
@@ -105,14 +106,14 @@ fn write(file: &mut impl Write, record: &[u8]) -> io::Result<()> {
 }
 
 /// Records in order.
-pub(super) struct Merged {
+pub(super) struct MergedRuns {
     runs: Vec<BufReader<File>>,
     /// The next record of each run that has one.
     heads: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
     at_hand: Vec<u8>,
 }
 
-impl Merged {
+impl MergedRuns {
     fn of(paths: &[PathBuf]) -> io::Result<Self> {
         let runs = paths.iter().map(|path| Ok(BufReader::new(File::open(path)?)));
         let runs = runs.collect::<io::Result<Vec<_>>>()?;

@@ -120,7 +120,7 @@ fn feedback_belongs_to_the_last_impression_that_showed_its_item_to_its_user() {
         row(3000, 2, "b", 0, None),
     ];
     assert_eq!(shown, wanted);
-    assert_eq!((counts.impressions, counts.examples, counts.taken), (4, 6, 2));
+    assert_eq!((counts.impressions, counts.examples, counts.with_feedback), (4, 6, 2));
     assert_eq!(counts.unranked, 1);
     assert_eq!((counts.feedback, counts.nameless, counts.unmatched), (7, 0, 4));
 }
