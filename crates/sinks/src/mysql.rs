@@ -21,7 +21,7 @@ use pipeline::{Batch, Checkpoint, Kind, Rows, Sink, SinkError, Table};
 use tokio::runtime::Runtime;
 
 use crate::address::{Address, Encryption};
-use crate::fitted::{Fitted, KeyLimit};
+use crate::sanitise::{KeyLimit, SanitisedRows};
 use crate::sql::{self, CHECKPOINTS, Dialect};
 use crate::trouble::{self, TRIES, Trouble, within};
 
@@ -219,7 +219,7 @@ async fn merge(session: &mut Session, node: &str, rows: &Rows) -> Result<(), Tro
             limits
         }
     };
-    let mut fitted = Fitted::new(rows, &limits).map_err(Trouble::Refused)?;
+    let mut fitted = SanitisedRows::new(rows, &limits).map_err(Trouble::Refused)?;
     if table.has_sketches() {
         sketches::merge(session, node, table, &mut fitted).await?;
     }

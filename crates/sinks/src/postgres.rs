@@ -25,7 +25,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, Socket, Transaction};
 
 use crate::address::{Address, Encryption};
-use crate::fitted::{Fitted, KeyLimit};
+use crate::sanitise::{KeyLimit, SanitisedRows};
 use crate::sql::{self, CHECKPOINTS, Dialect};
 use crate::trouble::{self, TRIES, Trouble, within};
 
@@ -218,7 +218,7 @@ async fn merge(
     staged: &mut Vec<Arc<Table>>,
 ) -> Result<(), Trouble> {
     let table = &rows.table;
-    let mut fitted = Fitted::new(rows, &key_limits(table)).map_err(Trouble::Refused)?;
+    let mut fitted = SanitisedRows::new(rows, &key_limits(table)).map_err(Trouble::Refused)?;
     if table.keys() == 0 {
         return Ok(copy::into_table(transaction, table, &fitted).await?);
     }

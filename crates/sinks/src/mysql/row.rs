@@ -2,23 +2,23 @@
 
 use mysql_async::Value as Bound;
 
-use crate::fitted::Value;
+use crate::sanitise::SqlValue;
 
 const DAY: i64 = 86_400_000_000;
 
 /// The value to bind; adds what it weighs to `bytes`.
-pub(super) fn bound(value: &Value<'_>, bytes: &mut usize) -> Bound {
+pub(super) fn bound(value: &SqlValue<'_>, bytes: &mut usize) -> Bound {
     *bytes += 8;
     match value {
-        Value::Absent => Bound::NULL,
-        Value::Integer(number) => Bound::Int(*number),
-        Value::Real(number) => Bound::Double(*number),
-        Value::Time(us) => date(*us),
-        Value::Text(text) => {
+        SqlValue::Absent => Bound::NULL,
+        SqlValue::Integer(number) => Bound::Int(*number),
+        SqlValue::Real(number) => Bound::Double(*number),
+        SqlValue::Time(us) => date(*us),
+        SqlValue::Text(text) => {
             *bytes += text.len();
             Bound::Bytes(text.as_bytes().to_vec())
         }
-        Value::Blob(blob) => {
+        SqlValue::Blob(blob) => {
             *bytes += blob.len();
             Bound::Bytes(blob.to_vec())
         }

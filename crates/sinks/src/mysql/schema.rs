@@ -12,7 +12,7 @@ use pipeline::{Column, Kind, Table};
 
 use super::DIALECT;
 use crate::existing::{self, Existing, Held};
-use crate::fitted::KeyLimit;
+use crate::sanitise::KeyLimit;
 use crate::sql::{self, CHECKPOINTS};
 use crate::trouble::Trouble;
 

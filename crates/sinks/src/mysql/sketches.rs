@@ -7,7 +7,7 @@ use mysql_async::{Params, Row, Value as Bound};
 use pipeline::{Role, Table};
 
 use super::{DIALECT, ROWS_AT_ONCE, Session, row};
-use crate::fitted::Fitted;
+use crate::sanitise::SanitisedRows;
 use crate::trouble::Trouble;
 
 /// Merges what the table holds into the rows.
@@ -15,11 +15,11 @@ pub(super) async fn merge(
     session: &mut Session,
     node: &str,
     table: &Table,
-    rows: &mut Fitted<'_>,
+    rows: &mut SanitisedRows<'_>,
 ) -> Result<(), Trouble> {
     lock(session, node, table).await?;
     let keys = table.keys();
-    let bind = |row: &[crate::fitted::Value<'_>]| -> Vec<Bound> {
+    let bind = |row: &[crate::sanitise::SqlValue<'_>]| -> Vec<Bound> {
         row[..keys].iter().map(|value| row::bound(value, &mut 0)).collect()
     };
     let bound: Vec<Vec<Bound>> = rows.rows().map(bind).collect();

@@ -5,7 +5,7 @@ use tokio_postgres::Transaction;
 
 use super::DIALECT;
 use super::copy::ROW;
-use crate::fitted::Fitted;
+use crate::sanitise::SanitisedRows;
 use crate::trouble::Trouble;
 
 /// Merges what the table holds into the rows, which stand in `stage` too; false when it holds
@@ -14,7 +14,7 @@ pub(super) async fn merge(
     transaction: &Transaction<'_>,
     node: &str,
     table: &Table,
-    (stage, rows): (&str, &mut Fitted<'_>),
+    (stage, rows): (&str, &mut SanitisedRows<'_>),
 ) -> Result<bool, Trouble> {
     // Two sources of a node may meet in one row; until the commit only one of them merges.
     let lock = "SELECT pg_advisory_xact_lock(hashtext($1), hashtext($2))";

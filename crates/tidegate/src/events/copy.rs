@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use pipeline::{Batch, Checkpoint, Rows, Sink, SinkPlan, Table};
-use sinks::{Got, SqliteSink, Wanted, ask_sql, held};
+use sinks::{ReadBack, ReadBackQuery, SqliteSink, ask_sql, read_back};
 
 use super::folder::Folder;
 use crate::config::Plan;
@@ -53,9 +53,9 @@ impl Copy {
     fn whole(&mut self, database: &Path) -> Result<()> {
         let text = format!("VACUUM INTO '{}'", self.file.display().to_string().replace('\'', "''"));
         ask_sql(database, &text).context("copy the sink")?;
-        let wanted = Wanted { tables: &[], since: None, until: None };
-        held(&self.url(), Path::new(""), wanted, &mut |got| {
-            if let Got::Checkpoint(checkpoint) = got {
+        let wanted = ReadBackQuery { tables: &[], since: None, until: None };
+        read_back(&self.url(), Path::new(""), wanted, &mut |got| {
+            if let ReadBack::Checkpoint(checkpoint) = got {
                 self.checkpoints.push(checkpoint);
             }
             ControlFlow::Continue(())
@@ -75,10 +75,10 @@ impl Copy {
         let mut batch = tables.iter().map(|table| Rows::new(Arc::clone(table))).collect::<Vec<_>>();
         let (mut count, mut sequence) = (0, 0);
         let mut failed = Ok(());
-        held(&sink.url, &plan.root, Wanted { tables, since, until }, &mut |got| {
+        read_back(&sink.url, &plan.root, ReadBackQuery { tables, since, until }, &mut |got| {
             match got {
-                Got::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
-                Got::Row(table, cells) => {
+                ReadBack::Checkpoint(checkpoint) => self.checkpoints.push(checkpoint),
+                ReadBack::Row(table, cells) => {
                     cells.iter().for_each(|cell| batch[table].push(cell.cell()));
                     count += 1;
                 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use metrics::{Quantiles, Uniques};
 use pipeline::{Column, Role};
 use sha2::{Digest, Sha256};
-use sinks::{Got, Held, HeldError, Wanted, held};
+use sinks::{OwnedCell, ReadBack, ReadBackError, ReadBackQuery, read_back};
 
 use super::count::{Count, Kept, Key, Latest, Place, Row, Values, hash, key_of, real_of};
 
@@ -61,19 +61,19 @@ pub(super) fn compare(
     url: &str,
     (node, is_shared): (&str, bool),
     place: &dyn Fn(Place) -> String,
-) -> Result<Compared, HeldError> {
+) -> Result<Compared, ReadBackError> {
     let tables: Vec<_> = count.rollup.tables().cloned().collect();
     let mut compared = Compared::default();
     let shortened = shortened(count);
-    let node = Held::Text(node.as_bytes().to_vec());
+    let node = OwnedCell::Text(node.as_bytes().to_vec());
     let mut side = Side { count, compared: &mut compared, shortened, place, node, is_shared };
-    let wanted = Wanted { tables: &tables, since: None, until: None };
-    held(url, Path::new(""), wanted, &mut |got| {
+    let wanted = ReadBackQuery { tables: &tables, since: None, until: None };
+    read_back(url, Path::new(""), wanted, &mut |got| {
         match got {
-            Got::Row(0, cells) if side.count.rollup.raw.is_empty() => side.row(cells),
-            Got::Row(0, cells) => side.event(cells),
-            Got::Row(_, cells) => side.sketches(cells),
-            Got::Checkpoint(_) => {}
+            ReadBack::Row(0, cells) if side.count.rollup.raw.is_empty() => side.row(cells),
+            ReadBack::Row(0, cells) => side.event(cells),
+            ReadBack::Row(_, cells) => side.sketches(cells),
+            ReadBack::Checkpoint(_) => {}
         }
         ControlFlow::Continue(())
     })?;
@@ -98,13 +98,13 @@ struct Side<'s> {
     compared: &'s mut Compared,
     shortened: HashMap<String, String>,
     place: &'s dyn Fn(Place) -> String,
-    node: Held,
+    node: OwnedCell,
     is_shared: bool,
 }
 
 impl Side<'_> {
     /// A row of aggregates.
-    fn row(&mut self, cells: &[Held]) {
+    fn row(&mut self, cells: &[OwnedCell]) {
         if self.is_shared {
             self.compared.shared += 1;
             return;
@@ -135,7 +135,7 @@ impl Side<'_> {
     }
 
     /// A row of sketches.
-    fn sketches(&mut self, cells: &[Held]) {
+    fn sketches(&mut self, cells: &[OwnedCell]) {
         let rollup = self.count.rollup.clone();
         let keys = rollup.key.len();
         let (key, cells) = self.key(cells, keys);
@@ -165,7 +165,7 @@ impl Side<'_> {
     }
 
     /// A row of a single event: node, source, file, offset, and fields.
-    fn event(&mut self, cells: &[Held]) {
+    fn event(&mut self, cells: &[OwnedCell]) {
         if self.is_shared && cells[0] != self.node {
             return;
         }
@@ -226,9 +226,9 @@ impl Side<'_> {
     }
 
     /// The key of a row as the log has it, and the other cells.
-    fn key<'c>(&self, cells: &'c [Held], keys: usize) -> (Vec<Key>, &'c [Held]) {
+    fn key<'c>(&self, cells: &'c [OwnedCell], keys: usize) -> (Vec<Key>, &'c [OwnedCell]) {
         let (key, cells) = cells.split_at(keys);
-        let whole = |held: &Held| match key_of(held) {
+        let whole = |held: &OwnedCell| match key_of(held) {
             Key::Text(text) => {
                 let cut = text.rsplit_once('~').and_then(|(beginning, digits)| {
                     self.shortened.get(digits).filter(|whole| whole.starts_with(beginning))
@@ -245,7 +245,7 @@ impl Side<'_> {
 enum WantedCell<'r> {
     Whole(i128),
     Real(f64, f64),
-    Just(Held),
+    Just(OwnedCell),
     Last(&'r Latest),
 }
 
@@ -253,12 +253,12 @@ fn wanted<'r>(column: &Column, kept: &'r Kept, row: &Row, keys: usize) -> Wanted
     match kept {
         Kept::Count(count) => WantedCell::Whole(*count),
         Kept::Sum(sum, size) => WantedCell::Real(*sum, *size),
-        Kept::Extreme(held) => WantedCell::Just(held.clone().unwrap_or(Held::Absent)),
-        Kept::Last(None) => WantedCell::Just(Held::Absent),
+        Kept::Extreme(held) => WantedCell::Just(held.clone().unwrap_or(OwnedCell::Absent)),
+        Kept::Last(None) => WantedCell::Just(OwnedCell::Absent),
         Kept::Last(Some(latest)) => WantedCell::Last(latest),
         Kept::Mean => {
             let Role::Mean { sum, count } = column.role else {
-                return WantedCell::Just(Held::Absent);
+                return WantedCell::Just(OwnedCell::Absent);
             };
             let (sum, size) = match &row.kept[sum - keys] {
                 Kept::Count(sum) => (*sum as f64, sum.unsigned_abs() as f64),
@@ -269,26 +269,26 @@ fn wanted<'r>(column: &Column, kept: &'r Kept, row: &Row, keys: usize) -> Wanted
                 Kept::Count(count @ 1..) => {
                     WantedCell::Real(sum / count as f64, size / count as f64)
                 }
-                _ => WantedCell::Just(Held::Absent),
+                _ => WantedCell::Just(OwnedCell::Absent),
             }
         }
     }
 }
 
 impl WantedCell<'_> {
-    fn is(&self, held: &Held) -> bool {
+    fn is(&self, held: &OwnedCell) -> bool {
         match (self, held) {
-            (Self::Whole(wanted), Held::Integer(held)) => {
+            (Self::Whole(wanted), OwnedCell::Integer(held)) => {
                 let held = i128::from(*held);
                 [SUM_MAX.0, i128::from(i64::MAX)].iter().any(|most| {
                     *wanted == held || (wanted.abs() > *most && held == wanted.signum() * most)
                 })
             }
-            (Self::Real(wanted, size), Held::Real(held)) => {
+            (Self::Real(wanted, size), OwnedCell::Real(held)) => {
                 let most = wanted.clamp(-SUM_MAX.1, SUM_MAX.1);
                 (wanted - held).abs() <= TOLERANCE * size || most == *held
             }
-            (Self::Just(Held::Real(wanted)), Held::Real(held)) => {
+            (Self::Just(OwnedCell::Real(wanted)), OwnedCell::Real(held)) => {
                 (wanted - held).abs() <= TOLERANCE * wanted.abs()
             }
             (Self::Just(wanted), held) => wanted == held,
@@ -325,9 +325,9 @@ impl Values {
 }
 
 /// Whether a sketch is of exactly these values, and answers within its error.
-fn same_sketch(values: &Values, held: &Held) -> Result<(), String> {
+fn same_sketch(values: &Values, held: &OwnedCell) -> Result<(), String> {
     let bytes = match held {
-        Held::Blob(bytes) => bytes,
+        OwnedCell::Blob(bytes) => bytes,
         _ if values.is_empty() => return Ok(()),
         _ => return Err("is absent and should not be".to_owned()),
     };
@@ -399,19 +399,19 @@ fn shown_key(columns: &[Column], key: &[Key]) -> String {
     format!("({})", cells.collect::<Vec<_>>().join(", "))
 }
 
-fn shown_held(held: &Held) -> String {
+fn shown_held(held: &OwnedCell) -> String {
     match held {
-        Held::Absent => "absent".to_owned(),
-        Held::Integer(number) => number.to_string(),
-        Held::Real(number) => number.to_string(),
-        Held::Time(us) => shown_time(*us),
-        Held::Text(text) => {
+        OwnedCell::Absent => "absent".to_owned(),
+        OwnedCell::Integer(number) => number.to_string(),
+        OwnedCell::Real(number) => number.to_string(),
+        OwnedCell::Time(us) => shown_time(*us),
+        OwnedCell::Text(text) => {
             let text = String::from_utf8_lossy(text);
             let beginning: String = text.chars().take(SHOWN_CHARACTERS).collect();
             let more = if beginning.len() < text.len() { "…" } else { "" };
             format!("{beginning:?}{more}")
         }
-        Held::Blob(bytes) => format!("{} bytes", bytes.len()),
+        OwnedCell::Blob(bytes) => format!("{} bytes", bytes.len()),
     }
 }
 

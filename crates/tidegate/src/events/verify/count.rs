@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use exchange::{FieldName, Fields, Value};
 use pipeline::{KEY_TEXT_BYTES_MAX, Kind, Measure, Part, Rollup, SketchOf};
-use sinks::Held;
+use sinks::OwnedCell;
 use twox_hash::{XxHash3_64, XxHash3_128};
 
 use super::plain::{Line, bytes_of};
@@ -53,7 +53,7 @@ pub(super) enum Kept {
     /// A sum of real numbers, and how large it would be without signs.
     Sum(f64, f64),
     /// The smallest or the largest number, if there is one.
-    Extreme(Option<Held>),
+    Extreme(Option<OwnedCell>),
     /// What lines of the latest time have.
     Last(Option<Latest>),
     /// Divided elsewhere.
@@ -66,13 +66,13 @@ pub(super) enum Kept {
 pub(super) struct Latest {
     time: i64,
     /// The value of the line that was read last.
-    pub value: Held,
+    pub value: OwnedCell,
     hashes: HashSet<u128>,
 }
 
 impl Latest {
     /// Whether a line of that time has this value.
-    pub(super) fn may_be(&self, value: &Held) -> bool {
+    pub(super) fn may_be(&self, value: &OwnedCell) -> bool {
         self.hashes.contains(&hash(&[key_of(value)]))
     }
 
@@ -151,7 +151,7 @@ impl Count {
                     );
                 }
                 (SketchOf::Quantiles(field), Values::Quantiles(values)) => {
-                    if let Some(Held::Real(number)) = number(line, field, Kind::Real) {
+                    if let Some(OwnedCell::Real(number)) = number(line, field, Kind::Real) {
                         *values.entry(ordered(number)).or_default() += 1;
                     }
                 }
@@ -191,42 +191,44 @@ fn keep(kept: &mut Kept, measure: &Measure, line: &Line, time: i64) {
             *count += i128::from(line.field(field).is_some());
         }
         (Measure::Sum(field, kind), kept) => match (number(line, field, *kind), kept) {
-            (Some(Held::Real(more)), Kept::Sum(sum, size)) => {
+            (Some(OwnedCell::Real(more)), Kept::Sum(sum, size)) => {
                 *sum += more;
                 *size += more.abs();
             }
-            (Some(Held::Integer(more)), Kept::Count(sum)) => *sum += i128::from(more),
+            (Some(OwnedCell::Integer(more)), Kept::Count(sum)) => *sum += i128::from(more),
             _ => {}
         },
         (Measure::Min(field, kind), Kept::Extreme(least)) => {
             let new = number(line, field, *kind);
-            let is_less = |new: &Held| least.as_ref().is_none_or(|least| is_below(new, least));
+            let is_less = |new: &OwnedCell| least.as_ref().is_none_or(|least| is_below(new, least));
             if let Some(new) = new.filter(is_less) {
                 *least = Some(new);
             }
         }
         (Measure::Max(field, kind), Kept::Extreme(most)) => {
             let new = number(line, field, *kind);
-            let is_more = |new: &Held| most.as_ref().is_none_or(|most| is_below(most, new));
+            let is_more = |new: &OwnedCell| most.as_ref().is_none_or(|most| is_below(most, new));
             if let Some(new) = new.filter(is_more) {
                 *most = Some(new);
             }
         }
         (Measure::Last(field, kind), Kept::Last(held)) if line.field(field).is_some() => {
             let value = match kind {
-                Kind::Text => line.field(field).map(|value| Held::Text(clean(value).into_bytes())),
+                Kind::Text => {
+                    line.field(field).map(|value| OwnedCell::Text(clean(value).into_bytes()))
+                }
                 kind => number(line, field, *kind),
             };
-            latest(held, time, value.unwrap_or(Held::Absent));
+            latest(held, time, value.unwrap_or(OwnedCell::Absent));
         }
         (Measure::LastTime(field), Kept::Last(held)) if line.field(field).is_some() => {
-            latest(held, time, Held::Time(time));
+            latest(held, time, OwnedCell::Time(time));
         }
         _ => {}
     }
 }
 
-fn latest(held: &mut Option<Latest>, time: i64, value: Held) {
+fn latest(held: &mut Option<Latest>, time: i64, value: OwnedCell) {
     let hash = hash(&[key_of(&value)]);
     match held {
         Some(latest) if latest.time > time => {}
@@ -238,12 +240,11 @@ fn latest(held: &mut Option<Latest>, time: i64, value: Held) {
     }
 }
 
-fn is_below(one: &Held, other: &Held) -> bool {
+fn is_below(one: &OwnedCell, other: &OwnedCell) -> bool {
     match (one, other) {
-        (Held::Integer(one), Held::Integer(other)) | (Held::Time(one), Held::Time(other)) => {
-            one < other
-        }
-        (Held::Real(one), Held::Real(other)) => one < other,
+        (OwnedCell::Integer(one), OwnedCell::Integer(other))
+        | (OwnedCell::Time(one), OwnedCell::Time(other)) => one < other,
+        (OwnedCell::Real(one), OwnedCell::Real(other)) => one < other,
         _ => false,
     }
 }
@@ -267,19 +268,19 @@ fn cell(line: &Line, field: &FieldName, kind: Kind) -> Key {
 }
 
 /// A value of a sink, or of a line, as a part of a key.
-pub(super) fn key_of(held: &Held) -> Key {
+pub(super) fn key_of(held: &OwnedCell) -> Key {
     match held {
-        Held::Integer(number) => Key::Integer(*number),
-        Held::Time(us) => Key::Time(*us),
+        OwnedCell::Integer(number) => Key::Integer(*number),
+        OwnedCell::Time(us) => Key::Time(*us),
         // Zero has two signs, and is one key.
-        Held::Real(real) => Key::Real((real + 0.0).to_bits()),
-        Held::Text(text) => Key::Text(String::from_utf8_lossy(text).into_owned()),
-        Held::Absent | Held::Blob(_) => Key::Absent,
+        OwnedCell::Real(real) => Key::Real((real + 0.0).to_bits()),
+        OwnedCell::Text(text) => Key::Text(String::from_utf8_lossy(text).into_owned()),
+        OwnedCell::Absent | OwnedCell::Blob(_) => Key::Absent,
     }
 }
 
 /// The number that a field holds, in the type of its column.
-fn number(line: &Line, field: &FieldName, kind: Kind) -> Option<Held> {
+fn number(line: &Line, field: &FieldName, kind: Kind) -> Option<OwnedCell> {
     let value = line.field(field)?;
     let text = match &value {
         Value::Text(text) => Some(std::str::from_utf8(text).ok()?.trim_ascii().to_owned()),
@@ -292,7 +293,7 @@ fn number(line: &Line, field: &FieldName, kind: Kind) -> Option<Held> {
                 Value::Real(real) => real,
                 Value::Text(_) => text?.parse().ok()?,
             };
-            Held::Real(Some(real).filter(|real| real.is_finite())?)
+            OwnedCell::Real(Some(real).filter(|real| real.is_finite())?)
         }
         (kind, value) => {
             let number = match value {
@@ -301,7 +302,7 @@ fn number(line: &Line, field: &FieldName, kind: Kind) -> Option<Held> {
                 Value::Real(_) => return None,
                 Value::Text(_) => text?.parse().ok()?,
             };
-            if kind == Kind::Time { Held::Time(number) } else { Held::Integer(number) }
+            if kind == Kind::Time { OwnedCell::Time(number) } else { OwnedCell::Integer(number) }
         }
     })
 }

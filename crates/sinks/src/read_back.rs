@@ -17,7 +17,7 @@ const CHECKPOINT: usize = 4;
 
 /// What is wanted of a sink.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'w> {
+pub struct ReadBackQuery<'w> {
     /// The tables, which are there.
     pub tables: &'w [Arc<Table>],
     /// Only rows of this time or later, in microseconds since the Unix epoch; a hint, which tables
@@ -29,7 +29,7 @@ pub struct Wanted<'w> {
 
 /// The value of a column.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Held {
+pub enum OwnedCell {
     /// NULL.
     Absent,
     /// Of a column of whole numbers.
@@ -44,7 +44,7 @@ pub enum Held {
     Blob(Vec<u8>),
 }
 
-impl Held {
+impl OwnedCell {
     /// The same as what a batch is made of.
     pub fn cell(&self) -> Cell<'_> {
         match self {
@@ -60,16 +60,16 @@ impl Held {
 
 /// A part of what a sink holds.
 #[derive(Debug)]
-pub enum Got<'g> {
+pub enum ReadBack<'g> {
     /// How far a source was delivered; all come before the first row.
     Checkpoint(Checkpoint),
     /// A row of the table of this place among those wanted, with all its columns.
-    Row(usize, &'g [Held]),
+    Row(usize, &'g [OwnedCell]),
 }
 
 /// A sink cannot be read back.
 #[derive(Debug, thiserror::Error)]
-pub enum HeldError {
+pub enum ReadBackError {
     /// The engine gives no rows.
     #[error(transparent)]
     Rows(#[from] RowsError),
@@ -90,16 +90,16 @@ pub enum HeldError {
 ///
 /// # Errors
 /// When the engine knows no SQL, is not there, or lacks a table.
-pub fn held(
+pub fn read_back(
     url: &str,
     root: &Path,
-    wanted: Wanted<'_>,
-    take: &mut dyn FnMut(Got<'_>) -> ControlFlow<()>,
-) -> Result<(), HeldError> {
-    let engine = Engine::of(url);
+    wanted: ReadBackQuery<'_>,
+    take: &mut dyn FnMut(ReadBack<'_>) -> ControlFlow<()>,
+) -> Result<(), ReadBackError> {
+    let engine = SqlEngine::of(url);
     let mut failed = None;
     rows(url, root, &engine.statement(wanted), &mut |_, cells| {
-        got(wanted, cells, &mut *take).unwrap_or_else(|error| {
+        take_row(wanted, cells, &mut *take).unwrap_or_else(|error| {
             failed = Some(error);
             ControlFlow::Break(())
         })
@@ -107,11 +107,11 @@ pub fn held(
     failed.map_or(Ok(()), Err)
 }
 
-fn got(
-    wanted: Wanted<'_>,
+fn take_row(
+    wanted: ReadBackQuery<'_>,
     cells: &[Option<&[u8]>],
-    take: &mut dyn FnMut(Got<'_>) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>, HeldError> {
+    take: &mut dyn FnMut(ReadBack<'_>) -> ControlFlow<()>,
+) -> Result<ControlFlow<()>, ReadBackError> {
     let (place, cells) = cells.split_first().expect("the statement asks for a place first");
     let place = place.and_then(number::<usize>);
     let Some((at, table)) = place.and_then(|at| Some((at, wanted.tables.get(at)?))) else {
@@ -120,29 +120,29 @@ fn got(
         let sequence = sequence.and_then(|text| text.parse().ok()).unwrap_or(0);
         let [node, source, position] = [node, source, position].map(Option::unwrap_or_default);
         let checkpoint = Checkpoint { node, source, sequence, position };
-        return Ok(take(Got::Checkpoint(checkpoint)));
+        return Ok(take(ReadBack::Checkpoint(checkpoint)));
     };
     let values = table.columns.iter().zip(cells).map(|(column, cell)| {
-        let Some(cell) = cell else { return Ok(Held::Absent) };
-        value(column.kind, cell).ok_or_else(|| HeldError::Value {
+        let Some(cell) = cell else { return Ok(OwnedCell::Absent) };
+        value(column.kind, cell).ok_or_else(|| ReadBackError::Value {
             table: table.name.clone(),
             column: column.name.clone(),
             value: String::from_utf8_lossy(cell).into_owned(),
         })
     });
     let values = values.collect::<Result<Vec<_>, _>>()?;
-    Ok(take(Got::Row(at, &values)))
+    Ok(take(ReadBack::Row(at, &values)))
 }
 
-fn value(kind: Kind, cell: &[u8]) -> Option<Held> {
+fn value(kind: Kind, cell: &[u8]) -> Option<OwnedCell> {
     Some(match kind {
-        Kind::Text => Held::Text(cell.to_vec()),
-        Kind::Integer => Held::Integer(number(cell)?),
-        Kind::Real => Held::Real(number(cell)?),
-        Kind::Time => Held::Time(
+        Kind::Text => OwnedCell::Text(cell.to_vec()),
+        Kind::Integer => OwnedCell::Integer(number(cell)?),
+        Kind::Real => OwnedCell::Real(number(cell)?),
+        Kind::Time => OwnedCell::Time(
             number(cell).or_else(|| exchange::parse_rfc3339(cell).map(u64::cast_signed))?,
         ),
-        Kind::Blob => Held::Blob(unhex(cell)?),
+        Kind::Blob => OwnedCell::Blob(unhex(cell)?),
     })
 }
 
@@ -158,13 +158,13 @@ fn unhex(text: &[u8]) -> Option<Vec<u8>> {
 
 /// What the engines write differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Engine {
+enum SqlEngine {
     Sqlite,
     Postgres,
     MySql,
 }
 
-impl Engine {
+impl SqlEngine {
     fn of(url: &str) -> Self {
         match url.split_once(':').map_or(url, |(scheme, _)| scheme) {
             "postgres" | "postgresql" => Self::Postgres,
@@ -173,7 +173,7 @@ impl Engine {
         }
     }
 
-    fn statement(self, wanted: Wanted<'_>) -> String {
+    fn statement(self, wanted: ReadBackQuery<'_>) -> String {
         let widths = wanted.tables.iter().map(|table| table.columns.len());
         let width = widths.max().unwrap_or(0).max(CHECKPOINT);
         let column =
@@ -228,7 +228,7 @@ impl Engine {
         }
     }
 
-    fn condition(self, table: &Table, wanted: Wanted<'_>) -> String {
+    fn condition(self, table: &Table, wanted: ReadBackQuery<'_>) -> String {
         let time = table.columns.iter().find(|column| column.kind == Kind::Time);
         let Some(time) = time.filter(|_| self != Self::Sqlite) else { return String::new() };
         let name = self.quoted(&time.name);

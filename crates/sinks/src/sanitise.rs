@@ -3,7 +3,7 @@
 //! Servers refuse what logs hold: text that is not UTF-8 or has NULs, keys longer than an index
 //! entry, numbers that are none, sums beyond the largest number. A server's refusal would stop a
 //! pipeline for good, so whoever can choose a path could stop it. Invariant: what comes out of
-//! [`Fitted::new`] fits; different rows that became one key are merged as the table says.
+//! [`SanitisedRows::new`] fits; different rows that became one key are merged as the table says.
 //!
 //! The order of keys is the same for every writer, so two that upsert the same rows wait for each
 //! other and do not deadlock.
@@ -26,7 +26,7 @@ const TIMES: (i64, i64) = (-30_610_224_000_000_000, 253_402_300_799_999_999);
 
 /// The value of a column that is stored.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum SqlValue<'a> {
     Absent,
     Integer(i64),
     Real(f64),
@@ -42,15 +42,15 @@ pub(crate) enum KeyLimit {
     Characters(usize),
 }
 
-/// Rows that fit, in the order of their keys.
-pub(crate) struct Fitted<'a> {
+/// Rows that sanitised, in the order of their keys.
+pub(crate) struct SanitisedRows<'a> {
     width: usize,
-    values: Vec<Value<'a>>,
+    values: Vec<SqlValue<'a>>,
     order: Vec<u32>,
 }
 
-impl<'a> Fitted<'a> {
-    /// Makes `rows` fit; `limits` has one for each key column.
+impl<'a> SanitisedRows<'a> {
+    /// Makes `rows` sanitised; `limits` has one for each key column.
     ///
     /// # Errors
     /// When two rows that became one hold what is no sketch.
@@ -63,20 +63,20 @@ impl<'a> Fitted<'a> {
             let cells = rows.row(index).zip(&table.columns);
             let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
             for (at, (cell, column)) in stored.enumerate() {
-                values.push(fit(cell, column, limits.get(at).copied()));
+                values.push(sanitised(cell, column, limits.get(at).copied()));
             }
         }
         let count = u32::try_from(rows.len()).expect("windows are bounded");
-        let mut fitted = Self { width, values, order: (0..count).collect() };
+        let mut sanitised = Self { width, values, order: (0..count).collect() };
         if table.keys() > 0 {
-            fitted.sort(table.keys());
-            fitted.merge(table)?;
+            sanitised.sort(table.keys());
+            sanitised.merge(table)?;
         }
-        Ok(fitted)
+        Ok(sanitised)
     }
 
     /// The rows, in the order of their keys.
-    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[Value<'a>]> {
+    pub(crate) fn rows(&self) -> impl ExactSizeIterator<Item = &[SqlValue<'a>]> {
         self.order.iter().map(|&row| self.row(row))
     }
 
@@ -94,14 +94,14 @@ impl<'a> Fitted<'a> {
         let row = &mut self.values[start..start + self.width];
         let sketches = sql::stored(table).zip(row).filter(|(c, _)| c.role == Role::Sketch);
         for ((_, new), held) in sketches.zip(held) {
-            if let (Value::Blob(bytes), Some(held)) = (&*new, held) {
-                *new = Value::Blob(Cow::Owned(merged(table, held, bytes)?));
+            if let (SqlValue::Blob(bytes), Some(held)) = (&*new, held) {
+                *new = SqlValue::Blob(Cow::Owned(merged(table, held, bytes)?));
             }
         }
         Ok(())
     }
 
-    fn row(&self, row: u32) -> &[Value<'a>] {
+    fn row(&self, row: u32) -> &[SqlValue<'a>] {
         &self.values[row as usize * self.width..][..self.width]
     }
 
@@ -133,21 +133,20 @@ impl<'a> Fitted<'a> {
     }
 }
 
-fn compare(one: &[Value<'_>], other: &[Value<'_>]) -> Ordering {
+fn compare(one: &[SqlValue<'_>], other: &[SqlValue<'_>]) -> Ordering {
     let pairs = one.iter().zip(other);
     pairs.map(|pair| compare_values(pair.0, pair.1)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
 }
 
-fn compare_values(one: &Value<'_>, other: &Value<'_>) -> Ordering {
+fn compare_values(one: &SqlValue<'_>, other: &SqlValue<'_>) -> Ordering {
     match (one, other) {
-        (Value::Integer(one), Value::Integer(other)) | (Value::Time(one), Value::Time(other)) => {
-            one.cmp(other)
-        }
-        (Value::Real(one), Value::Real(other)) => one.total_cmp(other),
-        (Value::Text(one), Value::Text(other)) => one.as_bytes().cmp(other.as_bytes()),
-        (Value::Absent, Value::Absent) => Ordering::Equal,
-        (Value::Absent, _) => Ordering::Less,
-        (_, Value::Absent) => Ordering::Greater,
+        (SqlValue::Integer(one), SqlValue::Integer(other))
+        | (SqlValue::Time(one), SqlValue::Time(other)) => one.cmp(other),
+        (SqlValue::Real(one), SqlValue::Real(other)) => one.total_cmp(other),
+        (SqlValue::Text(one), SqlValue::Text(other)) => one.as_bytes().cmp(other.as_bytes()),
+        (SqlValue::Absent, SqlValue::Absent) => Ordering::Equal,
+        (SqlValue::Absent, _) => Ordering::Less,
+        (_, SqlValue::Absent) => Ordering::Greater,
         _ => Ordering::Equal,
     }
 }
@@ -155,13 +154,14 @@ fn compare_values(one: &Value<'_>, other: &Value<'_>) -> Ordering {
 /// What the server does when two rows meet.
 fn merge_row<'a>(
     table: &Table,
-    held: &mut [Value<'a>],
-    mut new: Vec<Value<'a>>,
+    held: &mut [SqlValue<'a>],
+    mut new: Vec<SqlValue<'a>>,
 ) -> Result<(), String> {
     let places: Vec<Option<usize>> = places(table);
     let stored: Vec<&Column> = sql::stored(table).collect();
     // Decided before the times that decide it are merged.
-    let is_later = |column: &Column, held: &[Value<'a>], new: &[Value<'a>]| match column.role {
+    let is_later = |column: &Column, held: &[SqlValue<'a>], new: &[SqlValue<'a>]| match column.role
+    {
         Role::Last { time } => {
             let time = places[time].expect("a time is stored");
             compare_values(&new[time], &held[time]).is_ge()
@@ -170,19 +170,19 @@ fn merge_row<'a>(
     };
     let later: Vec<bool> = stored.iter().map(|column| is_later(column, held, &new)).collect();
     for (at, column) in stored.iter().enumerate() {
-        let value = std::mem::replace(&mut new[at], Value::Absent);
+        let value = std::mem::replace(&mut new[at], SqlValue::Absent);
         let order = compare_values(&value, &held[at]);
         match (column.role, &mut held[at]) {
             (Role::Key | Role::Mean { .. } | Role::Plain, _) => {}
-            (_, held @ Value::Absent) => *held = value,
-            (_, _) if value == Value::Absent => {}
+            (_, held @ SqlValue::Absent) => *held = value,
+            (_, _) if value == SqlValue::Absent => {}
             (Role::Sum, held) => *held = sum(held, &value),
             (Role::Min, held) if order.is_lt() => *held = value,
             (Role::Max, held) if order.is_gt() => *held = value,
             (Role::Last { .. }, held) if later[at] => *held = value,
             (Role::Sketch, held) => {
-                if let (Value::Blob(one), Value::Blob(other)) = (&*held, &value) {
-                    *held = Value::Blob(Cow::Owned(merged(table, one, other)?));
+                if let (SqlValue::Blob(one), SqlValue::Blob(other)) = (&*held, &value) {
+                    *held = SqlValue::Blob(Cow::Owned(merged(table, one, other)?));
                 }
             }
             (Role::Min | Role::Max | Role::Last { .. }, _) => {}
@@ -196,13 +196,13 @@ fn merged(table: &Table, held: &[u8], new: &[u8]) -> Result<Vec<u8>, String> {
     merged.map_err(|cause| format!("table `{}` holds a {cause}", table.name))
 }
 
-fn sum<'a>(one: &Value<'a>, other: &Value<'a>) -> Value<'a> {
+fn sum<'a>(one: &SqlValue<'a>, other: &SqlValue<'a>) -> SqlValue<'a> {
     match (one, other) {
-        (Value::Integer(one), Value::Integer(other)) => {
-            Value::Integer((one + other).clamp(-INTEGER_SUM_MAX, INTEGER_SUM_MAX))
+        (SqlValue::Integer(one), SqlValue::Integer(other)) => {
+            SqlValue::Integer((one + other).clamp(-INTEGER_SUM_MAX, INTEGER_SUM_MAX))
         }
-        (Value::Real(one), Value::Real(other)) => {
-            Value::Real((one + other).clamp(-REAL_MAX, REAL_MAX))
+        (SqlValue::Real(one), SqlValue::Real(other)) => {
+            SqlValue::Real((one + other).clamp(-REAL_MAX, REAL_MAX))
         }
         _ => other.clone(),
     }
@@ -215,36 +215,36 @@ fn places(table: &Table) -> Vec<Option<usize>> {
     table.columns.iter().map(|c| is_stored(c).then(|| next.next()).flatten()).collect()
 }
 
-fn fit<'a>(cell: Cell<'a>, column: &Column, limit: Option<KeyLimit>) -> Value<'a> {
+fn sanitised<'a>(cell: Cell<'a>, column: &Column, limit: Option<KeyLimit>) -> SqlValue<'a> {
     match (cell, column.role) {
         (Cell::Absent, Role::Key) => key_of_nothing(column),
-        (Cell::Absent, _) => Value::Absent,
+        (Cell::Absent, _) => SqlValue::Absent,
         (Cell::Integer(number), Role::Sum) => {
-            Value::Integer(number.clamp(-INTEGER_SUM_MAX, INTEGER_SUM_MAX))
+            SqlValue::Integer(number.clamp(-INTEGER_SUM_MAX, INTEGER_SUM_MAX))
         }
-        (Cell::Integer(number), _) => Value::Integer(number),
+        (Cell::Integer(number), _) => SqlValue::Integer(number),
         (Cell::Real(number), Role::Key) if number.is_nan() => key_of_nothing(column),
-        (Cell::Real(number), _) if number.is_nan() => Value::Absent,
+        (Cell::Real(number), _) if number.is_nan() => SqlValue::Absent,
         // Adding 0 makes -0 a plain 0, which is the same key to every server.
-        (Cell::Real(number), _) => Value::Real(number.clamp(-REAL_MAX, REAL_MAX) + 0.0),
-        (Cell::Time(us), _) => Value::Time(us.clamp(TIMES.0, TIMES.1)),
-        (Cell::Blob(bytes), _) => Value::Blob(Cow::Borrowed(bytes)),
+        (Cell::Real(number), _) => SqlValue::Real(number.clamp(-REAL_MAX, REAL_MAX) + 0.0),
+        (Cell::Time(us), _) => SqlValue::Time(us.clamp(TIMES.0, TIMES.1)),
+        (Cell::Blob(bytes), _) => SqlValue::Blob(Cow::Borrowed(bytes)),
         (Cell::Text(bytes), Role::Key) => {
             let text = clean(bytes);
-            Value::Text(limit.map_or(text.clone(), |limit| bounded(text, limit)))
+            SqlValue::Text(limit.map_or(text.clone(), |limit| bounded(text, limit)))
         }
-        (Cell::Text(bytes), _) => Value::Text(clean(bytes)),
+        (Cell::Text(bytes), _) => SqlValue::Text(clean(bytes)),
     }
 }
 
 /// A key is never absent to a server; lines without a number that is part of it do not come here.
-fn key_of_nothing(column: &Column) -> Value<'static> {
+fn key_of_nothing(column: &Column) -> SqlValue<'static> {
     match column.kind {
-        pipeline::Kind::Text => Value::Text(Cow::Borrowed("")),
-        pipeline::Kind::Integer => Value::Integer(0),
-        pipeline::Kind::Real => Value::Real(0.0),
-        pipeline::Kind::Time => Value::Time(0),
-        pipeline::Kind::Blob => Value::Blob(Cow::Borrowed(&[])),
+        pipeline::Kind::Text => SqlValue::Text(Cow::Borrowed("")),
+        pipeline::Kind::Integer => SqlValue::Integer(0),
+        pipeline::Kind::Real => SqlValue::Real(0.0),
+        pipeline::Kind::Time => SqlValue::Time(0),
+        pipeline::Kind::Blob => SqlValue::Blob(Cow::Borrowed(&[])),
     }
 }
 
