@@ -1,14 +1,17 @@
-//! JSON read plainly: an object's members in their order, their texts as they are escaped.
+//! JSON read plainly: the members of an object in their order, their texts still escaped.
 //!
-//! Structure is checked (RFC 8259); that a value which is no text is a number, `true`, `false` or
-//! `null` is not, for the delivery does not either.
+//! Written by hand, since no library refuses the same lines as the delivery. Like the delivery it
+//! checks structure (RFC 8259), but not whether a bare value is a number, `true`, `false` or
+//! `null`. And it takes bytes that are no UTF-8, control characters, and lone surrogates in keys.
+//! `serde_json` refuses all of these, also as `RawValue`.
+//! Invariant: recursion goes at most [`DEPTH_MAX`] deep.
 
 /// How deep values may lie.
 const DEPTH_MAX: usize = 64;
 
 /// A member of an object.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Member<'l> {
+pub(crate) struct Member<'l> {
     /// Its key, escaped.
     pub key: &'l [u8],
     /// Its value: of text the inside, escaped, and of all else everything.
@@ -18,8 +21,8 @@ pub(super) struct Member<'l> {
 }
 
 /// The members of the object that `text` is, and nothing more; none when it is no such.
-pub(super) fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
-    let mut reader = Reader { text, at: 0 };
+pub(crate) fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
+    let mut reader = ObjectReader { text, at: 0 };
     reader.white();
     let members = reader.object(0)?;
     reader.white();
@@ -27,16 +30,16 @@ pub(super) fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
 }
 
 /// The value of the first member of that name.
-pub(super) fn member<'l>(object: &'l [u8], name: &str) -> Option<Member<'l>> {
+pub(crate) fn member<'l>(object: &'l [u8], name: &str) -> Option<Member<'l>> {
     members(object)?.into_iter().find(|member| member.key == name.as_bytes())
 }
 
-struct Reader<'l> {
+struct ObjectReader<'l> {
     text: &'l [u8],
     at: usize,
 }
 
-impl<'l> Reader<'l> {
+impl<'l> ObjectReader<'l> {
     fn object(&mut self, depth: usize) -> Option<Vec<Member<'l>>> {
         self.take(b'{')?;
         let mut members = Vec::new();

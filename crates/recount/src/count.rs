@@ -1,8 +1,8 @@
-//! One rollup, counted plainly: a map from keys to what the documentation says is kept of their
-//! lines, sketches as all their values.
+//! One rollup, counted plainly: a map from each key to what the documentation says is kept of it.
 //!
-//! Memory is one entry for each key, for each different value that a sketch is of, and for each
-//! row of single events.
+//! Invariant: values are exact. A sketch is kept as all its values, a sum of reals with its size.
+//! So memory is an entry for each key, for each different value of a sketch, and for each row of a
+//! single event. Refuses: to use a window or a measure of `pipeline`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -12,11 +12,12 @@ use pipeline::{KEY_TEXT_BYTES_MAX, Kind, Measure, Part, Rollup, SketchOf};
 use sinks::OwnedCell;
 use twox_hash::{XxHash3_64, XxHash3_128};
 
-use super::plain::{Line, bytes_of};
+use crate::plain::PlainLine;
+use crate::scalar::bytes_of;
 
 /// A part of a key, or of a row of a single event.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Key {
+pub(crate) enum CellKey {
     /// Nothing, which only rows of single events have.
     Absent,
     /// Text.
@@ -29,25 +30,40 @@ pub(super) enum Key {
     Time(i64),
 }
 
-/// Where a line stands: the number of its file, and the offset of its first byte.
-pub(super) type Place = (u32, u64);
+/// Where a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LinePlace {
+    /// The number of its file.
+    pub file: u32,
+    /// The offset of its first byte.
+    pub offset: u64,
+}
+
+/// Whose lines are counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin<'o> {
+    /// The machine that has the log.
+    pub node: &'o str,
+    /// The name of the source.
+    pub source: &'o str,
+}
 
 /// What is kept of the lines of a key.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(crate) struct KeyRow {
     /// Where the first of them stands.
-    pub first: Place,
+    pub first: LinePlace,
     /// In the order of the measures.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<MeasureValue>,
     /// In the order of the sketches.
-    pub values: Vec<Values>,
+    pub values: Vec<SketchValues>,
     /// The sink has a row of this key.
     pub is_met: bool,
 }
 
 /// The value of one measure.
 #[derive(Debug, Clone)]
-pub(super) enum Kept {
+pub(crate) enum MeasureValue {
     /// A number of lines, or a sum of whole numbers.
     Count(i128),
     /// A sum of real numbers, and how large it would be without signs.
@@ -63,7 +79,7 @@ pub(super) enum Kept {
 /// The latest time, and the values of its lines, of which any may be the last: files have no order
 /// among each other.
 #[derive(Debug, Clone)]
-pub(super) struct Latest {
+pub(crate) struct Latest {
     time: i64,
     /// The value of the line that was read last.
     pub value: OwnedCell,
@@ -72,69 +88,79 @@ pub(super) struct Latest {
 
 impl Latest {
     /// Whether a line of that time has this value.
-    pub(super) fn may_be(&self, value: &OwnedCell) -> bool {
+    pub(crate) fn may_be(&self, value: &OwnedCell) -> bool {
         self.hashes.contains(&hash(&[key_of(value)]))
     }
 
     /// How many different values they have.
-    pub(super) fn values(&self) -> usize {
+    pub(crate) fn values(&self) -> usize {
         self.hashes.len()
     }
 }
 
 /// All the values that a sketch is of.
 #[derive(Debug)]
-pub(super) enum Values {
+pub(crate) enum SketchValues {
     /// The hashes of different texts.
     Unique(HashSet<u64>),
     /// How often each number came, by a whole number that has the same order.
     Quantiles(BTreeMap<i64, u64>),
 }
 
+impl SketchValues {
+    /// Whether no value came.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Unique(values) => values.is_empty(),
+            Self::Quantiles(values) => values.is_empty(),
+        }
+    }
+}
+
 /// A rollup under way.
-pub(super) struct Count {
+pub(crate) struct RollupCount {
     /// What is counted.
     pub rollup: Arc<Rollup>,
     /// What was counted.
-    pub rows: HashMap<Vec<Key>, Row>,
+    pub rows: HashMap<Vec<CellKey>, KeyRow>,
     /// Rows of single events by the hash of what stands in them: how many, and where the first
     /// one's line stands.
-    pub events: HashMap<u128, (u64, Place)>,
+    pub events: HashMap<u128, (u64, LinePlace)>,
     /// Lines that lack a number of the key.
     pub without_key: u64,
 }
 
-impl Count {
+impl RollupCount {
     /// Nothing is counted yet.
-    pub(super) fn new(rollup: Arc<Rollup>) -> Self {
+    pub(crate) fn new(rollup: Arc<Rollup>) -> Self {
         Self { rollup, rows: HashMap::new(), events: HashMap::new(), without_key: 0 }
     }
 
-    /// Counts a line of `source` that `node` has.
-    pub(super) fn add(&mut self, line: &Line, place: Place, (node, source): (&str, &str)) {
+    /// Counts a line.
+    pub(crate) fn add(&mut self, line: &PlainLine, place: LinePlace, origin: Origin<'_>) {
         if self.rollup.filter.as_ref().is_some_and(|filter| !filter.matches(line)) {
             return;
         }
         if !self.rollup.raw.is_empty() {
             let place_of = [
-                Key::Text(node.to_owned()),
-                Key::Text(source.to_owned()),
-                Key::Integer(place.1.cast_signed()),
+                CellKey::Text(origin.node.to_owned()),
+                CellKey::Text(origin.source.to_owned()),
+                CellKey::Integer(place.offset.cast_signed()),
             ];
             let fields = self.rollup.raw.iter().map(|(field, kind)| cell(line, field, *kind));
-            let row: Vec<Key> = place_of.into_iter().chain(fields).collect();
+            let row: Vec<CellKey> = place_of.into_iter().chain(fields).collect();
             self.events.entry(hash(&row)).or_insert((0, place)).0 += 1;
             return;
         }
         let time = line.time_us.cast_signed();
-        let key: Option<Vec<Key>> =
+        let key: Option<Vec<CellKey>> =
             self.rollup.key.iter().map(|part| part_of(part, line, time)).collect();
         let Some(key) = key else {
             self.without_key += 1;
             return;
         };
         let rollup = &self.rollup;
-        let row = self.rows.entry(key).or_insert_with(|| Row {
+        let row = self.rows.entry(key).or_insert_with(|| KeyRow {
             first: place,
             kept: rollup.measures.iter().map(nothing).collect(),
             values: rollup.sketches.iter().map(no_values).collect(),
@@ -145,12 +171,12 @@ impl Count {
         }
         for (sketch, values) in rollup.sketches.iter().zip(&mut row.values) {
             match (sketch, values) {
-                (SketchOf::Unique(field), Values::Unique(values)) => {
+                (SketchOf::Unique(field), SketchValues::Unique(values)) => {
                     values.extend(
                         line.field(field).map(|value| XxHash3_64::oneshot(&bytes_of(value))),
                     );
                 }
-                (SketchOf::Quantiles(field), Values::Quantiles(values)) => {
+                (SketchOf::Quantiles(field), SketchValues::Quantiles(values)) => {
                     if let Some(OwnedCell::Real(number)) = number(line, field, Kind::Real) {
                         *values.entry(ordered(number)).or_default() += 1;
                     }
@@ -162,57 +188,57 @@ impl Count {
 }
 
 /// What tells rows of single events apart.
-pub(super) fn hash(row: &[Key]) -> u128 {
+pub(crate) fn hash(row: &[CellKey]) -> u128 {
     XxHash3_128::oneshot(format!("{row:?}").as_bytes())
 }
 
-fn nothing(measure: &Measure) -> Kept {
+fn nothing(measure: &Measure) -> MeasureValue {
     match measure {
-        Measure::Count | Measure::CountOf(_) => Kept::Count(0),
-        Measure::Sum(_, Kind::Real) => Kept::Sum(0.0, 0.0),
-        Measure::Sum(..) => Kept::Count(0),
-        Measure::Min(..) | Measure::Max(..) => Kept::Extreme(None),
-        Measure::Last(..) | Measure::LastTime(_) => Kept::Last(None),
-        Measure::Mean => Kept::Mean,
+        Measure::Count | Measure::CountOf(_) => MeasureValue::Count(0),
+        Measure::Sum(_, Kind::Real) => MeasureValue::Sum(0.0, 0.0),
+        Measure::Sum(..) => MeasureValue::Count(0),
+        Measure::Min(..) | Measure::Max(..) => MeasureValue::Extreme(None),
+        Measure::Last(..) | Measure::LastTime(_) => MeasureValue::Last(None),
+        Measure::Mean => MeasureValue::Mean,
     }
 }
 
-fn no_values(sketch: &SketchOf) -> Values {
+fn no_values(sketch: &SketchOf) -> SketchValues {
     match sketch {
-        SketchOf::Unique(_) => Values::Unique(HashSet::new()),
-        SketchOf::Quantiles(_) => Values::Quantiles(BTreeMap::new()),
+        SketchOf::Unique(_) => SketchValues::Unique(HashSet::new()),
+        SketchOf::Quantiles(_) => SketchValues::Quantiles(BTreeMap::new()),
     }
 }
 
-fn keep(kept: &mut Kept, measure: &Measure, line: &Line, time: i64) {
+fn keep(kept: &mut MeasureValue, measure: &Measure, line: &PlainLine, time: i64) {
     match (measure, kept) {
-        (Measure::Count, Kept::Count(count)) => *count += 1,
-        (Measure::CountOf(field), Kept::Count(count)) => {
+        (Measure::Count, MeasureValue::Count(count)) => *count += 1,
+        (Measure::CountOf(field), MeasureValue::Count(count)) => {
             *count += i128::from(line.field(field).is_some());
         }
         (Measure::Sum(field, kind), kept) => match (number(line, field, *kind), kept) {
-            (Some(OwnedCell::Real(more)), Kept::Sum(sum, size)) => {
+            (Some(OwnedCell::Real(more)), MeasureValue::Sum(sum, size)) => {
                 *sum += more;
                 *size += more.abs();
             }
-            (Some(OwnedCell::Integer(more)), Kept::Count(sum)) => *sum += i128::from(more),
+            (Some(OwnedCell::Integer(more)), MeasureValue::Count(sum)) => *sum += i128::from(more),
             _ => {}
         },
-        (Measure::Min(field, kind), Kept::Extreme(least)) => {
+        (Measure::Min(field, kind), MeasureValue::Extreme(least)) => {
             let new = number(line, field, *kind);
             let is_less = |new: &OwnedCell| least.as_ref().is_none_or(|least| is_below(new, least));
             if let Some(new) = new.filter(is_less) {
                 *least = Some(new);
             }
         }
-        (Measure::Max(field, kind), Kept::Extreme(most)) => {
+        (Measure::Max(field, kind), MeasureValue::Extreme(most)) => {
             let new = number(line, field, *kind);
             let is_more = |new: &OwnedCell| most.as_ref().is_none_or(|most| is_below(most, new));
             if let Some(new) = new.filter(is_more) {
                 *most = Some(new);
             }
         }
-        (Measure::Last(field, kind), Kept::Last(held)) if line.field(field).is_some() => {
+        (Measure::Last(field, kind), MeasureValue::Last(held)) if line.field(field).is_some() => {
             let value = match kind {
                 Kind::Text => {
                     line.field(field).map(|value| OwnedCell::Text(clean(value).into_bytes()))
@@ -221,7 +247,7 @@ fn keep(kept: &mut Kept, measure: &Measure, line: &Line, time: i64) {
             };
             latest(held, time, value.unwrap_or(OwnedCell::Absent));
         }
-        (Measure::LastTime(field), Kept::Last(held)) if line.field(field).is_some() => {
+        (Measure::LastTime(field), MeasureValue::Last(held)) if line.field(field).is_some() => {
             latest(held, time, OwnedCell::Time(time));
         }
         _ => {}
@@ -249,38 +275,40 @@ fn is_below(one: &OwnedCell, other: &OwnedCell) -> bool {
     }
 }
 
-fn part_of(part: &Part, line: &Line, time: i64) -> Option<Key> {
+fn part_of(part: &Part, line: &PlainLine, time: i64) -> Option<CellKey> {
     match part {
-        Part::Bucket(us) => Some(Key::Time(time.div_euclid(*us) * us)),
+        Part::Bucket(us) => Some(CellKey::Time(time.div_euclid(*us) * us)),
         Part::Field(field, Kind::Text) => {
             let raw = line.field(field).map(bytes_of).unwrap_or_default();
-            Some(Key::Text(short(&raw)))
+            Some(CellKey::Text(short(&raw)))
         }
         Part::Field(field, kind) => number(line, field, *kind).map(|held| key_of(&held)),
     }
 }
 
-fn cell(line: &Line, field: &FieldName, kind: Kind) -> Key {
+fn cell(line: &PlainLine, field: &FieldName, kind: Kind) -> CellKey {
     match kind {
-        Kind::Text => line.field(field).map_or(Key::Absent, |value| Key::Text(clean(value))),
-        kind => number(line, field, kind).map_or(Key::Absent, |held| key_of(&held)),
+        Kind::Text => {
+            line.field(field).map_or(CellKey::Absent, |value| CellKey::Text(clean(value)))
+        }
+        kind => number(line, field, kind).map_or(CellKey::Absent, |held| key_of(&held)),
     }
 }
 
 /// A value of a sink, or of a line, as a part of a key.
-pub(super) fn key_of(held: &OwnedCell) -> Key {
+pub(crate) fn key_of(held: &OwnedCell) -> CellKey {
     match held {
-        OwnedCell::Integer(number) => Key::Integer(*number),
-        OwnedCell::Time(us) => Key::Time(*us),
+        OwnedCell::Integer(number) => CellKey::Integer(*number),
+        OwnedCell::Time(us) => CellKey::Time(*us),
         // Zero has two signs, and is one key.
-        OwnedCell::Real(real) => Key::Real((real + 0.0).to_bits()),
-        OwnedCell::Text(text) => Key::Text(String::from_utf8_lossy(text).into_owned()),
-        OwnedCell::Absent | OwnedCell::Blob(_) => Key::Absent,
+        OwnedCell::Real(real) => CellKey::Real((real + 0.0).to_bits()),
+        OwnedCell::Text(text) => CellKey::Text(String::from_utf8_lossy(text).into_owned()),
+        OwnedCell::Absent | OwnedCell::Blob(_) => CellKey::Absent,
     }
 }
 
 /// The number that a field holds, in the type of its column.
-fn number(line: &Line, field: &FieldName, kind: Kind) -> Option<OwnedCell> {
+fn number(line: &PlainLine, field: &FieldName, kind: Kind) -> Option<OwnedCell> {
     let value = line.field(field)?;
     let text = match &value {
         Value::Text(text) => Some(std::str::from_utf8(text).ok()?.trim_ascii().to_owned()),
@@ -329,6 +357,6 @@ fn ordered(real: f64) -> i64 {
 }
 
 /// The real number of a whole one in their order.
-pub(super) fn real_of(ordered: i64) -> f64 {
+pub(crate) fn real_of(ordered: i64) -> f64 {
     f64::from_bits((ordered ^ (((ordered >> 63) as u64) >> 1).cast_signed()).cast_unsigned())
 }

@@ -1,4 +1,7 @@
 //! The lines of log files, read plainly: from the first byte to where the file was delivered.
+//!
+//! Invariant: every byte of the delivered part belongs to exactly one line. A line that is too long
+//! for the delivery comes with its beginning only.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,7 +16,7 @@ const BEGINNING_BYTES: usize = 1024;
 
 /// A part of a log that was delivered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Delivered {
+pub(crate) struct DeliveredLog {
     /// Its file.
     pub path: PathBuf,
     /// The offset of the file's first byte: 0, but in a journal's segments.
@@ -24,7 +27,7 @@ pub(super) struct Delivered {
 
 /// A line, and where its first byte stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found<'l> {
+pub(crate) struct LogLine<'l> {
     /// The offset in the log.
     pub offset: u64,
     /// The bytes before the line feed; of one that is too long, its beginning.
@@ -33,12 +36,12 @@ pub(super) struct Found<'l> {
     pub is_whole: bool,
 }
 
-impl Delivered {
+impl DeliveredLog {
     /// Hands every line to `seen`; returns how many bytes were there.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub(super) fn each(&self, mut seen: impl FnMut(Found<'_>)) -> io::Result<u64> {
+    pub(crate) fn each(&self, mut seen: impl FnMut(LogLine<'_>)) -> io::Result<u64> {
         let mut left = self.end.saturating_sub(self.start);
         let mut bytes = unpacked(&self.path)?.take(left);
         let (mut offset, mut line) = (self.start, Vec::new());
@@ -54,7 +57,7 @@ impl Delivered {
             if length > LINE_BYTES_MAX {
                 line.truncate(BEGINNING_BYTES);
             }
-            seen(Found { offset, bytes: &line, is_whole });
+            seen(LogLine { offset, bytes: &line, is_whole });
             offset += length as u64;
             left = left.saturating_sub(length as u64);
         }
@@ -76,7 +79,7 @@ fn unpacked(path: &Path) -> io::Result<BufReader<Box<dyn Read>>> {
 ///
 /// # Errors
 /// When the folder cannot be read.
-pub(super) fn of_journal(dir: &Path, end: u64) -> io::Result<Vec<Delivered>> {
+pub(crate) fn of_journal(dir: &Path, end: u64) -> io::Result<Vec<DeliveredLog>> {
     let mut segments: Vec<(u64, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(dir)? {
         let path = entry?.path();
@@ -92,5 +95,5 @@ pub(super) fn of_journal(dir: &Path, end: u64) -> io::Result<Vec<Delivered>> {
     let ends = segments.iter().skip(1).map(|(start, _)| *start).chain([u64::MAX]);
     let ends: Vec<u64> = ends.map(|next| next.min(end)).collect();
     let delivered = segments.into_iter().zip(ends).filter(|((start, _), end)| start < end);
-    Ok(delivered.map(|((start, path), end)| Delivered { path, start, end }).collect())
+    Ok(delivered.map(|((start, path), end)| DeliveredLog { path, start, end }).collect())
 }

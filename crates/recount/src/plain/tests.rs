@@ -8,7 +8,7 @@ use exchange::{FieldName, Fields};
 use pipeline::{Decoder, Format};
 use stdx::Random;
 
-use super::{Plain, bytes_of};
+use super::{PlainReader, bytes_of};
 
 const COMBINED: &str = concat!(
     r#"192.0.2.7 - - [21/Nov/2026:03:54:12 +0000] "GET /a/b?item=7&q=%C3%A9 HTTP/1.1" "#,
@@ -99,7 +99,7 @@ fn shown(fields: &impl Fields, name: &FieldName) -> Option<String> {
 /// The names of fields that the two find different in a line; `line` where only one takes it.
 fn differences(format: &Format, line: &[u8]) -> Vec<String> {
     let names: Vec<FieldName> = FIELDS.iter().map(|name| name.parse().unwrap()).collect();
-    let plain = Plain::new(format, Arc::default());
+    let plain = PlainReader::new(format, Arc::default());
     let plain = plain.read(line);
     let mut wrong = Vec::new();
     let mut decoder = Decoder::new(format, Arc::default());
@@ -124,7 +124,10 @@ fn sound_lines_have_the_same_fields() {
     for (format, lines) in formats() {
         for line in lines {
             assert_eq!(differences(&format, line.as_bytes()), [""; 0], "{line}");
-            assert!(Plain::new(&format, Arc::default()).read(line.as_bytes()).is_some(), "{line}");
+            assert!(
+                PlainReader::new(&format, Arc::default()).read(line.as_bytes()).is_some(),
+                "{line}"
+            );
         }
     }
 }
