@@ -494,16 +494,23 @@ impl FileSource {
     fn give_up_rests(&mut self) -> Result<Option<Taken>, SourceError> {
         let now = self.clock.unix_micros();
         let quiet = self.options.quiet.as_micros() as u64;
-        for id in std::mem::take(&mut self.lingering) {
-            let Some(log) = self.logs.get(id) else { continue };
-            let is_whole = log.open.as_ref().is_some_and(Opened::is_whole);
-            if log.is_queued || (!is_whole && now.saturating_sub(log.grown_us) < quiet) {
-                self.lingering.push(id);
-            } else if log.behind() == 0 {
-                self.retire(id);
-            } else if let Some(taken) = self.give_up_rest(id)? {
-                self.lingering.push(id);
+        // Those behind one that is handed out linger on.
+        for id in self.lingering.clone() {
+            let log = self.logs.get(id);
+            let is_whole = log.is_some_and(|log| log.open.as_ref().is_some_and(Opened::is_whole));
+            let is_quiet = |log: &logs::Log| is_whole || now.saturating_sub(log.grown_us) >= quiet;
+            let behind = log.map_or(0, logs::Log::behind);
+            if log.is_some_and(|log| log.is_queued || !is_quiet(log)) {
+                continue;
+            }
+            if behind > 0
+                && let Some(taken) = self.give_up_rest(id)?
+            {
                 return Ok(Some(taken));
+            }
+            self.lingering.retain(|other| *other != id);
+            if behind == 0 {
+                self.retire(id);
             }
         }
         Ok(None)

@@ -248,6 +248,26 @@ fn the_last_line_waits_until_the_file_is_rotated_and_quiet() {
 }
 
 #[test]
+fn every_rotated_file_gives_up_its_last_line_and_is_closed() {
+    let world = World::new(&["*.log*"]);
+    for name in ["a", "b", "c"] {
+        world.write(&format!("{name}.log"), &format!("{name}1"));
+        world.partial(&format!("{name}.log"), format!("id={name}").as_bytes());
+    }
+    let mut tail = world.tail();
+    assert_eq!(tail.drain().ids.len(), 3);
+    for name in ["a", "b", "c"] {
+        world.rename(&format!("{name}.log"), &format!("{name}.log.1"));
+    }
+    assert!(tail.drain().torn.is_empty());
+    world.clock.advance(QUIET * 2);
+    let mut torn = tail.drain().torn;
+    torn.extend(tail.drain().torn);
+    torn.sort();
+    assert_eq!(torn, ["id=a", "id=b", "id=c"].map(|text| text.as_bytes().to_vec()));
+}
+
+#[test]
 fn a_log_that_came_back_shorter_is_reported_and_goes_on_at_its_end() {
     let world = World::new(&["access.log"]);
     let ids: Vec<String> = (0..100).map(|n| format!("a{n}")).collect();
