@@ -340,7 +340,7 @@ impl Life {
         let rows = batch.rows.iter().map(crate::batch::Rows::len).sum::<usize>() as u64;
         Status::count(&self.status.batches, 1);
         Status::count(&self.status.rows, rows);
-        self.status.committed_us.store(time_us, Ordering::Relaxed);
+        *self.status.committed.lock() = Some(Instant::now());
         let Checkpoint { node, source, sequence, position } = batch.checkpoint.clone();
         let sink = self.sink_name.clone();
         self.binlog.note(&Note { time_us, node, source, sink, sequence, rows, position });

@@ -90,7 +90,8 @@ pub struct FileSource {
     foreign_is_fresh: bool,
     wants_foreign: bool,
     round: u64,
-    next_scan_us: u64,
+    /// None: as soon as possible.
+    next_scan: Option<Instant>,
     scan_is_due: bool,
     queue: VecDeque<LogId>,
     /// The log whose turn it is, and where its turn ends.
@@ -165,7 +166,7 @@ impl FileSource {
             foreign_is_fresh: false,
             wants_foreign: false,
             round: 0,
-            next_scan_us: 0,
+            next_scan: None,
             scan_is_due: true,
             queue: VecDeque::new(),
             current: None,
@@ -296,15 +297,14 @@ impl FileSource {
     }
 
     fn scan_if_due(&mut self) -> Result<bool, SourceError> {
-        let now = self.clock.unix_micros();
-        if !self.scan_is_due && now < self.next_scan_us {
+        let began = self.clock.now();
+        if !self.scan_is_due && self.next_scan.is_some_and(|next| began < next) {
             return Ok(false);
         }
         self.scan_is_due = false;
-        let began = Instant::now();
         let outcome = self.scan();
-        let pause = SCAN_EVERY.max(began.elapsed() * SCAN_SHARE);
-        self.next_scan_us = now + pause.as_micros() as u64;
+        let pause = SCAN_EVERY.max((self.clock.now() - began) * SCAN_SHARE);
+        self.next_scan = Some(began + pause);
         self.scan_is_due |= outcome.is_err();
         outcome.map(|()| true)
     }
@@ -387,7 +387,7 @@ impl FileSource {
 
     /// Wakes the logs whose open file has another length than it had.
     fn look_at_open_files(&mut self) {
-        let now = self.clock.unix_micros();
+        let now = self.clock.now();
         let mut grown = Vec::new();
         for id in &self.opened {
             let Some(log) = self.logs.get_mut(*id) else { continue };
@@ -397,7 +397,7 @@ impl FileSource {
                 continue;
             }
             log.len = length;
-            log.grown_us = now;
+            log.grown = Some(now);
             let end = log.mark.offset;
             let window = log.open.as_mut().and_then(|opened| opened.window(end).ok().flatten());
             if window.is_some_and(|window| log.mark.fits(&window)) {
@@ -492,13 +492,12 @@ impl FileSource {
 
     /// Hands out rests of lines that nobody will complete, and closes what has been read.
     fn give_up_rests(&mut self) -> Result<Option<Taken>, SourceError> {
-        let now = self.clock.unix_micros();
-        let quiet = self.options.quiet.as_micros() as u64;
+        let (now, quiet) = (self.clock.now(), self.options.quiet);
         // Those behind one that is handed out linger on.
         for id in self.lingering.clone() {
             let log = self.logs.get(id);
             let is_whole = log.is_some_and(|log| log.open.as_ref().is_some_and(Opened::is_whole));
-            let is_quiet = |log: &logs::Log| is_whole || now.saturating_sub(log.grown_us) >= quiet;
+            let is_quiet = |log: &logs::Log| is_whole || log.is_quiet(now, quiet);
             let behind = log.map_or(0, logs::Log::behind);
             if log.is_some_and(|log| log.is_queued || !is_quiet(log)) {
                 continue;

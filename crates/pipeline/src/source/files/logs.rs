@@ -1,6 +1,7 @@
 //! The logs that are known, by content and by the file that carries each.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
 
 use stdx::FileIdentity;
 
@@ -39,8 +40,8 @@ pub(super) struct Log {
     pub has_left: bool,
     /// Its carrier was emptied while it was read: what that file holds is another log.
     pub was_cut: bool,
-    /// When it was last found longer, microseconds since the Unix epoch.
-    pub grown_us: u64,
+    /// When it was last found longer; none for one that was not met since the start.
+    pub grown: Option<Instant>,
     /// What decides the order: the time of its first line, else of its last change.
     pub order_us: u64,
     /// How far it was searched for the end of a line that is too long, and the hash before that.
@@ -68,7 +69,7 @@ impl Log {
             is_rotated: false,
             has_left: false,
             was_cut: false,
-            grown_us: 0,
+            grown: None,
             order_us: 0,
             searched: None,
             packed: None,
@@ -90,6 +91,11 @@ impl Log {
         let is_packed_whole = self.packing != Packing::Plain && self.packed.is_some();
         let may_go_on = self.open.is_some() || self.was_cut || self.behind() > 0;
         may_go_on && !is_packed_whole
+    }
+
+    /// Whether it was found no longer for as long as `quiet`.
+    pub(super) fn is_quiet(&self, now: Instant, quiet: Duration) -> bool {
+        self.grown.is_none_or(|grown| now.saturating_duration_since(grown) >= quiet)
     }
 
     /// Bytes that were there and are not read.

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use stdx::{DiskFile, Metadata};
 
@@ -25,6 +26,8 @@ pub(super) struct Found {
     found: Metadata,
     role: Role,
     round: u64,
+    /// When it was found, or found changed.
+    changed: Instant,
 }
 
 /// What a file is to us.
@@ -127,7 +130,7 @@ impl FileSource {
 
     /// Notes what is there; returns what has to be looked at.
     fn note(&mut self, mut files: Vec<(PathBuf, Metadata)>) -> Vec<Fresh> {
-        let mut fresh = Vec::new();
+        let (mut fresh, now) = (Vec::new(), self.clock.now());
         files.sort_by(|(a, _), (b, _)| a.cmp(b));
         for (path, meta) in files {
             let key = key_of(&meta.identity);
@@ -140,8 +143,9 @@ impl FileSource {
                 if let Role::Carrier(id) = role {
                     self.note_carrier(id, Some(&path));
                 }
-                let round = self.round;
-                self.found.insert(key, Found { path: path.clone(), found: meta, role, round });
+                let (round, changed) = (self.round, now);
+                let found = Found { path: path.clone(), found: meta, role, round, changed };
+                self.found.insert(key, found);
                 fresh.push((key, path, meta));
                 continue;
             };
@@ -151,6 +155,9 @@ impl FileSource {
             }
             known.round = self.round;
             let is_moved = known.path != path;
+            if known.found != meta {
+                known.changed = now;
+            }
             let is_changed = known.found != meta || known.role == Role::Open;
             known.found = meta;
             let role = known.role;
@@ -168,18 +175,18 @@ impl FileSource {
     }
 
     fn note_carrier(&mut self, id: LogId, new_path: Option<&Path>) {
-        let now = self.clock.unix_micros();
+        let now = self.clock.now();
         let Some(log) = self.logs.get_mut(id) else { return };
         log.has_left = false;
         if let Some(path) = new_path {
             log.name = path.display().to_string();
-            (log.is_rotated, log.grown_us) = (true, now);
+            (log.is_rotated, log.grown) = (true, Some(now));
             self.linger(id);
         }
     }
 
     fn note_absent(&mut self) {
-        let (round, now) = (self.round, self.clock.unix_micros());
+        let (round, now) = (self.round, self.clock.now());
         let gone: Vec<_> = self.found.extract_if(|_, found| found.round != round).collect();
         for (_, found) in gone {
             self.troubles.remove(&found.path);
@@ -187,7 +194,7 @@ impl FileSource {
             let Some(log) = self.logs.get_mut(id) else { continue };
             if log.open.is_some() && log.packing == Packing::Plain {
                 // The handle keeps it readable: it is drained until it is quiet.
-                (log.has_left, log.is_rotated, log.grown_us) = (true, true, now);
+                (log.has_left, log.is_rotated, log.grown) = (true, true, Some(now));
                 self.wake(id);
                 self.linger(id);
             } else {
@@ -276,11 +283,11 @@ impl FileSource {
     }
 
     fn look_at_carrier(&mut self, id: LogId, found: Metadata) {
-        let now = self.clock.unix_micros();
+        let now = self.clock.now();
         let Some(log) = self.logs.get_mut(id) else { return };
         if log.packing == Packing::Plain {
             if found.len != log.len {
-                log.grown_us = now;
+                log.grown = Some(now);
             }
             log.len = found.len;
             self.wake(id);
@@ -326,8 +333,7 @@ impl FileSource {
     /// Finds the log that a file has, and what becomes of the file.
     fn recognise(&mut self, mut new: Candidate, is_close: bool) -> Result<bool, SourceError> {
         self.refuse(&mut new)?;
-        let age = self.clock.unix_micros().saturating_sub(new.found.modified_us);
-        let is_young = age < self.options.quiet.as_micros() as u64;
+        let is_young = self.is_young(&new);
         if new.opened.damage().is_some() && new.head.len() < WINDOW && is_young {
             // It is being packed still, and what is there says too little.
             self.become_role(new.key, Role::Open);
@@ -373,6 +379,16 @@ impl FileSource {
             }
         }
         self.unfamiliar(new)
+    }
+
+    /// Whether a file may still be written: its date is near, and it was seen to change lately. So
+    /// a date in the future, as after a clock was set back, holds nothing up for long.
+    fn is_young(&self, new: &Candidate) -> bool {
+        let quiet = self.options.quiet;
+        let age_us = self.clock.unix_micros().saturating_sub(new.found.modified_us);
+        let now = self.clock.now();
+        let rested = self.found.get(&new.key).map(|found| now - found.changed);
+        age_us < quiet.as_micros() as u64 && rested.is_none_or(|rested| rested < quiet)
     }
 
     fn known_packed(&self, new: &Candidate) -> Result<Option<LogId>, SourceError> {
@@ -522,7 +538,7 @@ impl FileSource {
     /// Reads a log from a file from here on.
     fn carry(&mut self, id: LogId, new: Candidate, is_new: bool) {
         self.become_role(new.key, Role::Carrier(id));
-        let now = self.clock.unix_micros();
+        let now = self.clock.now();
         let time_of = self.options.time_of.as_ref();
         let line = memchr::memchr(b'\n', &new.head).map_or(&*new.head, |end| &new.head[..=end]);
         let order_us = time_of.and_then(|time_of| time_of(line)).unwrap_or(new.found.modified_us);
@@ -531,7 +547,8 @@ impl FileSource {
         let is_plain = new.packing == Packing::Plain;
         let is_renamed = !is_new && !log.name.is_empty() && log.name != name;
         log.is_rotated = !is_plain || is_renamed || (log.is_rotated && !is_new);
-        (log.name, log.packing, log.order_us, log.grown_us) = (name, new.packing, order_us, now);
+        (log.name, log.packing, log.order_us) = (name, new.packing, order_us);
+        log.grown = Some(now);
         (log.hint, log.carrier) = (Some(new.found.identity), Some(new.key));
         (log.has_left, log.was_cut) = (false, false);
         if is_plain {

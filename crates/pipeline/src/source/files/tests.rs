@@ -268,6 +268,34 @@ fn every_rotated_file_gives_up_its_last_line_and_is_closed() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_hides_no_new_file_and_no_rest() {
+    let world = World::new(&["*.log*"]);
+    world.write("a.log", "a1");
+    world.partial("a.log", b"id=torn");
+    let mut tail = world.tail();
+    assert_eq!(tail.drain().ids, ["a1"]);
+    world.rename("a.log", "a.log.1");
+    assert!(tail.drain().torn.is_empty());
+    world.clock.set_back(Duration::from_secs(100 * 24 * 60 * 60));
+    world.write("b.log", "b1");
+    assert_eq!(tail.drain().ids, ["b1"], "it is looked for after a second, not after 100 days");
+    world.clock.advance(QUIET * 2);
+    assert_eq!(tail.drain().torn, [b"id=torn".to_vec()], "it was silent long enough");
+}
+
+#[test]
+fn a_packed_file_from_the_future_is_read_once_it_rests() {
+    let world = World::new(&["*.log*"]);
+    world.clock.set_back(Duration::from_secs(900_000_000));
+    let packed = gzip(lines("a1").as_bytes());
+    fs::write(world.path("a.log.gz"), &packed[..packed.len() - 4]).unwrap();
+    let mut tail = world.tail();
+    assert!(tail.drain().is_empty(), "it may be being packed");
+    world.clock.advance(QUIET * 2);
+    assert_eq!(tail.drain().ids, ["a1"]);
+}
+
+#[test]
 fn a_log_that_came_back_shorter_is_reported_and_goes_on_at_its_end() {
     let world = World::new(&["access.log"]);
     let ids: Vec<String> = (0..100).map(|n| format!("a{n}")).collect();
