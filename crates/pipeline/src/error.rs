@@ -70,14 +70,14 @@ pub enum LineError {
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The file system says no.
-    #[error("{operation} `{path}`: {cause}")]
+    #[error("{operation} `{path}`: {reason}")]
     Disk {
         /// What was tried.
         operation: &'static str,
-        /// With which file or folder.
+        /// With which file or directory.
         path: PathBuf,
         /// What the system says.
-        cause: io::Error,
+        reason: io::Error,
     },
     /// The journal says no.
     #[error(transparent)]
@@ -94,12 +94,12 @@ pub enum SourceError {
         offset: u64,
     },
     /// The position in the sink is not one of this source.
-    #[error("source `{source_name}`: the position in the sink makes no sense: {cause}")]
+    #[error("source `{source_name}`: the position in the sink makes no sense: {reason}")]
     Position {
         /// The source.
         source_name: String,
-        /// Why.
-        cause: String,
+        /// What is wrong with it.
+        reason: String,
     },
 }
 
@@ -107,7 +107,7 @@ impl SourceError {
     /// Wraps an error of the file system.
     pub(crate) fn disk(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |cause| Self::Disk { operation, path, cause }
+        move |reason| Self::Disk { operation, path, reason }
     }
 }
 

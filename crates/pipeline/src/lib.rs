@@ -37,8 +37,8 @@ pub use rollup::{Measure, Part, Rollup, SketchOf};
 pub use run::{Pipeline, Stop};
 pub use sink::Sink;
 pub use source::{
-    Extent, FileOptions, FilePattern, FileSource, JournalSource, Piece, Ranged, Source, Step,
-    Stretch, TimeOf, time_in,
+    Extent, FileOptions, FilePattern, FileSource, JournalSource, LogChunk, Ranged, ReadOutcome,
+    Source, Stretch, TimeOf, time_in,
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;

@@ -15,7 +15,7 @@ use crate::error::{LineError, RunError};
 use crate::quarantine::Quarantine;
 use crate::rollup::Rollup;
 use crate::sink::Sink;
-use crate::source::{Piece, Source, Step};
+use crate::source::{LogChunk, ReadOutcome, Source};
 use crate::status::Status;
 use crate::window::{Place, Window};
 
@@ -204,44 +204,44 @@ impl Life {
     /// Reads what comes next and counts it; false when there is nothing at present.
     fn tail(&mut self) -> Result<bool, RunError> {
         match self.source.read()? {
-            Step::CaughtUp => {
+            ReadOutcome::CaughtUp => {
                 // Where a log is unfamiliar, the sink has to say first where to begin in it.
                 let waits = self.wants_others.is_some();
                 let behind = if waits { self.source.bytes_behind() } else { 0 };
                 self.status.bytes_behind.store(behind, Ordering::Relaxed);
                 Ok(false)
             }
-            Step::Lost { file, from, to } => {
+            ReadOutcome::Lost { file, from, to } => {
                 tracing::error!(file, from, to, "lines were lost before they could be read");
                 Status::count(&self.status.lost_bytes, to - from);
                 Ok(true)
             }
-            Step::Receded { file, from, to } => {
+            ReadOutcome::Receded { file, from, to } => {
                 tracing::error!(file, from, to, "a log came back shorter than it was read");
                 Ok(true)
             }
-            Step::Unreadable { file, cause } => {
-                tracing::warn!(file, cause, "a file cannot be read, the others go on");
+            ReadOutcome::Unreadable { file, reason } => {
+                tracing::warn!(file, reason, "a file cannot be read, the others go on");
                 Ok(true)
             }
-            Step::Unfamiliar => {
+            ReadOutcome::Unfamiliar => {
                 self.wants_others = Some(Instant::now());
                 Ok(true)
             }
-            Step::Torn(rest) => {
+            ReadOutcome::Torn(rest) => {
                 self.quarantine.add((rest.file, rest.start), &LineError::Torn, rest.bytes);
                 let bytes = rest.bytes.len() as u64;
                 self.count_one(bytes);
                 Ok(true)
             }
-            Step::Oversized { beginning, length } => {
+            ReadOutcome::Oversized { beginning, length } => {
                 let (place, why) =
                     ((beginning.file, beginning.start), LineError::Oversized { length });
                 self.quarantine.add(place, &why, beginning.bytes);
                 self.count_one(length);
                 Ok(true)
             }
-            Step::Lines(piece) => {
+            ReadOutcome::Lines(piece) => {
                 let (windows, quarantine) = (&mut self.windows, &mut self.quarantine);
                 let lines = count(windows, quarantine, &mut self.decoder, piece, &self.status);
                 self.lines_in_window += lines;
@@ -362,7 +362,7 @@ fn count(
     windows: &mut [Window],
     quarantine: &mut Quarantine,
     decoder: &mut Decoder,
-    piece: Piece<'_>,
+    piece: LogChunk<'_>,
     status: &Status,
 ) -> u64 {
     let mut lines = 0;

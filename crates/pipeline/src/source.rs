@@ -19,7 +19,7 @@ use crate::error::SourceError;
 
 /// Bytes of one file.
 #[derive(Debug, Clone, Copy)]
-pub struct Piece<'s> {
+pub struct LogChunk<'s> {
     /// The file's name, for messages.
     pub file: &'s str,
     /// Complete lines, each with its line feed, unless the step says otherwise.
@@ -30,16 +30,16 @@ pub struct Piece<'s> {
 
 /// What comes next.
 #[derive(Debug)]
-pub enum Step<'s> {
+pub enum ReadOutcome<'s> {
     /// Lines.
-    Lines(Piece<'s>),
+    Lines(LogChunk<'s>),
     /// The end of a file that nobody writes to any more, without a line feed: part of a line,
     /// to be quarantined.
-    Torn(Piece<'s>),
+    Torn(LogChunk<'s>),
     /// A line that is longer than lines may be, to be quarantined; the piece has its beginning.
     Oversized {
         /// The beginning.
-        beginning: Piece<'s>,
+        beginning: LogChunk<'s>,
         /// The length of all of it in bytes, with its line feed if it has one.
         length: u64,
     },
@@ -62,12 +62,12 @@ pub enum Step<'s> {
         /// How far it had been read.
         to: u64,
     },
-    /// A file cannot be read at present; the others go on. Said once for each cause.
+    /// A file cannot be read at present; the others go on. Reported once for each reason.
     Unreadable {
         /// The file's name.
         file: &'s str,
         /// What the system says.
-        cause: &'s str,
+        reason: &'s str,
     },
     /// A file came up that another node may have read before: wants [`Source::others`] anew.
     Unfamiliar,
@@ -85,7 +85,7 @@ pub trait Source: Send {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError>;
 
     /// Takes note of the positions that other nodes have committed for this source at present;
-    /// called before `resume`, and whenever [`Step::Unfamiliar`] asks for it.
+    /// called before `resume`, and whenever [`ReadOutcome::Unfamiliar`] asks for it.
     fn others(&mut self, _positions: &[String]) {}
 
     /// Returns the next lines.
@@ -93,7 +93,7 @@ pub trait Source: Send {
     /// # Errors
     /// When files cannot be read; asking again tries again. What was handed out before stays
     /// good, and can be committed with [`Source::position`].
-    fn read(&mut self) -> Result<Step<'_>, SourceError>;
+    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError>;
 
     /// The position just after everything handed out.
     fn position(&self) -> String;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use journal::{Consumer, Read, Reader};
 use stdx::Disk;
 
-use super::{Piece, Source, Step};
+use super::{LogChunk, ReadOutcome, Source};
 use crate::error::SourceError;
 
 const FILE: &str = "journal";
@@ -46,7 +46,7 @@ impl Source for JournalSource {
             Some(text) => {
                 let offset = text.parse().map_err(|_| SourceError::Position {
                     source_name: FILE.to_owned(),
-                    cause: format!("`{text}` is no offset"),
+                    reason: format!("`{text}` is no offset"),
                 })?;
                 reader.from(offset)?
             }
@@ -60,19 +60,19 @@ impl Source for JournalSource {
         Ok(())
     }
 
-    fn read(&mut self) -> Result<Step<'_>, SourceError> {
-        let Some(reader) = &mut self.reader else { return Ok(Step::CaughtUp) };
+    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
+        let Some(reader) = &mut self.reader else { return Ok(ReadOutcome::CaughtUp) };
         Ok(match reader.read()? {
             Read::Lines(lines) => {
                 let (start, bytes) = (self.offset, lines.bytes());
                 self.offset += bytes.len() as u64;
-                Step::Lines(Piece { file: FILE, bytes, start })
+                ReadOutcome::Lines(LogChunk { file: FILE, bytes, start })
             }
             Read::Gap { from, to } => {
                 self.offset = to;
-                Step::Lost { file: FILE, from, to }
+                ReadOutcome::Lost { file: FILE, from, to }
             }
-            Read::CaughtUp => Step::CaughtUp,
+            Read::CaughtUp => ReadOutcome::CaughtUp,
         })
     }
 

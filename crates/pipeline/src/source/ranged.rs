@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use stdx::DiskFile;
 
-use super::{Piece, Source, Step};
+use super::{LogChunk, ReadOutcome, Source};
 use crate::error::SourceError;
 
 /// Bytes of one file.
@@ -53,9 +53,9 @@ impl Ranged {
     /// # Errors
     /// When it is the position of another part.
     pub fn inner(&self, position: &str) -> Result<String, SourceError> {
-        let wrong = |cause| {
+        let wrong = |reason| {
             let source_name = self.source_name.clone();
-            Err(SourceError::Position { source_name, cause })
+            Err(SourceError::Position { source_name, reason })
         };
         match serde_json::from_str::<Position<'_>>(position) {
             Ok(position) if position.part == self.part => Ok(position.at),
@@ -65,7 +65,7 @@ impl Ranged {
     }
 
     /// The lines of a piece that count.
-    fn of<'s>(stretches: &[Stretch], piece: Piece<'s>) -> Piece<'s> {
+    fn of<'s>(stretches: &[Stretch], piece: LogChunk<'s>) -> LogChunk<'s> {
         if stretches.is_empty() {
             return piece;
         }
@@ -73,17 +73,17 @@ impl Ranged {
             stretch.file.as_ref().is_none_or(|file| Path::new(piece.file).ends_with(file))
         };
         let Some(stretch) = stretches.iter().find(is_of) else {
-            return Piece { bytes: &[], ..piece };
+            return LogChunk { bytes: &[], ..piece };
         };
         let from = first_line_at(&piece, stretch.bytes.start);
         let to = first_line_at(&piece, stretch.bytes.end).max(from);
         let start = piece.start + from as u64;
-        Piece { bytes: &piece.bytes[from..to], start, ..piece }
+        LogChunk { bytes: &piece.bytes[from..to], start, ..piece }
     }
 }
 
 /// Where in the piece the first line begins that begins at `offset` of the file or after it.
-fn first_line_at(piece: &Piece<'_>, offset: u64) -> usize {
+fn first_line_at(piece: &LogChunk<'_>, offset: u64) -> usize {
     let place = offset.saturating_sub(piece.start);
     if place == 0 {
         return 0;
@@ -105,17 +105,17 @@ impl Source for Ranged {
         self.source.others(&positions);
     }
 
-    fn read(&mut self) -> Result<Step<'_>, SourceError> {
+    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
         let Self { source, stretches, .. } = self;
         let of = |piece| Self::of(stretches, piece);
         Ok(match source.read()? {
-            Step::Lines(piece) => Step::Lines(of(piece)),
-            Step::Torn(piece) if !of(piece).bytes.is_empty() => Step::Torn(piece),
-            Step::Oversized { beginning, length } if !of(beginning).bytes.is_empty() => {
-                Step::Oversized { beginning, length }
+            ReadOutcome::Lines(piece) => ReadOutcome::Lines(of(piece)),
+            ReadOutcome::Torn(piece) if !of(piece).bytes.is_empty() => ReadOutcome::Torn(piece),
+            ReadOutcome::Oversized { beginning, length } if !of(beginning).bytes.is_empty() => {
+                ReadOutcome::Oversized { beginning, length }
             }
-            Step::Torn(other) | Step::Oversized { beginning: other, .. } => {
-                Step::Lines(Piece { bytes: &[], ..other })
+            ReadOutcome::Torn(other) | ReadOutcome::Oversized { beginning: other, .. } => {
+                ReadOutcome::Lines(LogChunk { bytes: &[], ..other })
             }
             other => other,
         })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use exchange::{FieldName, Filter};
-use pipeline::{FileSource, Format, JOURNAL, JournalSource, Source, SourcePlan, Step};
+use pipeline::{FileSource, Format, JOURNAL, JournalSource, Source, SourcePlan, ReadOutcome};
 use sinks::{CsvExamples, ParquetExamples};
 use stdx::{RealDisk, SystemClock};
 use training::{Collector, Example, Join, JoinCounts, JoinError};
@@ -79,17 +79,17 @@ fn collect(source: &mut dyn Source, collector: &mut Collector) -> Result<()> {
     source.resume(None)?;
     loop {
         match source.read()? {
-            Step::CaughtUp => return Ok(()),
-            Step::Lines(piece) => {
+            ReadOutcome::CaughtUp => return Ok(()),
+            ReadOutcome::Lines(piece) => {
                 let lines = piece.bytes.split(|byte| *byte == b'\n');
                 lines.filter(|line| !line.is_empty()).try_for_each(|line| collector.add(line))?;
             }
-            Step::Unfamiliar => {
+            ReadOutcome::Unfamiliar => {
                 source.others(&[]);
                 continue;
             }
-            Step::Torn(_) | Step::Oversized { .. } => collector.refuse(),
-            Step::Lost { .. } | Step::Receded { .. } | Step::Unreadable { .. } => {}
+            ReadOutcome::Torn(_) | ReadOutcome::Oversized { .. } => collector.refuse(),
+            ReadOutcome::Lost { .. } | ReadOutcome::Receded { .. } | ReadOutcome::Unreadable { .. } => {}
         }
         let behind = source.bytes_behind();
         all = all.max(behind);

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use exchange::Filter;
 use pipeline::{
     Binlog, Decoder, FileSource, JOURNAL, JournalSource, Pipeline, Quarantine, Ranged, Rollup,
-    RollupPlan, Source, SourcePlan, Status, Step, Stretch,
+    RollupPlan, Source, SourcePlan, Status, ReadOutcome, Stretch,
 };
 use stdx::{RealDisk, SystemClock};
 
@@ -95,9 +95,9 @@ impl Part {
         source.resume(None)?;
         loop {
             match source.read()? {
-                Step::CaughtUp => break,
-                Step::Unfamiliar => source.others(&[]),
-                Step::Lines(piece) => {
+                ReadOutcome::CaughtUp => break,
+                ReadOutcome::Unfamiliar => source.others(&[]),
+                ReadOutcome::Lines(piece) => {
                     bytes += piece.bytes.len() as u64;
                     decoder.each(piece.bytes, |_, _, outcome| {
                         lines += 1;
@@ -108,7 +108,7 @@ impl Part {
                         }
                     });
                 }
-                Step::Torn(piece) | Step::Oversized { beginning: piece, .. } => {
+                ReadOutcome::Torn(piece) | ReadOutcome::Oversized { beginning: piece, .. } => {
                     refused += 1;
                     lines += 1;
                     bytes += piece.bytes.len() as u64;

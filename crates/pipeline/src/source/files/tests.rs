@@ -9,10 +9,13 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use stdx::{Disk, FaultyDisk, ManualClock};
 
 use self::world::{QUIET, World, gzip, line, lines, zstd};
+use super::open_files::OPEN_MAX;
+use super::reader::CHUNK_BYTES;
 use super::*;
 
 #[test]
@@ -477,7 +480,7 @@ fn a_folder_of_many_files_is_read_within_few_open_files() {
         world.write(&format!("{n}.log"), &format!("b{n}"));
     }
     assert_eq!(tail.drain().ids.len(), 400);
-    assert!(tail.source.opened.len() <= OPEN_MAX);
+    assert!(tail.source.catalogue.open.len() <= OPEN_MAX);
     assert!(world.resume(&tail).drain().is_empty());
 }
 

@@ -4,7 +4,7 @@ use stdx::Random;
 
 use super::{Ranged, Stretch};
 use crate::error::SourceError;
-use crate::source::{Piece, Source, Step};
+use crate::source::{LogChunk, ReadOutcome, Source};
 
 /// Hands out a text of file `dir/a.log` in pieces of whole lines.
 struct Pieces {
@@ -19,17 +19,17 @@ impl Source for Pieces {
         Ok(())
     }
 
-    fn read(&mut self) -> Result<Step<'_>, SourceError> {
+    fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
         let start = self.at;
         for _ in 0..=self.random.up_to(3) {
             let rest = &self.text[self.at..];
             self.at += rest.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         }
         if self.at == start {
-            return Ok(Step::CaughtUp);
+            return Ok(ReadOutcome::CaughtUp);
         }
         let bytes = &self.text[start..self.at];
-        Ok(Step::Lines(Piece { file: "dir/a.log", bytes, start: start as u64 }))
+        Ok(ReadOutcome::Lines(LogChunk { file: "dir/a.log", bytes, start: start as u64 }))
     }
 
     fn position(&self) -> String {
@@ -47,7 +47,7 @@ impl Source for Pieces {
 
 fn handed_out(source: &mut Ranged) -> Vec<(u64, Vec<u8>)> {
     let mut all = Vec::new();
-    while let Step::Lines(piece) = source.read().unwrap() {
+    while let ReadOutcome::Lines(piece) = source.read().unwrap() {
         let mut start = piece.start;
         for line in piece.bytes.split_inclusive(|byte| *byte == b'\n') {
             all.push((start, line.to_vec()));
