@@ -11,8 +11,11 @@ mod json;
 mod ltsv;
 mod marks;
 mod meaning;
+mod number;
+mod span;
 mod template;
 mod times;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,9 +27,11 @@ pub use event::Event;
 pub use template::Template;
 
 use crate::error::LineError;
+use combined::CombinedReader;
 use define::define;
 use event::{Escape, Layout, Slot};
-use json::Keys;
+use json::{JsonKeys, ObjectReader};
+use marks::MarkedRegion;
 use meaning::Meaning;
 use times::Times;
 
@@ -137,7 +142,7 @@ pub struct Decoder {
 enum Scanner {
     Combined { is_common: bool },
     Ltsv,
-    Json(Keys),
+    Json(JsonKeys),
     Template(Arc<Template>),
 }
 
@@ -153,7 +158,7 @@ impl Decoder {
                 layout.escape = Escape::Json;
                 layout.is_journal = true;
                 let own = meaning::JOURNAL.iter().filter(|(name, _)| !name.ends_with("stamp"));
-                Scanner::Json(Keys::new(own.map(key).collect(), false))
+                Scanner::Json(JsonKeys::new(own.map(key).collect(), false))
             }
             Format::Json(keys) => {
                 layout.escape = Escape::Json;
@@ -211,11 +216,13 @@ impl Decoder {
         match scanner {
             Scanner::Combined { is_common } => {
                 marks::find(region, combined::SET, marks);
-                combined::each(region, marks, (times, *is_common), event, seen);
+                let mut reader = CombinedReader { times, is_common: *is_common };
+                combined::each(MarkedRegion { bytes: region, marks }, &mut reader, event, seen);
             }
             Scanner::Json(keys) => {
-                marks::find(region, json::SET, marks);
-                json::each(region, marks, (times, keys), event, seen);
+                marks::find(region, walk::SET, marks);
+                let mut reader = ObjectReader::new(times, keys);
+                json::each(MarkedRegion { bytes: region, marks }, &mut reader, event, seen);
             }
             Scanner::Ltsv => {
                 lines(region, event, |line, event| ltsv::read(line, times, event), seen);
@@ -265,7 +272,7 @@ fn whole_record(event: &Event<'_>) -> Result<(), DecodeError> {
     }
 }
 
-fn json_keys(keys: &BTreeMap<String, String>, extra: &mut Vec<FieldName>) -> Keys {
+fn json_keys(keys: &BTreeMap<String, String>, extra: &mut Vec<FieldName>) -> JsonKeys {
     let configured = keys.iter().filter_map(|(field, name)| {
         let field: FieldName = field.parse().ok()?;
         Some((name.as_bytes().into(), meaning::of_field(&field, extra)))
@@ -277,7 +284,7 @@ fn json_keys(keys: &BTreeMap<String, String>, extra: &mut Vec<FieldName>) -> Key
             .iter()
             .filter_map(|name| Some((name.as_bytes().into(), meaning::known_variable(name)?))),
     );
-    Keys::new(all, true)
+    JsonKeys::new(all, true)
 }
 
 fn key((name, meaning): &(&str, Meaning)) -> (Box<[u8]>, Meaning) {

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use exchange::{DefinedField, DefinedKind, FieldName, Fields, Filter, Value};
 use regex::bytes::Regex;
 
-use super::event::{Event, real};
+use super::event::{DefinedValue, Event};
+use super::number::real;
 use crate::error::LineError;
 
 /// A field as meant.
@@ -30,25 +31,6 @@ pub struct FieldRule {
     pub required: bool,
 }
 
-/// The value of a defined field in one event.
-#[derive(Debug)]
-pub(super) struct Defined<'l> {
-    /// Which field.
-    pub field: Arc<DefinedField>,
-    value: Option<Value<'l>>,
-}
-
-impl Defined<'_> {
-    /// The value, if the event has it.
-    pub(super) fn value(&self) -> Option<Value<'_>> {
-        Some(match self.value.as_ref()? {
-            Value::Text(text) => Value::Text(Cow::Borrowed(text)),
-            Value::Integer(number) => Value::Integer(*number),
-            Value::Real(number) => Value::Real(*number),
-        })
-    }
-}
-
 /// Adds the values of `rules` to an event, in their order: each may build on those before it.
 ///
 /// # Errors
@@ -63,7 +45,7 @@ pub(super) fn define(rules: &[FieldRule], event: &mut Event<'_>) -> Result<(), L
         if let (Err(problem), true) = (&found, rule.required) {
             return Err(LineError::Field { name: rule.field.name.to_string(), problem });
         }
-        event.defined.push(Defined { field: Arc::clone(&rule.field), value: found.ok() });
+        event.defined.push(DefinedValue { field: Arc::clone(&rule.field), value: found.ok() });
     }
     Ok(())
 }

@@ -7,37 +7,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use exchange::{FieldName, Fields, Phase, Value, decode_query, query_value};
+use exchange::{DefinedField, FieldName, Fields, Phase, Value, decode_query, query_value};
 
-use super::define::Defined;
-use super::json;
-
-/// A part of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Span {
-    start: u32,
-    end: u32,
-}
-
-const ABSENT: Span = Span { start: u32::MAX, end: 0 };
-
-impl Span {
-    /// From and to, in bytes from the start of the line.
-    pub(super) fn new(start: usize, end: usize) -> Self {
-        Self { start: start as u32, end: end as u32 }
-    }
-
-    /// The place of its first byte.
-    pub(super) fn start(self) -> usize {
-        self.start as usize
-    }
-
-    /// The part of `line` that it means.
-    #[inline]
-    pub(super) fn of(self, line: &[u8]) -> Option<&[u8]> {
-        line.get(self.start as usize..self.end as usize)
-    }
-}
+use super::number::{real, whole};
+use super::span::{ABSENT, LineSpan};
+use super::walk;
 
 /// The fields that every format knows, but for the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,13 +74,32 @@ pub struct Event<'l> {
     escaped: bool,
     /// Whether the total is written in seconds, such as `0.042`, not in microseconds.
     total_in_seconds: bool,
-    slots: [Span; SLOTS],
-    extra: Vec<Span>,
+    slots: [LineSpan; SLOTS],
+    extra: Vec<LineSpan>,
     /// Names and values that no field is known for.
-    others: Vec<(Span, Span)>,
+    others: Vec<(LineSpan, LineSpan)>,
     is_journal: bool,
     layout: Arc<Layout>,
-    pub(super) defined: Vec<Defined<'l>>,
+    pub(super) defined: Vec<DefinedValue<'l>>,
+}
+
+/// The value of a defined field in one event.
+#[derive(Debug)]
+pub(super) struct DefinedValue<'l> {
+    /// Which field.
+    pub field: Arc<DefinedField>,
+    pub value: Option<Value<'l>>,
+}
+
+impl DefinedValue<'_> {
+    /// The value, if the event has it.
+    fn value(&self) -> Option<Value<'_>> {
+        Some(match self.value.as_ref()? {
+            Value::Text(text) => Value::Text(Cow::Borrowed(text)),
+            Value::Integer(number) => Value::Integer(*number),
+            Value::Real(number) => Value::Real(*number),
+        })
+    }
 }
 
 impl<'l> Event<'l> {
@@ -165,31 +158,31 @@ impl<'l> Event<'l> {
         self.time_us = time_us;
     }
 
-    pub(super) fn set_total_seconds(&mut self, span: Span) {
+    pub(super) fn set_total_seconds(&mut self, span: LineSpan) {
         self.total_in_seconds = true;
         self.set_present(Slot::Total, span);
     }
 
     #[inline]
-    pub(super) fn set(&mut self, slot: Slot, span: Span) {
+    pub(super) fn set(&mut self, slot: Slot, span: LineSpan) {
         self.slots[slot as usize] = span;
     }
 
     /// Sets a field unless its text means that it is absent.
     #[inline]
-    pub(super) fn set_present(&mut self, slot: Slot, span: Span) {
+    pub(super) fn set_present(&mut self, slot: Slot, span: LineSpan) {
         if self.is_present(span) {
             self.set(slot, span);
         }
     }
 
-    pub(super) fn set_extra(&mut self, at: usize, span: Span) {
+    pub(super) fn set_extra(&mut self, at: usize, span: LineSpan) {
         if self.is_present(span) {
             self.extra[at] = span;
         }
     }
 
-    pub(super) fn push_other(&mut self, name: Span, value: Span) {
+    pub(super) fn push_other(&mut self, name: LineSpan, value: LineSpan) {
         if self.is_present(value) {
             self.others.push((name, value));
         }
@@ -201,8 +194,8 @@ impl<'l> Event<'l> {
 
     /// Sets method, path, query and version from a request line; one that is none is the path.
     #[inline]
-    pub(super) fn set_request(&mut self, span: Span) {
-        let (start, end) = (span.start as usize, span.end as usize);
+    pub(super) fn set_request(&mut self, span: LineSpan) {
+        let (start, end) = (span.start(), span.end());
         let text = &self.line[start..end];
         let method = match text.first_chunk() {
             Some(b"GET ") => Some(3),
@@ -212,7 +205,7 @@ impl<'l> Event<'l> {
             return self.set_target(span);
         };
         if method > 0 {
-            self.set(Slot::Method, Span::new(start, start + method));
+            self.set(Slot::Method, LineSpan::new(start, start + method));
         }
         let rest = &text[method + 1..];
         let version = match rest.last_chunk::<9>() {
@@ -221,31 +214,31 @@ impl<'l> Event<'l> {
         };
         let target = start + method + 1;
         let Some(version) = version else {
-            return self.set_target(Span::new(target, end));
+            return self.set_target(LineSpan::new(target, end));
         };
-        self.set(Slot::Version, Span::new(target + version + 6, end));
-        self.set_target(Span::new(target, target + version));
+        self.set(Slot::Version, LineSpan::new(target + version + 6, end));
+        self.set_target(LineSpan::new(target, target + version));
     }
 
     /// Sets the version from `HTTP/1.1` or `1.1`.
-    pub(super) fn set_protocol(&mut self, span: Span) {
+    pub(super) fn set_protocol(&mut self, span: LineSpan) {
         let is_prefixed = span.of(self.line).is_some_and(|text| text.starts_with(b"HTTP/"));
         let start = span.start() + if is_prefixed { 5 } else { 0 };
-        self.set_present(Slot::Version, Span::new(start, span.end as usize));
+        self.set_present(Slot::Version, LineSpan::new(start, span.end()));
     }
 
     /// Sets path and query, and scheme and host where the target has them (RFC 9112, 3.2.2).
     #[inline]
-    pub(super) fn set_target(&mut self, span: Span) {
-        let (mut start, end) = (span.start as usize, span.end as usize);
+    pub(super) fn set_target(&mut self, span: LineSpan) {
+        let (mut start, end) = (span.start(), span.end());
         if self.line.get(start) != Some(&b'/') {
             start = self.set_authority(start, end);
         }
         match memchr::memchr(b'?', &self.line[start..end]) {
-            None => self.set(Slot::Path, Span::new(start, end)),
+            None => self.set(Slot::Path, LineSpan::new(start, end)),
             Some(mark) => {
-                self.set(Slot::Path, Span::new(start, start + mark));
-                self.set(Slot::Query, Span::new(start + mark + 1, end));
+                self.set(Slot::Path, LineSpan::new(start, start + mark));
+                self.set(Slot::Query, LineSpan::new(start + mark + 1, end));
             }
         }
     }
@@ -262,17 +255,15 @@ impl<'l> Event<'l> {
         };
         let host = start + scheme + 3;
         let Some(length) = memchr::memchr(b'/', &self.line[host..end]) else { return start };
-        self.set(Slot::Scheme, Span::new(start, start + scheme));
-        self.set_present(Slot::Host, Span::new(host, host + length));
+        self.set(Slot::Scheme, LineSpan::new(start, start + scheme));
+        self.set_present(Slot::Host, LineSpan::new(host, host + length));
         host + length
     }
 
     #[inline]
-    fn is_present(&self, span: Span) -> bool {
-        let length = span.end.wrapping_sub(span.start);
-        self.is_journal
-            || length > 1
-            || (length == 1 && self.line.get(span.start as usize) != Some(&b'-'))
+    fn is_present(&self, span: LineSpan) -> bool {
+        let length = span.length();
+        self.is_journal || length > 1 || (length == 1 && self.line.get(span.start()) != Some(&b'-'))
     }
 
     #[inline]
@@ -359,17 +350,17 @@ impl<'l> Event<'l> {
     }
 
     fn phase(&self, phase: Phase) -> Option<Value<'l>> {
-        let found = json::member(self.raw(Slot::Phases)?, phase.name().as_bytes())?;
+        let found = walk::member(self.raw(Slot::Phases)?, phase.name().as_bytes())?;
         whole(found).filter(|us| *us > 0).map(Value::Integer)
     }
 
     fn shown(&self, name: &str) -> Option<Value<'l>> {
         let impression = self.raw(Slot::Impression)?;
-        match (json::member(impression, name.as_bytes()), name) {
+        match (walk::member(impression, name.as_bytes()), name) {
             (Some(number), "propensity") => real(number).map(Value::Real),
             (None, "propensity") => Some(Value::Real(f64::NAN)),
             (text, _) => {
-                let text = text.and_then(json::inside).unwrap_or_default();
+                let text = text.and_then(walk::inside).unwrap_or_default();
                 Some(Value::Text(unescape(text, Escape::Json)))
             }
         }
@@ -444,23 +435,4 @@ fn cache_result(text: &[u8]) -> &'static str {
         b"collapsed" => "collapsed",
         _ => "none",
     }
-}
-
-/// Reads digits; nothing else may stand there.
-#[inline]
-pub(super) fn whole(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 20 {
-        return None;
-    }
-    digits.iter().try_fold(0_u64, |sum, digit| {
-        let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        sum.checked_mul(10)?.checked_add(u64::from(digit))
-    })
-}
-
-pub(super) fn real(text: &[u8]) -> Option<f64> {
-    std::str::from_utf8(text).ok()?.parse().ok().filter(|number: &f64| number.is_finite())
 }

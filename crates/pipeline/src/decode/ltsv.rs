@@ -6,8 +6,10 @@
 
 use exchange::{DecodeCause, DecodeError};
 
-use super::event::{Event, Slot, Span, whole};
+use super::event::{Event, Slot};
 use super::meaning::{Meaning, known_variable};
+use super::number::whole;
+use super::span::LineSpan;
 use super::times::Times;
 
 /// Reads one line.
@@ -26,11 +28,11 @@ pub(super) fn read(
         }
         let expected = |what| DecodeError { offset: start, cause: DecodeCause::Expected(what) };
         let colon = memchr::memchr(b':', part).ok_or_else(|| expected("`label:value`"))?;
-        let value = Span::new(start + colon + 1, start + part.len());
+        let value = LineSpan::new(start + colon + 1, start + part.len());
         let text = &part[colon + 1..];
         match meaning(&part[..colon]) {
             _ if text.is_empty() || text == b"-" => {}
-            None => event.push_other(Span::new(start, start + colon), value),
+            None => event.push_other(LineSpan::new(start, start + colon), value),
             Some(Meaning::Time) if has_time => return Err(expected("one time, not two")),
             Some(Meaning::Time) => {
                 event.set_time(times.any(text).ok_or_else(|| expected("a time"))?);

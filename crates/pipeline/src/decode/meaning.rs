@@ -2,7 +2,8 @@
 
 use exchange::FieldName;
 
-use super::event::{Event, Slot, Span};
+use super::event::{Event, Slot};
+use super::span::LineSpan;
 
 /// What is done with the text of a variable, a label or a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(super) enum Meaning {
 impl Meaning {
     /// Notes the text in the event; [`Meaning::Time`] is the caller's.
     #[inline]
-    pub(super) fn set(self, event: &mut Event<'_>, span: Span) {
+    pub(super) fn set(self, event: &mut Event<'_>, span: LineSpan) {
         match self {
             Self::Time => {}
             Self::Slot(slot) => event.set_present(slot, span),

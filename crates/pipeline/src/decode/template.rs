@@ -7,9 +7,11 @@
 
 use exchange::{DecodeCause, DecodeError, FieldName};
 
-use super::event::{Escape, Event, Slot, Span, whole};
+use super::event::{Escape, Event, Slot};
 use super::marks;
 use super::meaning::{Meaning, of_variable};
+use super::number::whole;
+use super::span::LineSpan;
 use super::times::{LOG_TIME, Times};
 
 /// A compiled format.
@@ -157,7 +159,7 @@ impl Template {
                 if is_glued {
                     return Err(expected("one line of this format"));
                 }
-                meaning.set(event, Span::new(start, end));
+                meaning.set(event, LineSpan::new(start, end));
             }
         }
         Ok(())

@@ -3,6 +3,8 @@
 
 use exchange::{parse_log_time, parse_rfc3339};
 
+use super::number::whole;
+
 /// The length of `21/Nov/2026:03:54:12 +0000`.
 pub(super) const LOG_TIME: usize = 26;
 const SECONDS: std::ops::Range<usize> = 18..20;
@@ -50,7 +52,7 @@ impl Times {
             return Some(us);
         }
         if text.len() == 13
-            && let Some(ms) = super::event::whole(text)
+            && let Some(ms) = whole(text)
         {
             return ms.checked_mul(1000);
         }
@@ -79,7 +81,7 @@ pub(super) fn seconds_us(text: &[u8]) -> Option<u64> {
         Some(dot) => (&text[..dot], &text[dot + 1..]),
         None => (text, &b""[..]),
     };
-    let whole = super::event::whole(whole)?;
+    let whole = self::whole(whole)?;
     let mut micros = 0;
     for place in 0..6 {
         micros = micros * 10 + u64::from(digit(fraction.get(place).copied().unwrap_or(b'0'))?);
@@ -94,7 +96,7 @@ fn utc_micros(text: &[u8]) -> Option<u64> {
     if digits.len() != 6 {
         return None;
     }
-    super::event::whole(digits)
+    whole(digits)
 }
 
 fn two_digits(text: &[u8]) -> Option<u64> {
