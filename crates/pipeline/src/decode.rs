@@ -24,16 +24,16 @@ use exchange::{DecodeCause, DecodeError, FieldName};
 
 pub use define::FieldRule;
 pub use event::Event;
-pub use template::Template;
+pub use template::LogTemplate;
 
 use crate::error::LineError;
 use combined::CombinedReader;
 use define::define;
-use event::{Escape, Layout, Slot};
+use event::{Escape, FieldSlot, Layout};
 use json::{JsonKeys, ObjectReader};
 use marks::MarkedRegion;
 use meaning::Meaning;
-use times::Times;
+use times::TimeCache;
 
 /// Bytes whose structure is looked up at once.
 const REGION: usize = 32 << 10;
@@ -77,7 +77,7 @@ pub enum Format {
     /// JSON lines of others: fields of ours by the keys that hold them, besides the usual ones.
     Json(BTreeMap<String, String>),
     /// A `log_format` of nginx.
-    Template(Arc<Template>),
+    Template(Arc<LogTemplate>),
 }
 
 impl Format {
@@ -114,7 +114,7 @@ impl Format {
             "ltsv" => Ok(Self::Ltsv),
             "tidegate" => Ok(Self::Tidegate),
             "json" => Ok(Self::Json(keys.clone())),
-            template if is_template => Template::compile(template, escape)
+            template if is_template => LogTemplate::compile(template, escape)
                 .map(|template| Self::Template(Arc::new(template)))
                 .map_err(|cause| ("format", cause)),
             other => Err((
@@ -134,7 +134,7 @@ pub struct Decoder {
     scanner: Scanner,
     layout: Arc<Layout>,
     rules: Arc<[FieldRule]>,
-    times: Times,
+    times: TimeCache,
     marks: Vec<u32>,
 }
 
@@ -143,7 +143,7 @@ enum Scanner {
     Combined { is_common: bool },
     Ltsv,
     Json(JsonKeys),
-    Template(Arc<Template>),
+    Template(Arc<LogTemplate>),
 }
 
 impl Decoder {
@@ -171,7 +171,7 @@ impl Decoder {
             }
         };
         let layout = Arc::new(layout);
-        Self { scanner, layout, rules, times: Times::default(), marks: Vec::new() }
+        Self { scanner, layout, rules, times: TimeCache::default(), marks: Vec::new() }
     }
 
     /// Reads every line of `bytes` that ends with a line feed; `seen` gets where it starts, the
@@ -262,7 +262,8 @@ fn region(bytes: &[u8]) -> Option<usize> {
 }
 
 fn whole_record(event: &Event<'_>) -> Result<(), DecodeError> {
-    let required = [(Slot::Method, "method"), (Slot::Path, "path"), (Slot::Status, "status")];
+    let required =
+        [(FieldSlot::Method, "method"), (FieldSlot::Path, "path"), (FieldSlot::Status, "status")];
     match required.into_iter().find(|(slot, _)| !event.has(*slot)) {
         None => Ok(()),
         Some((_, name)) => {

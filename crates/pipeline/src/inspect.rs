@@ -8,10 +8,11 @@ use std::sync::Arc;
 use exchange::{FieldName, Fields, Phase, Value};
 use serde_json::{Map, Value as Json, json};
 
-use crate::batch::{Cell, Rows};
+use crate::batch::{CellValue, TableRows};
 use crate::decode::{Decoder, FieldRule, Format};
 use crate::rollup::{Rollup, SketchOf};
-use crate::window::{Place, Window};
+use crate::source::LineLocation;
+use crate::window::Window;
 
 /// Fields that every line may have; parameters of the query come on top.
 const FIELDS: [&str; 22] = [
@@ -109,7 +110,7 @@ fn fields(event: &impl Fields, further: &[FieldName]) -> Map<String, Json> {
 /// rollup does not count it.
 fn counts(rollup: &Arc<Rollup>, event: &impl Fields, time_us: i64) -> Vec<(String, Json)> {
     let mut window = Window::new(Arc::clone(rollup), "", "");
-    window.add(event, time_us, Place { file: "", offset: 0 });
+    window.add(event, time_us, LineLocation { file: "", offset: 0 });
     let rows = window.take().filter(|rows| !rows.is_empty());
     let rows = rows.filter(|rows| rows.table.name == rollup.table.name);
     rows.map(|rows| {
@@ -135,15 +136,15 @@ fn sketched(rollup: &Rollup, event: &impl Fields) -> Vec<(String, Json)> {
     values.collect()
 }
 
-fn row(rows: &Rows) -> Map<String, Json> {
+fn row(rows: &TableRows) -> Map<String, Json> {
     let cells = rows.row(0).zip(&rows.table.columns);
     let cells = cells.filter_map(|(cell, column)| {
         let value = match cell {
-            Cell::Absent | Cell::Blob(_) => return None,
-            Cell::Integer(number) => json!(number),
-            Cell::Real(number) => json!(number),
-            Cell::Time(us) => Json::String(time(us.unsigned_abs())),
-            Cell::Text(text) => Json::String(String::from_utf8_lossy(text).into_owned()),
+            CellValue::Absent | CellValue::Blob(_) => return None,
+            CellValue::Integer(number) => json!(number),
+            CellValue::Real(number) => json!(number),
+            CellValue::Time(us) => Json::String(time(us.unsigned_abs())),
+            CellValue::Text(text) => Json::String(String::from_utf8_lossy(text).into_owned()),
         };
         Some((column.name.clone(), value))
     });

@@ -26,19 +26,21 @@ mod status;
 mod supervise;
 mod window;
 
-pub use batch::{Batch, Cell, Checkpoint, Column, KEY_TEXT_BYTES_MAX, Kind, Role, Rows, Table};
+pub use batch::{
+    Batch, CellValue, Checkpoint, Column, ColumnRole, KEY_TEXT_BYTES_MAX, Kind, Table, TableRows,
+};
 pub use binlog::{Binlog, Note};
-pub use decode::{Decoder, Event, FieldRule, Format, Template};
+pub use decode::{Decoder, Event, FieldRule, Format, LogTemplate};
 pub use error::{LineError, RunError, SinkError, SourceError};
 pub use inspect::Inspector;
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use quarantine::Quarantine;
-pub use rollup::{Measure, Part, Rollup, SketchOf};
-pub use run::{Pipeline, Stop};
+pub use rollup::{KeyPart, Measure, Rollup, SketchOf};
+pub use run::{Pipeline, StopSignal};
 pub use sink::Sink;
 pub use source::{
-    Extent, FileOptions, FilePattern, FileSource, JournalSource, LogChunk, Ranged, ReadOutcome,
-    Source, Stretch, TimeOf, time_in,
+    Extent, FileOptions, FilePattern, FileRange, FileSource, JournalSource, LineSource, LogChunk,
+    Ranged, ReadOutcome, TimeOf, time_in,
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;

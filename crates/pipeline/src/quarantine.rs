@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 use stdx::{Disk, DiskFile};
 
 use crate::error::LineError;
+use crate::source::LineLocation;
 use crate::status::Status;
 
 /// Bytes that wait to be written together.
@@ -81,7 +82,8 @@ impl Quarantine {
     }
 
     /// Keeps a line.
-    pub fn add(&mut self, (file, offset): (&str, u64), reason: &LineError, line: &[u8]) {
+    pub(crate) fn add(&mut self, location: LineLocation<'_>, reason: &LineError, line: &[u8]) {
+        let LineLocation { file, offset } = location;
         Status::count(&self.status.quarantined, 1);
         let reason = reason.to_string();
         if self.entries == 0 {

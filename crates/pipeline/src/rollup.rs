@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use exchange::{DefinedKind, FieldName, Filter};
 
-use crate::batch::{Column, Kind, Role, Table};
+use crate::batch::{Column, ColumnRole, Kind, Table};
 
 /// One part of a key.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part {
+pub enum KeyPart {
     /// The value of a field; a line without it has the empty text, or does not count when the
     /// column holds numbers.
     Field(FieldName, Kind),
@@ -80,7 +80,7 @@ pub struct Rollup {
     /// Lines that it counts; none: all.
     pub filter: Option<Filter>,
     /// The key.
-    pub key: Vec<Part>,
+    pub key: Vec<KeyPart>,
     /// What is kept.
     pub measures: Vec<Measure>,
     /// The table.
@@ -118,16 +118,16 @@ impl Rollup {
 
 /// The columns of a rollup while its configuration is read.
 #[derive(Debug, Default)]
-pub(crate) struct Columns {
-    pub(crate) key: Vec<Part>,
+pub(crate) struct RollupColumns {
+    pub(crate) key: Vec<KeyPart>,
     pub(crate) measures: Vec<Measure>,
     pub(crate) columns: Vec<Column>,
 }
 
-impl Columns {
-    pub(crate) fn key(&mut self, name: String, kind: Kind, part: Part) {
+impl RollupColumns {
+    pub(crate) fn key(&mut self, name: String, kind: Kind, part: KeyPart) {
         self.key.push(part);
-        self.columns.push(Column { name, kind, role: Role::Key });
+        self.columns.push(Column { name, kind, role: ColumnRole::Key });
     }
 
     /// Adds a measure and returns the place of its column; one of that name is there only once.
@@ -135,7 +135,7 @@ impl Columns {
         &mut self,
         name: String,
         kind: Kind,
-        role: Role,
+        role: ColumnRole,
         measure: Measure,
     ) -> usize {
         if let Some(at) = self.columns.iter().position(|column| column.name == name) {

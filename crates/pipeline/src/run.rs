@@ -15,9 +15,9 @@ use crate::error::{LineError, RunError};
 use crate::quarantine::Quarantine;
 use crate::rollup::Rollup;
 use crate::sink::Sink;
-use crate::source::{LogChunk, ReadOutcome, Source};
+use crate::source::{LineSource, LogChunk, ReadOutcome};
 use crate::status::Status;
-use crate::window::{Place, Window};
+use crate::window::Window;
 
 /// How long a caught-up source is left alone.
 const POLL: Duration = Duration::from_millis(50);
@@ -30,9 +30,9 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// Tells a pipeline to end.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct StopSignal(Arc<AtomicBool>);
 
-impl Stop {
+impl StopSignal {
     /// Tells every pipeline that has a clone of this to deliver what it has and end.
     pub fn now(&self) {
         self.0.store(true, Ordering::Relaxed);
@@ -53,7 +53,7 @@ pub struct Pipeline {
     /// The name that rows of single events have it by.
     pub lines_of: String,
     /// Where lines come from.
-    pub source: Box<dyn Source>,
+    pub source: Box<dyn LineSource>,
     /// How they are read.
     pub format: Format,
     /// Fields defined over theirs.
@@ -84,7 +84,7 @@ impl Pipeline {
     /// # Errors
     /// When the source cannot be read, or another process delivers it too; nothing is lost, and
     /// a new pipeline goes on from the checkpoint.
-    pub fn run(mut self, stop: &Stop) -> Result<(), RunError> {
+    pub fn run(mut self, stop: &StopSignal) -> Result<(), RunError> {
         let tables = self.rollups.iter().flat_map(|rollup| rollup.tables());
         let tables: Vec<_> = tables.map(Arc::clone).collect();
         self.sink.prepare(&tables)?;
@@ -127,7 +127,7 @@ impl Pipeline {
 
     /// Waits while another process moves the checkpoint: until it has stood still for `quiet`, or
     /// `stop` is told. A sink that does not answer says nothing about the other process.
-    pub fn stand_by(mut self, quiet: Duration, stop: &Stop) {
+    pub fn stand_by(mut self, quiet: Duration, stop: &StopSignal) {
         let mut seen = None;
         let mut since = Instant::now();
         while since.elapsed() < quiet && !stop.is_told() {
@@ -149,7 +149,7 @@ impl Pipeline {
 struct Life {
     node: String,
     source_name: String,
-    source: Box<dyn Source>,
+    source: Box<dyn LineSource>,
     decoder: Decoder,
     quarantine: Quarantine,
     windows: Vec<Window>,
@@ -168,7 +168,7 @@ struct Life {
 }
 
 impl Life {
-    fn run(&mut self, stop: &Stop, until_caught_up: bool) -> Result<(), RunError> {
+    fn run(&mut self, stop: &StopSignal, until_caught_up: bool) -> Result<(), RunError> {
         loop {
             let is_caught_up = match self.tail() {
                 Ok(has_more) => !has_more,
@@ -229,15 +229,14 @@ impl Life {
                 Ok(true)
             }
             ReadOutcome::Torn(rest) => {
-                self.quarantine.add((rest.file, rest.start), &LineError::Torn, rest.bytes);
+                self.quarantine.add(rest.location(0), &LineError::Torn, rest.bytes);
                 let bytes = rest.bytes.len() as u64;
                 self.count_one(bytes);
                 Ok(true)
             }
             ReadOutcome::Oversized { beginning, length } => {
-                let (place, why) =
-                    ((beginning.file, beginning.start), LineError::Oversized { length });
-                self.quarantine.add(place, &why, beginning.bytes);
+                let reason = LineError::Oversized { length };
+                self.quarantine.add(beginning.location(0), &reason, beginning.bytes);
                 self.count_one(length);
                 Ok(true)
             }
@@ -290,7 +289,7 @@ impl Life {
     }
 
     /// Waits for the batch on its way.
-    fn settle(&mut self, stop: &Stop) -> Result<(), RunError> {
+    fn settle(&mut self, stop: &StopSignal) -> Result<(), RunError> {
         while self.delivery.is_busy() {
             if let Some(done) = self.delivery.wait(POLL) {
                 self.retire(done)?;
@@ -337,7 +336,7 @@ impl Life {
 
     fn note(&self, batch: &Batch) {
         let time_us = stdx::unix_micros();
-        let rows = batch.rows.iter().map(crate::batch::Rows::len).sum::<usize>() as u64;
+        let rows = batch.rows.iter().map(crate::batch::TableRows::len).sum::<usize>() as u64;
         Status::count(&self.status.batches, 1);
         Status::count(&self.status.rows, rows);
         *self.status.committed.lock() = Some(Instant::now());
@@ -346,7 +345,7 @@ impl Life {
         self.binlog.note(&Note { time_us, node, source, sink, sequence, rows, position });
     }
 
-    fn finish(&mut self, stop: &Stop) -> Result<(), RunError> {
+    fn finish(&mut self, stop: &StopSignal) -> Result<(), RunError> {
         self.settle(stop)?;
         self.deliver();
         self.settle(stop)
@@ -357,28 +356,26 @@ fn positions(held: Vec<Checkpoint>) -> Vec<String> {
     held.into_iter().map(|held| held.position).collect()
 }
 
-/// Counts the lines of a piece; returns how many there are.
+/// Counts the lines of a chunk; returns how many there are.
 fn count(
     windows: &mut [Window],
     quarantine: &mut Quarantine,
     decoder: &mut Decoder,
-    piece: LogChunk<'_>,
+    chunk: LogChunk<'_>,
     status: &Status,
 ) -> u64 {
     let mut lines = 0;
     let mut last_us = None;
-    decoder.each(piece.bytes, |start, line, outcome| {
+    decoder.each(chunk.bytes, |start, line, outcome| {
         lines += 1;
         match outcome {
             Ok(event) => {
                 last_us = Some(event.time_us());
                 let time_us = i64::try_from(event.time_us()).unwrap_or(i64::MAX);
-                let place = Place { file: piece.file, offset: piece.start + start as u64 };
-                windows.iter_mut().for_each(|window| window.add(event, time_us, place));
+                let location = chunk.location(start);
+                windows.iter_mut().for_each(|window| window.add(event, time_us, location));
             }
-            Err(error) => {
-                quarantine.add((piece.file, piece.start + start as u64), &error, line);
-            }
+            Err(error) => quarantine.add(chunk.location(start), &error, line),
         }
     });
     if let Some(last_us) = last_us {

@@ -13,7 +13,7 @@ use stdx::DiskFile;
 
 pub use files::{Extent, FileOptions, FilePattern, FileSource, TimeOf, time_in};
 pub use journal::JournalSource;
-pub use ranged::{Ranged, Stretch};
+pub use ranged::{FileRange, Ranged};
 
 use crate::error::SourceError;
 
@@ -26,6 +26,22 @@ pub struct LogChunk<'s> {
     pub bytes: &'s [u8],
     /// The offset of the first byte in the file; in what it unpacks to, when it is compressed.
     pub start: u64,
+}
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LineLocation<'l> {
+    /// The file's name.
+    pub file: &'l str,
+    /// The offset of the line's first byte.
+    pub offset: u64,
+}
+
+impl<'s> LogChunk<'s> {
+    /// Where the line stands that starts at this place of the chunk.
+    pub(crate) fn location(&self, start: usize) -> LineLocation<'s> {
+        LineLocation { file: self.file, offset: self.start + start as u64 }
+    }
 }
 
 /// What comes next.
@@ -69,15 +85,15 @@ pub enum ReadOutcome<'s> {
         /// What the system says.
         reason: &'s str,
     },
-    /// A file came up that another node may have read before: wants [`Source::others`] anew.
+    /// A file came up that another node may have read before: wants [`LineSource::others`] anew.
     Unfamiliar,
     /// Nothing more at present.
     CaughtUp,
 }
 
 /// A queue of lines.
-pub trait Source: Send {
-    /// Goes to `position`, one that [`Source::position`] gave and the sink has kept; to the
+pub trait LineSource: Send {
+    /// Goes to `position`, one that [`LineSource::position`] gave and the sink has kept; to the
     /// beginning without one. Also goes back there after a delivery that failed.
     ///
     /// # Errors
@@ -92,13 +108,13 @@ pub trait Source: Send {
     ///
     /// # Errors
     /// When files cannot be read; asking again tries again. What was handed out before stays
-    /// good, and can be committed with [`Source::position`].
+    /// good, and can be committed with [`LineSource::position`].
     fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError>;
 
     /// The position just after everything handed out.
     fn position(&self) -> String;
 
-    /// The files that must be made durable before [`Source::position`] may be committed; asked
+    /// The files that must be made durable before [`LineSource::position`] may be committed; asked
     /// for together with it. Syncing them may stall: it belongs on another thread.
     fn to_sync(&mut self) -> Vec<Arc<dyn DiskFile>> {
         Vec::new()

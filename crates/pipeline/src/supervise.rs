@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use stdx::Backoff;
 
 use crate::error::{RunError, SinkError};
-use crate::run::{Pipeline, Stop};
+use crate::run::{Pipeline, StopSignal};
 use crate::status::Status;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -25,7 +25,7 @@ const QUIET: Duration = Duration::from_secs(3);
 
 /// Runs pipelines that `make` makes, one after the other, until one ends as it should or `stop`
 /// is told; `name` stands in messages.
-pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, stop: &Stop) {
+pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, stop: &StopSignal) {
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, u64::from(std::process::id()));
     loop {
         let started = Instant::now();
@@ -65,7 +65,7 @@ fn stand_by(
     name: &str,
     fence: &SinkError,
     make: impl Fn() -> Pipeline,
-    (status, stop): (&Status, &Stop),
+    (status, stop): (&Status, &StopSignal),
 ) {
     tracing::warn!(pipeline = name, %fence, "standing by while another process delivers");
     Status::count(&status.fenced, 1);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use exchange::{FieldName, Fields, Value};
-use pipeline::{KEY_TEXT_BYTES_MAX, Kind, Measure, Part, Rollup, SketchOf};
+use pipeline::{KEY_TEXT_BYTES_MAX, KeyPart, Kind, Measure, Rollup, SketchOf};
 use sinks::OwnedCell;
 use twox_hash::{XxHash3_64, XxHash3_128};
 
@@ -275,14 +275,14 @@ fn is_below(one: &OwnedCell, other: &OwnedCell) -> bool {
     }
 }
 
-fn part_of(part: &Part, line: &PlainLine, time: i64) -> Option<CellKey> {
+fn part_of(part: &KeyPart, line: &PlainLine, time: i64) -> Option<CellKey> {
     match part {
-        Part::Bucket(us) => Some(CellKey::Time(time.div_euclid(*us) * us)),
-        Part::Field(field, Kind::Text) => {
+        KeyPart::Bucket(us) => Some(CellKey::Time(time.div_euclid(*us) * us)),
+        KeyPart::Field(field, Kind::Text) => {
             let raw = line.field(field).map(bytes_of).unwrap_or_default();
             Some(CellKey::Text(short(&raw)))
         }
-        Part::Field(field, kind) => number(line, field, *kind).map(|held| key_of(&held)),
+        KeyPart::Field(field, kind) => number(line, field, *kind).map(|held| key_of(&held)),
     }
 }
 

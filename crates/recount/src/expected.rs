@@ -3,7 +3,7 @@
 //! Invariant: only what an engine may rightly hold otherwise is tolerated: real numbers that were
 //! added in another order, and sums that stop at an engine's largest number.
 
-use pipeline::{Column, Role};
+use pipeline::{Column, ColumnRole};
 use sinks::OwnedCell;
 
 use crate::count::{KeyRow, Latest, MeasureValue};
@@ -39,7 +39,7 @@ pub(crate) fn expected<'r>(
         MeasureValue::Last(None) => ExpectedCell::Just(OwnedCell::Absent),
         MeasureValue::Last(Some(latest)) => ExpectedCell::Last(latest),
         MeasureValue::Mean => {
-            let Role::Mean { sum, count } = column.role else {
+            let ColumnRole::Mean { sum, count } = column.role else {
                 return ExpectedCell::Just(OwnedCell::Absent);
             };
             let (sum, size) = match &row.kept[sum - keys] {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::{
-    Checkpoint, FileOptions, FileSource, JOURNAL, Plan, SinkPlan, Source, SourcePlan, Table,
+    Checkpoint, FileOptions, FileSource, JOURNAL, LineSource, Plan, SinkPlan, SourcePlan, Table,
 };
 use stdx::{RealDisk, SystemClock};
 

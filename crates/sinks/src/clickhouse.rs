@@ -16,7 +16,7 @@ mod schema;
 use std::path::Path;
 use std::sync::Arc;
 
-use pipeline::{Batch, Checkpoint, Rows, Sink, SinkError, Table};
+use pipeline::{Batch, Checkpoint, Sink, SinkError, Table, TableRows};
 use serde::{Deserialize, Serialize};
 
 use crate::UrlError;
@@ -236,7 +236,7 @@ impl ClickHouseSink {
     }
 }
 
-fn written(rows: &Rows, which: std::ops::Range<usize>, abilities: Abilities) -> String {
+fn written(rows: &TableRows, which: std::ops::Range<usize>, abilities: Abilities) -> String {
     let mut out = Vec::new();
     for index in which {
         json::object(rows, index, abilities.time(), &mut out);

@@ -3,7 +3,7 @@
 //! Invariant: a table that passes has every key as one unique index, or upserts would double rows,
 //! and nothing that an insert would be refused for. Refuses to change a column that is there.
 
-use pipeline::{Column, Kind, Role, Table};
+use pipeline::{Column, ColumnRole, Kind, Table};
 
 use crate::sql::Dialect;
 
@@ -45,7 +45,7 @@ impl Existing {
         let name = &table.name;
         for column in &table.columns {
             let (wanted, also) = match (column.role, column.kind) {
-                (Role::Key, Kind::Text) => (key_text, dialect.also_in_keys),
+                (ColumnRole::Key, Kind::Text) => (key_text, dialect.also_in_keys),
                 (_, Kind::Text) => (dialect.types[column.kind as usize], dialect.also),
                 (_, kind) => (dialect.types[kind as usize], &[][..]),
             };
@@ -82,7 +82,7 @@ impl Existing {
     ) -> Result<(), String> {
         let (table, name) = (&table.name, &column.name);
         let Some(held) = self.column(name) else {
-            if column.role != Role::Key {
+            if column.role != ColumnRole::Key {
                 return Ok(());
             }
             return Err(format!(

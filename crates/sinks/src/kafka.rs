@@ -15,7 +15,7 @@ mod checkpoints;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Batch, Checkpoint, Rows, Sink, SinkError, Table};
+use pipeline::{Batch, Checkpoint, Sink, SinkError, Table, TableRows};
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::consumer::{BaseConsumer, Consumer};
@@ -175,7 +175,11 @@ impl KafkaSink {
         producer.commit_transaction(COMMIT_PATIENCE)
     }
 
-    fn send_rows(&self, producer: &ThreadedProducer<Log>, rows: &Rows) -> Result<(), KafkaError> {
+    fn send_rows(
+        &self,
+        producer: &ThreadedProducer<Log>,
+        rows: &TableRows,
+    ) -> Result<(), KafkaError> {
         let topic = self.topic(&rows.table.name);
         let (mut key, mut value) = (Vec::new(), Vec::new());
         for index in 0..rows.len() {

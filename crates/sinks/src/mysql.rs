@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, DriverError, Error, OptsBuilder, Params, SslOpts};
-use pipeline::{Batch, Checkpoint, Kind, Rows, Sink, SinkError, Table};
+use pipeline::{Batch, Checkpoint, Kind, Sink, SinkError, Table, TableRows};
 use tokio::runtime::Runtime;
 
 use crate::address::{Address, Encryption};
@@ -208,7 +208,7 @@ async fn move_checkpoint(connection: &mut Conn, new: &Checkpoint) -> Result<(), 
     }))
 }
 
-async fn merge(session: &mut Session, node: &str, rows: &Rows) -> Result<(), Trouble> {
+async fn merge(session: &mut Session, node: &str, rows: &TableRows) -> Result<(), Trouble> {
     let table = &rows.table;
     let known = session.limits.iter().find(|(known, _)| known == table);
     let limits = match known {

@@ -18,7 +18,7 @@ mod tls;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Batch, Checkpoint, Kind, Rows, Sink, SinkError, Table};
+use pipeline::{Batch, Checkpoint, Kind, Sink, SinkError, Table, TableRows};
 use tokio::runtime::Runtime;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::MakeTlsConnect;
@@ -214,7 +214,7 @@ async fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Res
 async fn merge(
     transaction: &Transaction<'_>,
     node: &str,
-    rows: &Rows,
+    rows: &TableRows,
     staged: &mut Vec<Arc<Table>>,
 ) -> Result<(), Trouble> {
     let table = &rows.table;

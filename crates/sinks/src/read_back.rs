@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use pipeline::{Cell, Checkpoint, Column, Kind, Table};
+use pipeline::{CellValue, Checkpoint, Column, Kind, Table};
 
 use crate::rows::{RowsError, rows};
 use crate::sql::CHECKPOINTS;
@@ -46,14 +46,14 @@ pub enum OwnedCell {
 
 impl OwnedCell {
     /// The same as what a batch is made of.
-    pub fn cell(&self) -> Cell<'_> {
+    pub fn cell(&self) -> CellValue<'_> {
         match self {
-            Self::Absent => Cell::Absent,
-            Self::Integer(number) => Cell::Integer(*number),
-            Self::Real(number) => Cell::Real(*number),
-            Self::Time(us) => Cell::Time(*us),
-            Self::Text(text) => Cell::Text(text),
-            Self::Blob(bytes) => Cell::Blob(bytes),
+            Self::Absent => CellValue::Absent,
+            Self::Integer(number) => CellValue::Integer(*number),
+            Self::Real(number) => CellValue::Real(*number),
+            Self::Time(us) => CellValue::Time(*us),
+            Self::Text(text) => CellValue::Text(text),
+            Self::Blob(bytes) => CellValue::Blob(bytes),
         }
     }
 }
@@ -176,8 +176,11 @@ impl SqlEngine {
     fn statement(self, wanted: ReadBackQuery<'_>) -> String {
         let widths = wanted.tables.iter().map(|table| table.columns.len());
         let width = widths.max().unwrap_or(0).max(CHECKPOINT);
-        let column =
-            |name: &str, kind| Column { name: name.to_owned(), kind, role: pipeline::Role::Plain };
+        let column = |name: &str, kind| Column {
+            name: name.to_owned(),
+            kind,
+            role: pipeline::ColumnRole::Plain,
+        };
         let checkpoint = [
             column("node", Kind::Text),
             column("source", Kind::Text),

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::Write;
 
-use pipeline::{Cell, Column, Role, Rows, Table};
+use pipeline::{CellValue, Column, ColumnRole, Table, TableRows};
 use sha2::{Digest, Sha256};
 
 use crate::sql;
@@ -54,14 +54,15 @@ impl<'a> SanitisedRows<'a> {
     ///
     /// # Errors
     /// When two rows that became one hold what is no sketch.
-    pub(crate) fn new(rows: &'a Rows, limits: &[KeyLimit]) -> Result<Self, String> {
+    pub(crate) fn new(rows: &'a TableRows, limits: &[KeyLimit]) -> Result<Self, String> {
         let table = &*rows.table;
         let columns: Vec<&Column> = sql::stored(table).collect();
         let width = columns.len();
         let mut values = Vec::with_capacity(rows.len() * width);
         for index in 0..rows.len() {
             let cells = rows.row(index).zip(&table.columns);
-            let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
+            let stored =
+                cells.filter(|(_, column)| !matches!(column.role, ColumnRole::Mean { .. }));
             for (at, (cell, column)) in stored.enumerate() {
                 values.push(sanitised(cell, column, limits.get(at).copied()));
             }
@@ -92,7 +93,7 @@ impl<'a> SanitisedRows<'a> {
     ) -> Result<(), String> {
         let start = self.order[at] as usize * self.width;
         let row = &mut self.values[start..start + self.width];
-        let sketches = sql::stored(table).zip(row).filter(|(c, _)| c.role == Role::Sketch);
+        let sketches = sql::stored(table).zip(row).filter(|(c, _)| c.role == ColumnRole::Sketch);
         for ((_, new), held) in sketches.zip(held) {
             if let (SqlValue::Blob(bytes), Some(held)) = (&*new, held) {
                 *new = SqlValue::Blob(Cow::Owned(merged(table, held, bytes)?));
@@ -162,7 +163,7 @@ fn merge_row<'a>(
     // Decided before the times that decide it are merged.
     let is_later = |column: &Column, held: &[SqlValue<'a>], new: &[SqlValue<'a>]| match column.role
     {
-        Role::Last { time } => {
+        ColumnRole::Last { time } => {
             let time = places[time].expect("a time is stored");
             compare_values(&new[time], &held[time]).is_ge()
         }
@@ -173,19 +174,19 @@ fn merge_row<'a>(
         let value = std::mem::replace(&mut new[at], SqlValue::Absent);
         let order = compare_values(&value, &held[at]);
         match (column.role, &mut held[at]) {
-            (Role::Key | Role::Mean { .. } | Role::Plain, _) => {}
+            (ColumnRole::Key | ColumnRole::Mean { .. } | ColumnRole::Plain, _) => {}
             (_, held @ SqlValue::Absent) => *held = value,
             (_, _) if value == SqlValue::Absent => {}
-            (Role::Sum, held) => *held = sum(held, &value),
-            (Role::Min, held) if order.is_lt() => *held = value,
-            (Role::Max, held) if order.is_gt() => *held = value,
-            (Role::Last { .. }, held) if later[at] => *held = value,
-            (Role::Sketch, held) => {
+            (ColumnRole::Sum, held) => *held = sum(held, &value),
+            (ColumnRole::Min, held) if order.is_lt() => *held = value,
+            (ColumnRole::Max, held) if order.is_gt() => *held = value,
+            (ColumnRole::Last { .. }, held) if later[at] => *held = value,
+            (ColumnRole::Sketch, held) => {
                 if let (SqlValue::Blob(one), SqlValue::Blob(other)) = (&*held, &value) {
                     *held = SqlValue::Blob(Cow::Owned(merged(table, one, other)?));
                 }
             }
-            (Role::Min | Role::Max | Role::Last { .. }, _) => {}
+            (ColumnRole::Min | ColumnRole::Max | ColumnRole::Last { .. }, _) => {}
         }
     }
     Ok(())
@@ -211,29 +212,29 @@ fn sum<'a>(one: &SqlValue<'a>, other: &SqlValue<'a>) -> SqlValue<'a> {
 /// Where each column of the table stands among those stored.
 fn places(table: &Table) -> Vec<Option<usize>> {
     let mut next = 0..;
-    let is_stored = |column: &Column| !matches!(column.role, Role::Mean { .. });
+    let is_stored = |column: &Column| !matches!(column.role, ColumnRole::Mean { .. });
     table.columns.iter().map(|c| is_stored(c).then(|| next.next()).flatten()).collect()
 }
 
-fn sanitised<'a>(cell: Cell<'a>, column: &Column, limit: Option<KeyLimit>) -> SqlValue<'a> {
+fn sanitised<'a>(cell: CellValue<'a>, column: &Column, limit: Option<KeyLimit>) -> SqlValue<'a> {
     match (cell, column.role) {
-        (Cell::Absent, Role::Key) => key_of_nothing(column),
-        (Cell::Absent, _) => SqlValue::Absent,
-        (Cell::Integer(number), Role::Sum) => {
+        (CellValue::Absent, ColumnRole::Key) => key_of_nothing(column),
+        (CellValue::Absent, _) => SqlValue::Absent,
+        (CellValue::Integer(number), ColumnRole::Sum) => {
             SqlValue::Integer(number.clamp(-INTEGER_SUM_MAX, INTEGER_SUM_MAX))
         }
-        (Cell::Integer(number), _) => SqlValue::Integer(number),
-        (Cell::Real(number), Role::Key) if number.is_nan() => key_of_nothing(column),
-        (Cell::Real(number), _) if number.is_nan() => SqlValue::Absent,
+        (CellValue::Integer(number), _) => SqlValue::Integer(number),
+        (CellValue::Real(number), ColumnRole::Key) if number.is_nan() => key_of_nothing(column),
+        (CellValue::Real(number), _) if number.is_nan() => SqlValue::Absent,
         // Adding 0 makes -0 a plain 0, which is the same key to every server.
-        (Cell::Real(number), _) => SqlValue::Real(number.clamp(-REAL_MAX, REAL_MAX) + 0.0),
-        (Cell::Time(us), _) => SqlValue::Time(us.clamp(TIMES.0, TIMES.1)),
-        (Cell::Blob(bytes), _) => SqlValue::Blob(Cow::Borrowed(bytes)),
-        (Cell::Text(bytes), Role::Key) => {
+        (CellValue::Real(number), _) => SqlValue::Real(number.clamp(-REAL_MAX, REAL_MAX) + 0.0),
+        (CellValue::Time(us), _) => SqlValue::Time(us.clamp(TIMES.0, TIMES.1)),
+        (CellValue::Blob(bytes), _) => SqlValue::Blob(Cow::Borrowed(bytes)),
+        (CellValue::Text(bytes), ColumnRole::Key) => {
             let text = clean(bytes);
             SqlValue::Text(limit.map_or(text.clone(), |limit| bounded(text, limit)))
         }
-        (Cell::Text(bytes), _) => SqlValue::Text(clean(bytes)),
+        (CellValue::Text(bytes), _) => SqlValue::Text(clean(bytes)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! SQL texts for a table: what creates it, and what merges rows into it.
 
-use pipeline::{Column, Kind, Role, Table};
+use pipeline::{Column, ColumnRole, Kind, Table};
 
 /// The table of checkpoints.
 pub(crate) const CHECKPOINTS: &str = "tidegate_checkpoints";
@@ -58,7 +58,7 @@ impl Dialect {
         let mut text = format!("INSERT INTO {name} ({}) {source}", self.stored_names(table));
         if table.keys() > 0 {
             // MySQL sees earlier assignments in later ones, so what a time decides goes first.
-            let last = |column: &&Column| matches!(column.role, Role::Last { .. });
+            let last = |column: &&Column| matches!(column.role, ColumnRole::Last { .. });
             let first = stored(table).filter(last);
             let columns = first.chain(stored(table).filter(|column| !last(column)));
             let updates: Vec<String> =
@@ -76,7 +76,7 @@ impl Dialect {
         table: &Table,
         placeholder: impl Fn(usize) -> String,
     ) -> String {
-        let sketches = table.columns.iter().filter(|column| column.role == Role::Sketch);
+        let sketches = table.columns.iter().filter(|column| column.role == ColumnRole::Sketch);
         let names: Vec<String> = sketches.map(|column| self.quoted(&column.name)).collect();
         let keys = table.columns[..table.keys()].iter().enumerate();
         let keys: Vec<String> = keys
@@ -95,9 +95,9 @@ impl Dialect {
         let name = self.quoted(&column.name);
         let kind = self.types[column.kind as usize];
         match column.role {
-            Role::Key if column.kind == Kind::Text => format!("{name} {key_text} NOT NULL"),
-            Role::Key => format!("{name} {kind} NOT NULL"),
-            Role::Mean { sum, count } => {
+            ColumnRole::Key if column.kind == Kind::Text => format!("{name} {key_text} NOT NULL"),
+            ColumnRole::Key => format!("{name} {kind} NOT NULL"),
+            ColumnRole::Mean { sum, count } => {
                 let sum = self.quoted(&table.columns[sum].name);
                 let count = self.quoted(&table.columns[count].name);
                 let (quotient, kept) = (format!("{sum} * 1e0 / NULLIF({count}, 0)"), self.computed);
@@ -118,19 +118,19 @@ impl Dialect {
         let new = self.incoming(&column.name);
         let (least, greatest) = self.least_greatest;
         let value = match column.role {
-            Role::Key | Role::Mean { .. } | Role::Plain => return None,
+            ColumnRole::Key | ColumnRole::Mean { .. } | ColumnRole::Plain => return None,
             // Merged with the one held before it is written.
-            Role::Sketch => format!("COALESCE({new}, {held})"),
-            Role::Sum => {
+            ColumnRole::Sketch => format!("COALESCE({new}, {held})"),
+            ColumnRole::Sum => {
                 let sum = self.sum(column.kind, &held, &new);
                 format!(
                     "CASE WHEN {held} IS NULL THEN {new} WHEN {new} IS NULL THEN {held} \
                          ELSE {sum} END"
                 )
             }
-            Role::Min => format!("COALESCE({least}({held}, {new}), {held}, {new})"),
-            Role::Max => format!("COALESCE({greatest}({held}, {new}), {held}, {new})"),
-            Role::Last { time } => {
+            ColumnRole::Min => format!("COALESCE({least}({held}, {new}), {held}, {new})"),
+            ColumnRole::Max => format!("COALESCE({greatest}({held}, {new}), {held}, {new})"),
+            ColumnRole::Last { time } => {
                 let time = &table.columns[time].name;
                 let held_time = format!("{}.{}", self.quoted(&table.name), self.quoted(time));
                 let new_time = self.incoming(time);
@@ -171,7 +171,7 @@ pub(crate) fn key_texts(table: &Table) -> usize {
 
 /// The columns that rows hold a value for.
 pub(crate) fn stored(table: &Table) -> impl Iterator<Item = &Column> {
-    table.columns.iter().filter(|column| !matches!(column.role, Role::Mean { .. }))
+    table.columns.iter().filter(|column| !matches!(column.role, ColumnRole::Mean { .. }))
 }
 
 /// The texts that [`Kind`] is written as, in the order of [`Dialect::types`].

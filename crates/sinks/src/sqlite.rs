@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::{Batch, Cell, Checkpoint, Role, Rows, Sink, SinkError, Table};
+use pipeline::{Batch, CellValue, Checkpoint, ColumnRole, Sink, SinkError, Table, TableRows};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, TransactionBehavior, params};
 
@@ -212,7 +212,7 @@ fn move_checkpoint(transaction: &Transaction<'_>, new: &Checkpoint) -> Result<()
     Ok(())
 }
 
-fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
+fn merge(transaction: &Transaction<'_>, rows: &TableRows) -> Result<(), Trouble> {
     if rows.table.has_sketches() {
         return sketches::merge(transaction, rows);
     }
@@ -224,7 +224,7 @@ fn merge(transaction: &Transaction<'_>, rows: &Rows) -> Result<(), Trouble> {
     // In the order of the index, whose pages are then gone through once.
     for index in rows.by_key() {
         let cells = rows.row(index).zip(&rows.table.columns);
-        let stored = cells.filter(|(_, column)| !matches!(column.role, Role::Mean { .. }));
+        let stored = cells.filter(|(_, column)| !matches!(column.role, ColumnRole::Mean { .. }));
         for (at, (cell, column)) in stored.enumerate() {
             statement.raw_bind_parameter(at + 1, Bound(cell, column.role))?;
         }
@@ -270,18 +270,18 @@ fn insert(table: &Table) -> String {
 }
 
 /// A cell of a column with a role, as SQLite takes it.
-struct Bound<'a>(Cell<'a>, Role);
+struct Bound<'a>(CellValue<'a>, ColumnRole);
 
 impl ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(match self.0 {
-            Cell::Absent => ToSqlOutput::Borrowed(ValueRef::Null),
-            Cell::Integer(number) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),
-            Cell::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(number)),
-            Cell::Time(us) if self.1 == Role::Key => ToSqlOutput::from(rfc3339(us)),
-            Cell::Time(us) => ToSqlOutput::from(rfc3339_exact(us)),
-            Cell::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
-            Cell::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
+            CellValue::Absent => ToSqlOutput::Borrowed(ValueRef::Null),
+            CellValue::Integer(number) => ToSqlOutput::Borrowed(ValueRef::Integer(number)),
+            CellValue::Real(number) => ToSqlOutput::Borrowed(ValueRef::Real(number)),
+            CellValue::Time(us) if self.1 == ColumnRole::Key => ToSqlOutput::from(rfc3339(us)),
+            CellValue::Time(us) => ToSqlOutput::from(rfc3339_exact(us)),
+            CellValue::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
+            CellValue::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text)),
         })
     }
 }

@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use pipeline::{
-    Binlog, FileOptions, FileSource, JOURNAL, JournalSource, Pipeline, Quarantine, Rollup,
-    SinkPlan, Source, SourcePlan, Status, Stop,
+    Binlog, FileOptions, FileSource, JOURNAL, JournalSource, LineSource, Pipeline, Quarantine,
+    Rollup, SinkPlan, SourcePlan, Status, StopSignal,
 };
 use stdx::{RealDisk, SystemClock};
 
@@ -87,12 +87,12 @@ fn run(file: &Path, once: Option<Duration>, supervised: bool) -> Result<()> {
     let told = stops.clone();
     std::thread::spawn(move || {
         signals.wait();
-        told.iter().for_each(Stop::now);
+        told.iter().for_each(StopSignal::now);
     });
     if supervised {
         std::thread::spawn(move || {
             await_end_of_stdin();
-            stops.iter().for_each(Stop::now);
+            stops.iter().for_each(StopSignal::now);
         });
     }
     let progress = once.map(|_| Progress::new("delivering"));
@@ -200,7 +200,7 @@ impl Line {
         quarantine(&self.plan, &name, &self.status)
     }
 
-    fn open_source(&self) -> Box<dyn Source> {
+    fn open_source(&self) -> Box<dyn LineSource> {
         let disk = Arc::new(RealDisk);
         match &self.plan.journal {
             Some(journal) if self.source.name == JOURNAL => {

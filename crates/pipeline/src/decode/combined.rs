@@ -10,18 +10,18 @@
 
 use exchange::{DecodeCause, DecodeError};
 
-use super::event::{Event, Slot};
+use super::event::{Event, FieldSlot};
 use super::marks::{self, ByteSet, MarkedRegion};
 use super::number::whole;
 use super::span::LineSpan;
-use super::times::{LOG_TIME, Times};
+use super::times::{LOG_TIME, TimeCache};
 
 /// What gives a line its structure.
 pub(super) const SET: ByteSet = [b'"', b'[', b'\\', b'\n'];
 
 /// How lines are read.
 pub(super) struct CombinedReader<'r> {
-    pub times: &'r mut Times,
+    pub times: &'r mut TimeCache,
     /// Lines may end after the bytes.
     pub is_common: bool,
 }
@@ -59,7 +59,7 @@ fn cut<'l>(
     rest: &'l [u8],
     start: usize,
     marks: &[u32; 8],
-    times: &mut Times,
+    times: &mut TimeCache,
     event: &mut Event<'l>,
 ) -> Option<usize> {
     let [bracket, q0, q1, q2, q3, q4, q5, end] = marks.map(|mark| mark as usize - start);
@@ -80,15 +80,15 @@ fn cut<'l>(
     let numbers = numbers(&line[q1 + 1..q2])?;
     event.begin(line, false);
     event.set_time(time);
-    event.set_present(Slot::ClientIp, LineSpan::new(0, client.0));
+    event.set_present(FieldSlot::ClientIp, LineSpan::new(0, client.0));
     if let Some(user) = client.1 {
-        event.set_present(Slot::User, user);
+        event.set_present(FieldSlot::User, user);
     }
     event.set_request(LineSpan::new(q0 + 1, q1));
-    event.set(Slot::Status, LineSpan::new(q1 + 2, q1 + 5));
-    event.set(Slot::BytesOut, LineSpan::new(q1 + 6, q1 + 6 + numbers));
-    event.set_present(Slot::Referer, LineSpan::new(q2 + 1, q3));
-    event.set_present(Slot::UserAgent, LineSpan::new(q4 + 1, q5));
+    event.set(FieldSlot::Status, LineSpan::new(q1 + 2, q1 + 5));
+    event.set(FieldSlot::BytesOut, LineSpan::new(q1 + 6, q1 + 6 + numbers));
+    event.set_present(FieldSlot::Referer, LineSpan::new(q2 + 1, q3));
+    event.set_present(FieldSlot::UserAgent, LineSpan::new(q4 + 1, q5));
     Some(end)
 }
 
@@ -144,9 +144,9 @@ fn read<'l>(
     let bracket = bracket.ok_or_else(|| expected(line.len(), ""))?;
     let (address, user) =
         client(line, bracket).ok_or_else(|| expected(0, "an address, an identity and a user"))?;
-    event.set_present(Slot::ClientIp, LineSpan::new(0, address));
+    event.set_present(FieldSlot::ClientIp, LineSpan::new(0, address));
     if let Some(user) = user {
-        event.set_present(Slot::User, user);
+        event.set_present(FieldSlot::User, user);
     }
     let after = line[bracket + 1..].split_first_chunk().filter(|(_, rest)| rest.starts_with(b"] "));
     let time = after.and_then(|(time, _)| times.log(time)).ok_or_else(|| {
@@ -166,16 +166,18 @@ fn read<'l>(
     let status = line.get(at..at + 5).filter(|text| matches!(text, [b' ', .., b' ']));
     let status = status.and_then(|text| whole(&text[1..4]));
     status.ok_or_else(|| expected(at, "a status of three digits"))?;
-    event.set(Slot::Status, LineSpan::new(at + 1, at + 4));
+    event.set(FieldSlot::Status, LineSpan::new(at + 1, at + 4));
     at += 5;
     let length = memchr::memchr(b' ', &line[at..]).unwrap_or(line.len() - at);
     if !is_size(&line[at..at + length]) {
         return Err(expected(at, "the number of bytes"));
     }
-    event.set(Slot::BytesOut, LineSpan::new(at, at + length));
+    event.set(FieldSlot::BytesOut, LineSpan::new(at, at + length));
     at += length;
     if !*is_common || line[at..].starts_with(b" \"") {
-        for (slot, what) in [(Slot::Referer, "the referer"), (Slot::UserAgent, "the user agent")] {
+        for (slot, what) in
+            [(FieldSlot::Referer, "the referer"), (FieldSlot::UserAgent, "the user agent")]
+        {
             if line.get(at) != Some(&b' ') {
                 return Err(expected(at, what));
             }

@@ -16,7 +16,7 @@ use super::walk;
 /// The fields that every format knows, but for the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Slot {
+pub(super) enum FieldSlot {
     Id,
     Method,
     Scheme,
@@ -41,7 +41,7 @@ pub(super) enum Slot {
     Impression,
 }
 
-const SLOTS: usize = Slot::Impression as usize + 1;
+const SLOTS: usize = FieldSlot::Impression as usize + 1;
 
 /// How text is escaped in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,17 +160,17 @@ impl<'l> Event<'l> {
 
     pub(super) fn set_total_seconds(&mut self, span: LineSpan) {
         self.total_in_seconds = true;
-        self.set_present(Slot::Total, span);
+        self.set_present(FieldSlot::Total, span);
     }
 
     #[inline]
-    pub(super) fn set(&mut self, slot: Slot, span: LineSpan) {
+    pub(super) fn set(&mut self, slot: FieldSlot, span: LineSpan) {
         self.slots[slot as usize] = span;
     }
 
     /// Sets a field unless its text means that it is absent.
     #[inline]
-    pub(super) fn set_present(&mut self, slot: Slot, span: LineSpan) {
+    pub(super) fn set_present(&mut self, slot: FieldSlot, span: LineSpan) {
         if self.is_present(span) {
             self.set(slot, span);
         }
@@ -188,7 +188,7 @@ impl<'l> Event<'l> {
         }
     }
 
-    pub(super) fn has(&self, slot: Slot) -> bool {
+    pub(super) fn has(&self, slot: FieldSlot) -> bool {
         self.slots[slot as usize] != ABSENT
     }
 
@@ -205,7 +205,7 @@ impl<'l> Event<'l> {
             return self.set_target(span);
         };
         if method > 0 {
-            self.set(Slot::Method, LineSpan::new(start, start + method));
+            self.set(FieldSlot::Method, LineSpan::new(start, start + method));
         }
         let rest = &text[method + 1..];
         let version = match rest.last_chunk::<9>() {
@@ -216,7 +216,7 @@ impl<'l> Event<'l> {
         let Some(version) = version else {
             return self.set_target(LineSpan::new(target, end));
         };
-        self.set(Slot::Version, LineSpan::new(target + version + 6, end));
+        self.set(FieldSlot::Version, LineSpan::new(target + version + 6, end));
         self.set_target(LineSpan::new(target, target + version));
     }
 
@@ -224,7 +224,7 @@ impl<'l> Event<'l> {
     pub(super) fn set_protocol(&mut self, span: LineSpan) {
         let is_prefixed = span.of(self.line).is_some_and(|text| text.starts_with(b"HTTP/"));
         let start = span.start() + if is_prefixed { 5 } else { 0 };
-        self.set_present(Slot::Version, LineSpan::new(start, span.end()));
+        self.set_present(FieldSlot::Version, LineSpan::new(start, span.end()));
     }
 
     /// Sets path and query, and scheme and host where the target has them (RFC 9112, 3.2.2).
@@ -235,10 +235,10 @@ impl<'l> Event<'l> {
             start = self.set_authority(start, end);
         }
         match memchr::memchr(b'?', &self.line[start..end]) {
-            None => self.set(Slot::Path, LineSpan::new(start, end)),
+            None => self.set(FieldSlot::Path, LineSpan::new(start, end)),
             Some(mark) => {
-                self.set(Slot::Path, LineSpan::new(start, start + mark));
-                self.set(Slot::Query, LineSpan::new(start + mark + 1, end));
+                self.set(FieldSlot::Path, LineSpan::new(start, start + mark));
+                self.set(FieldSlot::Query, LineSpan::new(start + mark + 1, end));
             }
         }
     }
@@ -255,8 +255,8 @@ impl<'l> Event<'l> {
         };
         let host = start + scheme + 3;
         let Some(length) = memchr::memchr(b'/', &self.line[host..end]) else { return start };
-        self.set(Slot::Scheme, LineSpan::new(start, start + scheme));
-        self.set_present(Slot::Host, LineSpan::new(host, host + length));
+        self.set(FieldSlot::Scheme, LineSpan::new(start, start + scheme));
+        self.set_present(FieldSlot::Host, LineSpan::new(host, host + length));
         host + length
     }
 
@@ -267,12 +267,12 @@ impl<'l> Event<'l> {
     }
 
     #[inline]
-    fn raw(&self, slot: Slot) -> Option<&'l [u8]> {
+    fn raw(&self, slot: FieldSlot) -> Option<&'l [u8]> {
         self.slots[slot as usize].of(self.line)
     }
 
     #[inline]
-    fn text(&self, slot: Slot) -> Option<Cow<'l, [u8]>> {
+    fn text(&self, slot: FieldSlot) -> Option<Cow<'l, [u8]>> {
         Some(self.unescaped(self.raw(slot)?))
     }
 
@@ -282,17 +282,17 @@ impl<'l> Event<'l> {
     }
 
     /// A text of our own journal that has a default when it is left out.
-    fn named(&self, slot: Slot, default: &'static str) -> Option<Value<'l>> {
+    fn named(&self, slot: FieldSlot, default: &'static str) -> Option<Value<'l>> {
         match self.text(slot) {
             Some(text) if self.is_journal => Some(Value::Text(text)),
-            Some(text) if slot == Slot::Cache => Some(Value::from(cache_result(&text))),
+            Some(text) if slot == FieldSlot::Cache => Some(Value::from(cache_result(&text))),
             Some(text) => Some(Value::Text(text)),
             None if self.is_journal => Some(Value::from(default)),
             None => None,
         }
     }
 
-    fn number(&self, slot: Slot) -> Option<Value<'l>> {
+    fn number(&self, slot: FieldSlot) -> Option<Value<'l>> {
         match self.raw(slot) {
             Some(digits) => Some(Value::Integer(whole(digits).unwrap_or(0))),
             None => self.is_journal.then_some(Value::Integer(0)),
@@ -300,11 +300,11 @@ impl<'l> Event<'l> {
     }
 
     fn total(&self) -> Option<Value<'l>> {
-        match self.raw(Slot::Total) {
+        match self.raw(FieldSlot::Total) {
             Some(text) if self.total_in_seconds => {
                 super::times::seconds_us(text).map(Value::Integer)
             }
-            _ => self.number(Slot::Total),
+            _ => self.number(FieldSlot::Total),
         }
     }
 
@@ -317,7 +317,7 @@ impl<'l> Event<'l> {
                 Cow::Owned(raw) => Value::Text(Cow::Owned(decode_query(&raw).into_owned())),
             });
         }
-        match self.text(Slot::Query)? {
+        match self.text(FieldSlot::Query)? {
             Cow::Borrowed(query) => query_value(query, name).map(Value::Text),
             Cow::Owned(query) => {
                 query_value(&query, name).map(|value| Value::Text(Cow::Owned(value.into_owned())))
@@ -350,12 +350,12 @@ impl<'l> Event<'l> {
     }
 
     fn phase(&self, phase: Phase) -> Option<Value<'l>> {
-        let found = walk::member(self.raw(Slot::Phases)?, phase.name().as_bytes())?;
+        let found = walk::member(self.raw(FieldSlot::Phases)?, phase.name().as_bytes())?;
         whole(found).filter(|us| *us > 0).map(Value::Integer)
     }
 
     fn shown(&self, name: &str) -> Option<Value<'l>> {
-        let impression = self.raw(Slot::Impression)?;
+        let impression = self.raw(FieldSlot::Impression)?;
         match (walk::member(impression, name.as_bytes()), name) {
             (Some(number), "propensity") => real(number).map(Value::Real),
             (None, "propensity") => Some(Value::Real(f64::NAN)),
@@ -371,7 +371,7 @@ impl Fields for Event<'_> {
     #[inline]
     fn field(&self, name: &FieldName) -> Option<Value<'_>> {
         match name {
-            FieldName::Path => self.text(Slot::Path).map(Value::Text),
+            FieldName::Path => self.text(FieldSlot::Path).map(Value::Text),
             FieldName::Defined(field) => {
                 self.defined.iter().find(|defined| *defined.field == *field)?.value()
             }
@@ -385,32 +385,32 @@ impl<'l> Event<'l> {
     pub(super) fn value(&self, field: &FieldName) -> Option<Value<'l>> {
         let slot = match field {
             FieldName::Time => return Some(Value::Integer(self.time_us)),
-            FieldName::Status => return self.number(Slot::Status),
-            FieldName::BytesOut => return self.number(Slot::BytesOut),
-            FieldName::BytesIn => return self.number(Slot::BytesIn),
+            FieldName::Status => return self.number(FieldSlot::Status),
+            FieldName::BytesOut => return self.number(FieldSlot::BytesOut),
+            FieldName::BytesIn => return self.number(FieldSlot::BytesIn),
             FieldName::Total => return self.total(),
             FieldName::QueryValue(name) => return self.query_value(name),
-            FieldName::Decision => return self.named(Slot::Decision, "generic"),
-            FieldName::Cache => return self.named(Slot::Cache, "none"),
+            FieldName::Decision => return self.named(FieldSlot::Decision, "generic"),
+            FieldName::Cache => return self.named(FieldSlot::Cache, "none"),
             FieldName::Variable(name) => return self.extra(field).or_else(|| self.other(name)),
             FieldName::Phase(phase) => return self.phase(*phase),
             FieldName::Model => return self.shown("model"),
             FieldName::ModelVersion => return self.shown("version"),
             FieldName::Propensity => return self.shown("propensity"),
-            FieldName::Id => Slot::Id,
-            FieldName::Method => Slot::Method,
-            FieldName::Scheme => Slot::Scheme,
-            FieldName::Host => Slot::Host,
-            FieldName::Path => Slot::Path,
-            FieldName::Query => Slot::Query,
-            FieldName::Version => Slot::Version,
-            FieldName::ClientIp => Slot::ClientIp,
-            FieldName::User => Slot::User,
-            FieldName::UserAgent => Slot::UserAgent,
-            FieldName::Referer => Slot::Referer,
-            FieldName::Route => Slot::Route,
-            FieldName::Upstream => Slot::Upstream,
-            FieldName::RankedBy => Slot::RankedBy,
+            FieldName::Id => FieldSlot::Id,
+            FieldName::Method => FieldSlot::Method,
+            FieldName::Scheme => FieldSlot::Scheme,
+            FieldName::Host => FieldSlot::Host,
+            FieldName::Path => FieldSlot::Path,
+            FieldName::Query => FieldSlot::Query,
+            FieldName::Version => FieldSlot::Version,
+            FieldName::ClientIp => FieldSlot::ClientIp,
+            FieldName::User => FieldSlot::User,
+            FieldName::UserAgent => FieldSlot::UserAgent,
+            FieldName::Referer => FieldSlot::Referer,
+            FieldName::Route => FieldSlot::Route,
+            FieldName::Upstream => FieldSlot::Upstream,
+            FieldName::RankedBy => FieldSlot::RankedBy,
             FieldName::Header(_) | FieldName::Defined(_) => return self.extra(field),
         };
         self.text(slot).map(Value::Text)

@@ -9,12 +9,12 @@
 
 use exchange::{DecodeCause, DecodeError};
 
-use super::event::{Event, Slot};
+use super::event::{Event, FieldSlot};
 use super::marks::{self, MarkedRegion};
 use super::meaning::Meaning;
 use super::number::whole;
 use super::span::LineSpan;
-use super::times::Times;
+use super::times::TimeCache;
 use super::walk::{Member, ObjectWalk, digits};
 
 /// The keys of a format, and what they mean.
@@ -51,8 +51,9 @@ impl JsonKeys {
     /// JsonKeys with their meanings; of two of one name the first counts.
     pub(super) fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
         let key = |(name, meaning): (Box<[u8]>, Meaning)| {
-            let numbers = [Slot::Status, Slot::Total, Slot::BytesIn, Slot::BytesOut];
-            let is_number = matches!(meaning, Meaning::Slot(slot) if numbers.contains(&slot));
+            let numbers =
+                [FieldSlot::Status, FieldSlot::Total, FieldSlot::BytesIn, FieldSlot::BytesOut];
+            let is_number = matches!(meaning, Meaning::FieldSlot(slot) if numbers.contains(&slot));
             let (word, head) = (word(&name), MemberHead::of(&name));
             JsonKey { name, word, head, meaning, is_number, next: 0 }
         };
@@ -166,7 +167,7 @@ fn within(error: DecodeError, length: usize) -> DecodeError {
 
 /// Reads the members of objects into events.
 pub(super) struct ObjectReader<'r> {
-    times: &'r mut Times,
+    times: &'r mut TimeCache,
     keys: &'r mut JsonKeys,
     /// The key of the member before, of the line at hand.
     last: Option<usize>,
@@ -176,7 +177,7 @@ pub(super) struct ObjectReader<'r> {
 
 impl<'r> ObjectReader<'r> {
     /// A reader of lines with these keys.
-    pub(super) fn new(times: &'r mut Times, keys: &'r mut JsonKeys) -> Self {
+    pub(super) fn new(times: &'r mut TimeCache, keys: &'r mut JsonKeys) -> Self {
         Self { times, keys, last: None, has_time: false }
     }
 
@@ -225,10 +226,10 @@ impl<'r> ObjectReader<'r> {
     /// Takes the member that was foretold, if it is a slot with a plain value: text without
     /// escapes, an object of whole numbers, or one such number where that is wanted.
     #[inline]
-    fn foretold_member(&mut self, walk: &mut ObjectWalk<'_, '_>) -> Option<(Slot, LineSpan)> {
+    fn foretold_member(&mut self, walk: &mut ObjectWalk<'_, '_>) -> Option<(FieldSlot, LineSpan)> {
         let guess = self.keys.guess(self.last);
         let key = self.keys.keys.get(guess)?;
-        let Meaning::Slot(slot) = key.meaning else { return None };
+        let Meaning::FieldSlot(slot) = key.meaning else { return None };
         let (line, first) = (walk.line, *walk.marks.first()? as usize);
         if first - walk.start != walk.at || !key.head.begins(line.get(walk.at..)?) {
             return None;

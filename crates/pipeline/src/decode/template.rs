@@ -7,17 +7,17 @@
 
 use exchange::{DecodeCause, DecodeError, FieldName};
 
-use super::event::{Escape, Event, Slot};
+use super::event::{Escape, Event, FieldSlot};
 use super::marks;
 use super::meaning::{Meaning, of_variable};
 use super::number::whole;
 use super::span::LineSpan;
-use super::times::{LOG_TIME, Times};
+use super::times::{LOG_TIME, TimeCache};
 
 /// A compiled format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    parts: Vec<Part>,
+pub struct LogTemplate {
+    parts: Vec<TemplatePart>,
     /// How nginx escapes.
     pub escape: Escape,
     /// Fields beyond the slots.
@@ -25,14 +25,14 @@ pub struct Template {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Part {
+struct TemplatePart {
     /// What stands before the variable.
     before: Box<[u8]>,
     /// The variable; none after the last literal.
     variable: Option<(Box<str>, Meaning)>,
 }
 
-impl Template {
+impl LogTemplate {
     /// Compiles a format.
     ///
     /// # Errors
@@ -51,10 +51,10 @@ impl Template {
             }
             let meaning = of_variable(name, &mut template.extra);
             let variable = Some((name.into(), meaning));
-            template.parts.push(Part { before: before.as_bytes().into(), variable });
+            template.parts.push(TemplatePart { before: before.as_bytes().into(), variable });
             rest = tail;
         }
-        template.parts.push(Part { before: rest.as_bytes().into(), variable: None });
+        template.parts.push(TemplatePart { before: rest.as_bytes().into(), variable: None });
         let has_time =
             template.parts.iter().any(|part| matches!(part.variable, Some((_, Meaning::Time))));
         match has_time {
@@ -82,7 +82,7 @@ impl Template {
     pub fn read(
         &self,
         line: &[u8],
-        times: &mut Times,
+        times: &mut TimeCache,
         event: &mut Event<'_>,
     ) -> Result<(), DecodeError> {
         let mut at = 0;
@@ -134,7 +134,7 @@ impl Template {
         &self,
         (start, end): (usize, usize),
         meaning: Meaning,
-        times: &mut Times,
+        times: &mut TimeCache,
         event: &mut Event<'_>,
     ) -> Result<(), DecodeError> {
         let line = event.line();
@@ -144,16 +144,16 @@ impl Template {
             Meaning::Time => {
                 event.set_time(times.any(text).ok_or_else(|| expected("a time"))?);
             }
-            Meaning::Slot(Slot::Status) if whole(text).is_none() => {
+            Meaning::FieldSlot(FieldSlot::Status) if whole(text).is_none() => {
                 return Err(expected("a status"));
             }
-            Meaning::Slot(Slot::BytesOut | Slot::BytesIn) if !is_size(text) => {
+            Meaning::FieldSlot(FieldSlot::BytesOut | FieldSlot::BytesIn) if !is_size(text) => {
                 return Err(expected("a number of bytes"));
             }
             meaning => {
                 let is_glued = match meaning {
-                    Meaning::Slot(Slot::ClientIp) => memchr::memchr(b' ', text).is_some(),
-                    Meaning::Slot(Slot::User) => marks::is_glued_user(text),
+                    Meaning::FieldSlot(FieldSlot::ClientIp) => memchr::memchr(b' ', text).is_some(),
+                    Meaning::FieldSlot(FieldSlot::User) => marks::is_glued_user(text),
                     _ => line.get(end) != Some(&b'"') && marks::has_time_group(text),
                 };
                 if is_glued {

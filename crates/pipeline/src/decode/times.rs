@@ -12,12 +12,12 @@ const MICROS: u64 = 1_000_000;
 
 /// The last times read.
 #[derive(Debug, Default, Clone)]
-pub struct Times {
+pub struct TimeCache {
     log: Option<([u8; LOG_TIME], u64)>,
     second: Option<([u8; 19], u64)>,
 }
 
-impl Times {
+impl TimeCache {
     /// Reads `21/Nov/2026:03:54:12 +0000` as microseconds since the Unix epoch.
     #[inline]
     pub fn log(&mut self, text: &[u8; LOG_TIME]) -> Option<u64> {

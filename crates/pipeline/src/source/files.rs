@@ -50,7 +50,7 @@ use self::scanner::Scanner;
 use self::sync_list::SyncList;
 use self::turns::{Remainder, RemainderDecision, TurnQueue};
 use self::unpack::OpenLog;
-use super::{LogChunk, ReadOutcome, Source};
+use super::{LineSource, LogChunk, ReadOutcome};
 use crate::error::SourceError;
 
 /// Reads log files.
@@ -111,7 +111,7 @@ impl FileSource {
     }
 }
 
-impl Source for FileSource {
+impl LineSource for FileSource {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
         let logs = self.parse(position)?;
         self.catalogue.reset(logs);

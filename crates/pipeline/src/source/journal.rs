@@ -9,7 +9,7 @@ use std::sync::Arc;
 use journal::{Consumer, Read, Reader};
 use stdx::Disk;
 
-use super::{LogChunk, ReadOutcome, Source};
+use super::{LineSource, LogChunk, ReadOutcome};
 use crate::error::SourceError;
 
 const FILE: &str = "journal";
@@ -38,7 +38,7 @@ impl JournalSource {
     }
 }
 
-impl Source for JournalSource {
+impl LineSource for JournalSource {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
         let reader = Reader::open(&self.dir, Arc::clone(&self.disk))?;
         let reader = match position {

@@ -10,12 +10,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use stdx::DiskFile;
 
-use super::{LogChunk, ReadOutcome, Source};
+use super::{LineSource, LogChunk, ReadOutcome};
 use crate::error::SourceError;
 
 /// Bytes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
+pub struct FileRange {
     /// The end of the file's path, in whole names; none stands for every file.
     pub file: Option<String>,
     /// The lines that begin here.
@@ -24,9 +24,9 @@ pub struct Stretch {
 
 /// Part of a source.
 pub struct Ranged {
-    source: Box<dyn Source>,
+    source: Box<dyn LineSource>,
     source_name: String,
-    stretches: Vec<Stretch>,
+    stretches: Vec<FileRange>,
     /// What part it is, in words that are the same whenever it is.
     part: String,
 }
@@ -41,8 +41,8 @@ impl Ranged {
     /// The part of `source` in `stretches`, all of it when there are none; `part` says what is
     /// delivered, and stands in every position.
     pub fn new(
-        (source_name, source): (&str, Box<dyn Source>),
-        stretches: Vec<Stretch>,
+        (source_name, source): (&str, Box<dyn LineSource>),
+        stretches: Vec<FileRange>,
         part: String,
     ) -> Self {
         Self { source, source_name: source_name.to_owned(), stretches, part }
@@ -65,11 +65,11 @@ impl Ranged {
     }
 
     /// The lines of a piece that count.
-    fn of<'s>(stretches: &[Stretch], piece: LogChunk<'s>) -> LogChunk<'s> {
+    fn of<'s>(stretches: &[FileRange], piece: LogChunk<'s>) -> LogChunk<'s> {
         if stretches.is_empty() {
             return piece;
         }
-        let is_of = |stretch: &&Stretch| {
+        let is_of = |stretch: &&FileRange| {
             stretch.file.as_ref().is_none_or(|file| Path::new(piece.file).ends_with(file))
         };
         let Some(stretch) = stretches.iter().find(is_of) else {
@@ -93,7 +93,7 @@ fn first_line_at(piece: &LogChunk<'_>, offset: u64) -> usize {
     end.map_or(piece.bytes.len(), |end| before + end + 1)
 }
 
-impl Source for Ranged {
+impl LineSource for Ranged {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
         let inner = position.map(|position| self.inner(position)).transpose()?;
         self.source.resume(inner.as_deref())

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use exchange::{FieldName, Fields, Value};
 use metrics::{Quantiles, Uniques};
 
-use super::{Place, Window};
-use crate::batch::{Cell, KEY_TEXT_BYTES_MAX, Rows};
+use super::Window;
+use crate::batch::{CellValue, KEY_TEXT_BYTES_MAX, TableRows};
 use crate::config::{RollupConfig, SinkConfig};
 use crate::plan::{Sections, plan};
 use crate::rollup::Rollup;
+use crate::source::LineLocation;
 
 const MINUTE: i64 = 60_000_000;
 
@@ -30,7 +31,7 @@ fn line<const N: usize>(fields: [(&str, Value<'static>); N]) -> Line {
 }
 
 fn add(window: &mut Window, line: &Line, time_us: i64) {
-    window.add(line, time_us, Place { file: "a.log", offset: 0 });
+    window.add(line, time_us, LineLocation { file: "a.log", offset: 0 });
 }
 
 fn text(text: &'static str) -> Value<'static> {
@@ -58,14 +59,14 @@ fn names<const N: usize>(names: [&str; N]) -> Vec<String> {
 }
 
 /// A row as a person reads it, the columns by name.
-fn shown(rows: &Rows) -> Vec<HashMap<String, String>> {
-    let show = |cell: Cell<'_>| match cell {
-        Cell::Absent => "-".to_owned(),
-        Cell::Integer(number) => number.to_string(),
-        Cell::Real(number) => format!("{number:?}"),
-        Cell::Time(us) => format!("@{us}"),
-        Cell::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
-        Cell::Blob(bytes) => format!("{} bytes", bytes.len()),
+fn shown(rows: &TableRows) -> Vec<HashMap<String, String>> {
+    let show = |cell: CellValue<'_>| match cell {
+        CellValue::Absent => "-".to_owned(),
+        CellValue::Integer(number) => number.to_string(),
+        CellValue::Real(number) => format!("{number:?}"),
+        CellValue::Time(us) => format!("@{us}"),
+        CellValue::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
+        CellValue::Blob(bytes) => format!("{} bytes", bytes.len()),
     };
     let names = || rows.table.columns.iter().map(|column| column.name.clone());
     (0..rows.len()).map(|row| names().zip(rows.row(row).map(show)).collect()).collect()
@@ -211,7 +212,8 @@ fn keys_survive_the_growth_of_the_table_and_equal_hashes() {
     let rows = window.take().next().unwrap();
     assert_eq!(rows.len(), 150_000);
     assert!(
-        (0..rows.len()).all(|row| rows.row(row).eq([Cell::Integer(row as i64), Cell::Integer(2)]))
+        (0..rows.len())
+            .all(|row| rows.row(row).eq([CellValue::Integer(row as i64), CellValue::Integer(2)]))
     );
 }
 
@@ -237,7 +239,7 @@ fn a_window_is_empty_after_it_was_taken_and_uses_its_memory_again() {
     for _ in 0..3 {
         add(&mut window, &line([("path", text("/a")), ("user", text("anna"))]), 0);
         assert!(window.bytes() > 0);
-        let all: Vec<Rows> = window.take().collect();
+        let all: Vec<TableRows> = window.take().collect();
         assert_eq!(shown(&all[0])[0]["count"], "1");
         assert_eq!(all[1].len(), 1);
         assert_eq!(window.bytes(), 0);
@@ -278,15 +280,15 @@ fn sketches_are_kept_per_key_and_node() {
         add(&mut window, &line(fields), 0);
     }
     add(&mut window, &line([("path", text("/anonymous"))]), 0);
-    let all: Vec<Rows> = window.take().collect();
+    let all: Vec<TableRows> = window.take().collect();
     assert_eq!((all.len(), all[0].len(), all[1].len()), (2, 2, 1));
     assert_eq!(all[1].table.name, "t_sketches");
-    let row: Vec<Cell<'_>> = all[1].row(0).collect();
-    let [path, minute, node, Cell::Blob(unique), Cell::Blob(quantiles)] = row[..] else {
+    let row: Vec<CellValue<'_>> = all[1].row(0).collect();
+    let [path, minute, node, CellValue::Blob(unique), CellValue::Blob(quantiles)] = row[..] else {
         panic!("{row:?}")
     };
     let key = (path, minute, node);
-    assert_eq!(key, (Cell::Text(b"/a"), Cell::Time(0), Cell::Text(b"node-1")));
+    assert_eq!(key, (CellValue::Text(b"/a"), CellValue::Time(0), CellValue::Text(b"node-1")));
     assert_eq!(Uniques::decode(unique).unwrap().count(), 300);
     let p90 = Quantiles::decode(quantiles).unwrap().quantile(0.9).unwrap();
     assert!((p90 / 899.0 - 1.0).abs() < 0.01, "{p90}");
@@ -305,7 +307,7 @@ fn raw_rows_can_be_traced_to_their_lines() {
             ("path", Value::from(&b"/\xff"[..])),
             ("status", Value::Integer(200)),
         ];
-        window.add(&line(fields), 5, Place { file, offset });
+        window.add(&line(fields), 5, LineLocation { file, offset });
     }
     let rows = taken(&mut window);
     let places: Vec<_> =
@@ -315,6 +317,6 @@ fn raw_rows_can_be_traced_to_their_lines() {
     assert_eq!((row("node"), row("source")), ("node-1", "log"));
     assert_eq!((row("time"), row("path"), row("status")), ("@5", "/\u{fffd}", "200"));
     assert_eq!(row("user"), "-");
-    window.add(&line([]), 5, Place { file: "a.log", offset: 9 });
+    window.add(&line([]), 5, LineLocation { file: "a.log", offset: 9 });
     assert_eq!(taken(&mut window)[0]["node"], "node-1");
 }

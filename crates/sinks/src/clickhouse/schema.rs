@@ -1,6 +1,6 @@
 //! Tables and views, as old and new servers take them.
 
-use pipeline::{Column, Kind, Role, Table};
+use pipeline::{Column, ColumnRole, Kind, Table};
 use serde::Deserialize;
 
 use super::http::Connection;
@@ -98,7 +98,7 @@ impl Abilities {
             Kind::Time => "DateTime('UTC')",
         };
         match column.role {
-            Role::Key | Role::Sum | Role::Sketch => kind.to_owned(),
+            ColumnRole::Key | ColumnRole::Sum | ColumnRole::Sketch => kind.to_owned(),
             _ => format!("Nullable({kind})"),
         }
     }
@@ -117,8 +117,8 @@ pub(super) fn literal(text: &str) -> String {
 /// Deltas of sums are added up while they are merged. That drops rows whose sums are all 0, so one
 /// of them must be the count.
 fn engine(table: &Table) -> &'static str {
-    let measures = || crate::sql::stored(table).filter(|column| column.role != Role::Key);
-    let is_sum = |column: &Column| column.role == Role::Sum;
+    let measures = || crate::sql::stored(table).filter(|column| column.role != ColumnRole::Key);
+    let is_sum = |column: &Column| column.role == ColumnRole::Sum;
     let is_summing = table.keys() > 0 && measures().all(is_sum);
     match is_summing && measures().any(|column| column.name == "count") {
         true => "SummingMergeTree()",
@@ -135,18 +135,20 @@ fn view(table: &Table) -> String {
     for (at, column) in table.columns.iter().enumerate() {
         let own = &column.name;
         match column.role {
-            Role::Mean { sum, count } => {
+            ColumnRole::Mean { sum, count } => {
                 outer.push(format!("_{sum} / nullIf(_{count}, 0) AS `{own}`"));
                 continue;
             }
-            Role::Key => inner.push(format!("`{own}` AS _{at}")),
-            Role::Sum => inner.push(format!("sum(`{own}`) AS _{at}")),
-            Role::Min => inner.push(format!("min(`{own}`) AS _{at}")),
-            Role::Max => inner.push(format!("max(`{own}`) AS _{at}")),
-            Role::Last { time } => {
+            ColumnRole::Key => inner.push(format!("`{own}` AS _{at}")),
+            ColumnRole::Sum => inner.push(format!("sum(`{own}`) AS _{at}")),
+            ColumnRole::Min => inner.push(format!("min(`{own}`) AS _{at}")),
+            ColumnRole::Max => inner.push(format!("max(`{own}`) AS _{at}")),
+            ColumnRole::Last { time } => {
                 inner.push(format!("argMax(`{own}`, `{}`) AS _{at}", name(time)));
             }
-            Role::Sketch | Role::Plain => inner.push(format!("groupArray(`{own}`) AS _{at}")),
+            ColumnRole::Sketch | ColumnRole::Plain => {
+                inner.push(format!("groupArray(`{own}`) AS _{at}"))
+            }
         }
         outer.push(format!("_{at} AS `{own}`"));
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use pipeline::{Cell, Column, Kind, Role};
+use pipeline::{CellValue, Column, ColumnRole, Kind};
 use serde_json::{Value, json};
 use testkit::{Origin, OriginReply, OriginRequest};
 
@@ -114,21 +114,21 @@ impl Fake {
     }
 }
 
-fn column(name: &str, kind: Kind, role: Role) -> Column {
+fn column(name: &str, kind: Kind, role: ColumnRole) -> Column {
     Column { name: name.to_owned(), kind, role }
 }
 
 fn table() -> Arc<Table> {
-    let path = column("path", Kind::Text, Role::Key);
-    let columns = vec![path, column("count", Kind::Integer, Role::Sum)];
+    let path = column("path", Kind::Text, ColumnRole::Key);
+    let columns = vec![path, column("count", Kind::Integer, ColumnRole::Sum)];
     Arc::new(Table { name: "hits".to_owned(), columns })
 }
 
 /// A batch whose position is the sum of all counts up to it.
 fn batch(sequence: u64, count: i64, sum: i64) -> Batch {
-    let mut rows = Rows::new(table());
-    rows.push(Cell::Text(b"/a"));
-    rows.push(Cell::Integer(count));
+    let mut rows = TableRows::new(table());
+    rows.push(CellValue::Text(b"/a"));
+    rows.push(CellValue::Integer(count));
     let (node, source) = ("n".to_owned(), "web".to_owned());
     let checkpoint = Checkpoint { node, source, sequence, position: sum.to_string() };
     Batch { checkpoint, rows: vec![rows] }
@@ -194,12 +194,12 @@ fn a_view_divides_and_takes_the_last() {
     let table = Table {
         name: "t".to_owned(),
         columns: vec![
-            column("k", Kind::Time, Role::Key),
-            column("sum_x", Kind::Real, Role::Sum),
-            column("count_x", Kind::Integer, Role::Sum),
-            column("mean_x", Kind::Real, Role::Mean { sum: 1, count: 2 }),
-            column("last_y_time", Kind::Time, Role::Max),
-            column("last_y", Kind::Text, Role::Last { time: 4 }),
+            column("k", Kind::Time, ColumnRole::Key),
+            column("sum_x", Kind::Real, ColumnRole::Sum),
+            column("count_x", Kind::Integer, ColumnRole::Sum),
+            column("mean_x", Kind::Real, ColumnRole::Mean { sum: 1, count: 2 }),
+            column("last_y_time", Kind::Time, ColumnRole::Max),
+            column("last_y", Kind::Text, ColumnRole::Last { time: 4 }),
         ],
     };
     let abilities = Abilities::new(true, true);

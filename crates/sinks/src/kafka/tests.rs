@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use pipeline::{Cell, Column, Kind, Role};
+use pipeline::{CellValue, Column, ColumnRole, Kind};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::DefaultProducerContext;
 use rdkafka::{Message, Offset, TopicPartitionList};
@@ -46,15 +46,15 @@ impl Broker {
 
 fn table() -> Arc<Table> {
     let column = |name: &str, kind, role| Column { name: name.to_owned(), kind, role };
-    let path = column("path", Kind::Text, Role::Key);
-    let columns = vec![path, column("count", Kind::Integer, Role::Sum)];
+    let path = column("path", Kind::Text, ColumnRole::Key);
+    let columns = vec![path, column("count", Kind::Integer, ColumnRole::Sum)];
     Arc::new(Table { name: "hits".to_owned(), columns })
 }
 
 fn batch(sequence: u64) -> Batch {
-    let mut rows = Rows::new(table());
-    rows.push(Cell::Text(b"/a"));
-    rows.push(Cell::Integer(i64::try_from(sequence).unwrap()));
+    let mut rows = TableRows::new(table());
+    rows.push(CellValue::Text(b"/a"));
+    rows.push(CellValue::Integer(i64::try_from(sequence).unwrap()));
     let (node, source) = ("n.1".to_owned(), "log".to_owned());
     let position = format!("p{sequence}");
     Batch { checkpoint: Checkpoint { node, source, sequence, position }, rows: vec![rows] }

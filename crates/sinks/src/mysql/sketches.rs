@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Params, Row, Value as Bound};
-use pipeline::{Role, Table};
+use pipeline::{ColumnRole, Table};
 
 use super::{DIALECT, ROWS_AT_ONCE, Session, row};
 use crate::sanitise::SanitisedRows;
@@ -64,7 +64,7 @@ async fn lock(session: &mut Session, node: &str, table: &Table) -> Result<(), Tr
 fn held(table: &Table, count: usize) -> String {
     let quoted = |column: &pipeline::Column| DIALECT.quoted(&column.name);
     let keys: Vec<String> = table.columns[..table.keys()].iter().map(quoted).collect();
-    let sketches = table.columns.iter().filter(|column| column.role == Role::Sketch);
+    let sketches = table.columns.iter().filter(|column| column.role == ColumnRole::Sketch);
     let sketches: Vec<String> = sketches.map(quoted).collect();
     let places = format!("({})", vec!["?"; keys.len()].join(", "));
     let (keys, name) = (keys.join(", "), DIALECT.quoted(&table.name));

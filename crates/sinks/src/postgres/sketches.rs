@@ -1,6 +1,6 @@
 //! Rows of sketches: what is held is read, merged and written back in one transaction.
 
-use pipeline::{Role, Table};
+use pipeline::{ColumnRole, Table};
 use tokio_postgres::Transaction;
 
 use super::DIALECT;
@@ -20,7 +20,7 @@ pub(super) async fn merge(
     let lock = "SELECT pg_advisory_xact_lock(hashtext($1), hashtext($2))";
     transaction.execute(lock, &[&table.name, &node]).await?;
     let named = |column: &pipeline::Column| DIALECT.quoted(&column.name);
-    let sketches = table.columns.iter().filter(|column| column.role == Role::Sketch);
+    let sketches = table.columns.iter().filter(|column| column.role == ColumnRole::Sketch);
     let sketches: Vec<String> = sketches.map(|c| format!("held.{}", named(c))).collect();
     let keys = table.columns[..table.keys()].iter().map(named);
     let keys: Vec<String> = keys.map(|name| format!("held.{name} = new.{name}")).collect();

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use pipeline::{Column, Kind, Role, Rollup, SketchOf};
+use pipeline::{Column, ColumnRole, Kind, Rollup, SketchOf};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -234,14 +234,14 @@ impl<'r> Text<'r> {
         let measure = |column: &Column| {
             let name = DIALECT.quoted(&column.name);
             let value = match column.role {
-                Role::Sum => format!("SUM({name})"),
-                Role::Min => format!("MIN({name})"),
-                Role::Max => format!("MAX({name})"),
-                Role::Last { time } => format!("tidegate_last({name}, {})", quoted(time)),
-                Role::Mean { sum, count } => {
+                ColumnRole::Sum => format!("SUM({name})"),
+                ColumnRole::Min => format!("MIN({name})"),
+                ColumnRole::Max => format!("MAX({name})"),
+                ColumnRole::Last { time } => format!("tidegate_last({name}, {})", quoted(time)),
+                ColumnRole::Mean { sum, count } => {
                     format!("SUM({}) * 1.0 / NULLIF(SUM({}), 0)", quoted(sum), quoted(count))
                 }
-                Role::Key | Role::Sketch | Role::Plain => return None,
+                ColumnRole::Key | ColumnRole::Sketch | ColumnRole::Plain => return None,
             };
             Some((name, value))
         };

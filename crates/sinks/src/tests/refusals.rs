@@ -19,16 +19,16 @@ fn adds_a_measure_that_a_table_lacks() {
         let mut sink = bench.prepared(&[&counts()]);
         sink.deliver(&batch(1, one("/a", 1))).unwrap();
         let mut wider = (*counts()).clone();
-        wider.columns.push(column("sum_x", Kind::Integer, Role::Sum));
-        wider.columns.push(column("mean_x", Kind::Real, Role::Mean { sum: 3, count: 2 }));
+        wider.columns.push(column("sum_x", Kind::Integer, ColumnRole::Sum));
+        wider.columns.push(column("mean_x", Kind::Real, ColumnRole::Mean { sum: 3, count: 2 }));
         let wider = Arc::new(wider);
         let mut sink = bench.prepared(&[&wider]);
-        let row: &[Cell<'_>] = &[
-            Cell::Text(b"/a"),
-            Cell::Time(TIME),
-            Cell::Integer(1),
-            Cell::Integer(5),
-            Cell::Absent,
+        let row: &[CellValue<'_>] = &[
+            CellValue::Text(b"/a"),
+            CellValue::Time(TIME),
+            CellValue::Integer(1),
+            CellValue::Integer(5),
+            CellValue::Absent,
         ];
         sink.deliver(&batch(2, rows(&wider, &[row]))).unwrap();
         let found = bench.query("SELECT count, sum_x, mean_x FROM counts");

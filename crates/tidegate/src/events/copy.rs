@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use pipeline::{Batch, Checkpoint, Rows, Sink, SinkPlan, Table};
+use pipeline::{Batch, Checkpoint, Sink, SinkPlan, Table, TableRows};
 use sinks::{ReadBack, ReadBackQuery, SqliteSink, ask_sql, read_back};
 
 use super::folder::Folder;
@@ -72,7 +72,8 @@ impl Copy {
     ) -> Result<()> {
         let mut target = SqliteSink::new(&self.file);
         target.prepare(tables)?;
-        let mut batch = tables.iter().map(|table| Rows::new(Arc::clone(table))).collect::<Vec<_>>();
+        let mut batch =
+            tables.iter().map(|table| TableRows::new(Arc::clone(table))).collect::<Vec<_>>();
         let (mut count, mut sequence) = (0, 0);
         let mut failed = Ok(());
         read_back(&sink.url, &plan.root, ReadBackQuery { tables, since, until }, &mut |got| {
@@ -101,12 +102,12 @@ impl Copy {
     }
 }
 
-fn put(target: &mut SqliteSink, batch: &mut [Rows], sequence: &mut u64) -> Result<()> {
+fn put(target: &mut SqliteSink, batch: &mut [TableRows], sequence: &mut u64) -> Result<()> {
     *sequence += 1;
     let (node, source, position) = (COPY.to_owned(), COPY.to_owned(), String::new());
     let checkpoint = Checkpoint { node, source, sequence: *sequence, position };
     let rows = batch.iter_mut().map(|rows| {
-        let empty = Rows::new(Arc::clone(&rows.table));
+        let empty = TableRows::new(Arc::clone(&rows.table));
         std::mem::replace(rows, empty)
     });
     target.deliver(&Batch { checkpoint, rows: rows.collect() }).context("copy the sink")

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use exchange::{FieldName, Filter};
-use pipeline::{FileSource, Format, JOURNAL, JournalSource, Source, SourcePlan, ReadOutcome};
+use pipeline::{FileSource, Format, JOURNAL, JournalSource, LineSource, ReadOutcome, SourcePlan};
 use sinks::{CsvExamples, ParquetExamples};
 use stdx::{RealDisk, SystemClock};
 use training::{Collector, Example, Join, JoinCounts, JoinError};
@@ -72,7 +72,7 @@ pub(super) fn command(args: &ExportArgs) -> Result<()> {
 }
 
 /// Reads the log to its end.
-fn collect(source: &mut dyn Source, collector: &mut Collector) -> Result<()> {
+fn collect(source: &mut dyn LineSource, collector: &mut Collector) -> Result<()> {
     let progress = Progress::new("reading");
     let mut all = 0;
     source.others(&[]);
@@ -89,7 +89,9 @@ fn collect(source: &mut dyn Source, collector: &mut Collector) -> Result<()> {
                 continue;
             }
             ReadOutcome::Torn(_) | ReadOutcome::Oversized { .. } => collector.refuse(),
-            ReadOutcome::Lost { .. } | ReadOutcome::Receded { .. } | ReadOutcome::Unreadable { .. } => {}
+            ReadOutcome::Lost { .. }
+            | ReadOutcome::Receded { .. }
+            | ReadOutcome::Unreadable { .. } => {}
         }
         let behind = source.bytes_behind();
         all = all.max(behind);
@@ -124,7 +126,7 @@ fn join(args: &ExportArgs) -> Result<Join> {
 }
 
 /// The journal, or a log in its format.
-fn opened(plan: &Plan, name: Option<&str>) -> Result<Box<dyn Source>> {
+fn opened(plan: &Plan, name: Option<&str>) -> Result<Box<dyn LineSource>> {
     let of_ours: Vec<&SourcePlan> =
         plan.events.sources.iter().filter(|source| source.format == Format::Tidegate).collect();
     let source = match (name, of_ours.as_slice()) {

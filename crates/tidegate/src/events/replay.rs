@@ -10,8 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use exchange::Filter;
 use pipeline::{
-    Binlog, Decoder, FileSource, JOURNAL, JournalSource, Pipeline, Quarantine, Ranged, Rollup,
-    RollupPlan, Source, SourcePlan, Status, ReadOutcome, Stretch,
+    Binlog, Decoder, FileRange, FileSource, JOURNAL, JournalSource, LineSource, Pipeline,
+    Quarantine, Ranged, ReadOutcome, Rollup, RollupPlan, SourcePlan, Status,
 };
 use stdx::{RealDisk, SystemClock};
 
@@ -49,7 +49,7 @@ pub(super) fn command(args: &ReplayArgs) -> Result<()> {
 struct Part {
     plan: Arc<Plan>,
     source: SourcePlan,
-    stretches: Vec<Stretch>,
+    stretches: Vec<FileRange>,
     rollups: Vec<Arc<Rollup>>,
     prefix: String,
     /// Under which name its checkpoint stands.
@@ -237,7 +237,7 @@ impl Part {
 
     fn opened(&self) -> Ranged {
         let disk = Arc::new(RealDisk);
-        let source: Box<dyn Source> = match &self.plan.journal {
+        let source: Box<dyn LineSource> = match &self.plan.journal {
             Some(journal) if self.source.name == JOURNAL => {
                 Box::new(JournalSource::onlooker(journal.options.dir.clone(), disk))
             }
@@ -300,7 +300,7 @@ fn lines(since: Option<&str>, until: Option<&str>) -> Result<(Option<Filter>, St
 }
 
 /// Reads `FILE`, `FILE:FROM-TO` or, of the journal, `FROM-TO`.
-fn stretch(text: &str, is_journal: bool) -> Result<Stretch> {
+fn stretch(text: &str, is_journal: bool) -> Result<FileRange> {
     let whole = 0..u64::MAX;
     let bytes = |text: &str| {
         let (from, to) = text.split_once('-')?;
@@ -308,11 +308,11 @@ fn stretch(text: &str, is_journal: bool) -> Result<Stretch> {
         Some(number(from, 0)?..number(to, u64::MAX)?)
     };
     let found = match (is_journal, text.rsplit_once(':')) {
-        (true, _) => bytes(text).map(|bytes| Stretch { file: None, bytes }),
+        (true, _) => bytes(text).map(|bytes| FileRange { file: None, bytes }),
         (false, Some((file, range))) if bytes(range).is_some() => {
-            bytes(range).map(|bytes| Stretch { file: Some(file.to_owned()), bytes })
+            bytes(range).map(|bytes| FileRange { file: Some(file.to_owned()), bytes })
         }
-        (false, _) => Some(Stretch { file: Some(text.to_owned()), bytes: whole }),
+        (false, _) => Some(FileRange { file: Some(text.to_owned()), bytes: whole }),
     };
     let wanted = if is_journal { "FROM-TO, such as 0-4096" } else { "FILE or FILE:FROM-TO" };
     found

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use pipeline::{Pipeline, Status, Stop};
+use pipeline::{Pipeline, Status, StopSignal};
 use stdx::Span;
 
 use crate::progress::Progress;
@@ -20,7 +20,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 pub(super) struct Running {
     name: String,
     status: Arc<Status>,
-    stop: Stop,
+    stop: StopSignal,
     thread: JoinHandle<()>,
     /// Since when it fails without a batch in between, and how many it had then.
     failing: Option<(Instant, u64)>,
@@ -38,7 +38,7 @@ impl Running {
         status: Arc<Status>,
         make: impl Fn() -> Pipeline + Send + 'static,
     ) -> Result<Self> {
-        let stop = Stop::default();
+        let stop = StopSignal::default();
         let (told, counted, called) = (stop.clone(), Arc::clone(&status), name.clone());
         let work = move || pipeline::supervise(&called, make, &counted, &told);
         let thread = std::thread::Builder::new().name("line".to_owned()).spawn(work);
@@ -47,7 +47,7 @@ impl Running {
     }
 
     /// What tells it to end.
-    pub(super) fn stop(&self) -> Stop {
+    pub(super) fn stop(&self) -> StopSignal {
         self.stop.clone()
     }
 

@@ -2,9 +2,9 @@
 
 use stdx::Random;
 
-use super::{Ranged, Stretch};
+use super::{FileRange, Ranged};
 use crate::error::SourceError;
-use crate::source::{LogChunk, ReadOutcome, Source};
+use crate::source::{LineSource, LogChunk, ReadOutcome};
 
 /// Hands out a text of file `dir/a.log` in pieces of whole lines.
 struct Pieces {
@@ -13,7 +13,7 @@ struct Pieces {
     random: Random,
 }
 
-impl Source for Pieces {
+impl LineSource for Pieces {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
         self.at = position.map_or(0, |position| position.parse().unwrap());
         Ok(())
@@ -64,7 +64,7 @@ fn exactly_the_lines_that_begin_in_the_range_are_handed_out() {
         let lines = (0..random.up_to(8)).map(|_| "x".repeat(random.up_to(5) as usize) + "\n");
         let text: String = lines.collect();
         let (from, to) = (random.up_to(30), random.up_to(40));
-        let stretch = Stretch { file: Some("a.log".into()), bytes: from..to };
+        let stretch = FileRange { file: Some("a.log".into()), bytes: from..to };
         let pieces =
             Pieces { text: text.clone().into_bytes(), at: 0, random: Random::new(random.bits()) };
         let mut source = Ranged::new(("web", Box::new(pieces)), vec![stretch], "part".to_owned());
@@ -82,7 +82,7 @@ fn exactly_the_lines_that_begin_in_the_range_are_handed_out() {
 
 fn part(file: &str, part: &str) -> Ranged {
     let pieces = Pieces { text: b"1\n22\n".to_vec(), at: 0, random: Random::new(1) };
-    let stretch = Stretch { file: Some(file.into()), bytes: 0..u64::MAX };
+    let stretch = FileRange { file: Some(file.into()), bytes: 0..u64::MAX };
     Ranged::new(("web", Box::new(pieces)), vec![stretch], part.to_owned())
 }
 
