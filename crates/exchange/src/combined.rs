@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use memchr::{memchr, memchr2};
 
 use crate::exchange::Exchange;
-use crate::line::{DecodeCause, DecodeError};
+use crate::line::{DecodeError, DecodeReason};
 use crate::time::{number, unix_seconds};
 
 /// Reads one line, with or without its line feed.
@@ -30,7 +30,7 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
     let time = reader.up_to(b"] \"", "the request in quotes")?;
     exchange.time_us = parse_time(time).ok_or(DecodeError {
         offset: start,
-        cause: DecodeCause::Expected("a time like 21/Nov/2026:03:54:12 +0000"),
+        reason: DecodeReason::Expected("a time like 21/Nov/2026:03:54:12 +0000"),
     })?;
     let request = reader.quoted()?;
     fill_request(request, &mut exchange);
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         let mut at = 0;
         loop {
             let Some(found) = memchr2(b'"', b'\\', rest.get(at..).unwrap_or_default()) else {
-                return Err(DecodeError { offset: self.line.len(), cause: DecodeCause::Torn });
+                return Err(DecodeError { offset: self.line.len(), reason: DecodeReason::Torn });
             };
             at += found;
             if rest[at] == b'"' {
@@ -224,8 +224,8 @@ impl<'a> Reader<'a> {
 
     fn error_at(&self, offset: usize, what: &'static str) -> DecodeError {
         let torn = offset >= self.line.len();
-        let cause = if torn { DecodeCause::Torn } else { DecodeCause::Expected(what) };
-        DecodeError { offset, cause }
+        let reason = if torn { DecodeReason::Torn } else { DecodeReason::Expected(what) };
+        DecodeError { offset, reason }
     }
 }
 

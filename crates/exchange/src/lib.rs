@@ -25,7 +25,7 @@ pub use exchange::{Exchange, ExchangeRef, Impression, ImpressionRef};
 pub use field::{DefinedField, DefinedKind, FieldName, Fields, UnknownField, Value};
 pub use filter::{Filter, FilterError, Resolve};
 pub use ip::truncate_ip;
-pub use line::{DecodeCause, DecodeError, decode, encode, encode_brief};
+pub use line::{DecodeError, DecodeReason, decode, encode, encode_brief};
 pub use ltsv::decode as decode_ltsv;
 pub use outcome::{CacheResult, Decision};
 pub use phase::Phase;

@@ -30,7 +30,7 @@
 mod decode;
 mod encode;
 
-pub use decode::{DecodeCause, DecodeError, decode};
+pub use decode::{DecodeError, DecodeReason, decode};
 pub use encode::{encode, encode_brief};
 
 pub(crate) use decode::parse_time;

@@ -12,7 +12,7 @@ use memchr::memchr;
 
 use crate::combined::{fill_request, fill_target, lossy, parse, parse_time, present, unescaped};
 use crate::exchange::Exchange;
-use crate::line::{DecodeCause, DecodeError};
+use crate::line::{DecodeError, DecodeReason};
 use crate::time;
 
 /// Reads one line, with or without its line feed.
@@ -40,7 +40,7 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
     let missing = [("time", seen.0), ("status", seen.1), ("uri", seen.2)];
     match missing.into_iter().find(|(_, seen)| !seen) {
         Some((name, _)) => {
-            Err(DecodeError { offset: line.len(), cause: DecodeCause::Missing(name) })
+            Err(DecodeError { offset: line.len(), reason: DecodeReason::Missing(name) })
         }
         None => Ok(exchange),
     }
@@ -88,7 +88,7 @@ fn any_time(text: &[u8]) -> Option<u64> {
 }
 
 fn expected(offset: usize, what: &'static str) -> DecodeError {
-    DecodeError { offset, cause: DecodeCause::Expected(what) }
+    DecodeError { offset, reason: DecodeReason::Expected(what) }
 }
 
 #[cfg(test)]

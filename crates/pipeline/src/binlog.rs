@@ -72,16 +72,16 @@ impl Binlog {
     fn append(&self, note: &Note) -> io::Result<()> {
         let mut line = serde_json::to_vec(note)?;
         line.push(b'\n');
-        let mut held = self.file.lock();
-        let file = match held.take() {
+        let mut open = self.file.lock();
+        let file = match open.take() {
             Some(file) => file,
             None => self.open()?,
         };
         if file.metadata()?.len() >= BYTES_MAX {
             fs::rename(&self.path, old(&self.path))?;
-            return held.insert(self.open()?).write_all(&line);
+            return open.insert(self.open()?).write_all(&line);
         }
-        held.insert(file).write_all(&line)
+        open.insert(file).write_all(&line)
     }
 
     fn open(&self) -> io::Result<File> {

@@ -20,7 +20,7 @@ mod walk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use exchange::{DecodeCause, DecodeError, FieldName};
+use exchange::{DecodeError, DecodeReason, FieldName};
 
 pub use define::FieldRule;
 pub use event::Event;
@@ -116,7 +116,7 @@ impl Format {
             "json" => Ok(Self::Json(keys.clone())),
             template if is_template => LogTemplate::compile(template, escape)
                 .map(|template| Self::Template(Arc::new(template)))
-                .map_err(|cause| ("format", cause)),
+                .map_err(|reason| ("format", reason)),
             other => Err((
                 "format",
                 format!(
@@ -268,7 +268,7 @@ fn whole_record(event: &Event<'_>) -> Result<(), DecodeError> {
         None => Ok(()),
         Some((_, name)) => {
             let offset = event.line().len();
-            Err(DecodeError { offset, cause: DecodeCause::Missing(name) })
+            Err(DecodeError { offset, reason: DecodeReason::Missing(name) })
         }
     }
 }

@@ -8,36 +8,36 @@ use std::path::{Path, PathBuf};
 pub enum SinkError {
     /// Another writer has moved the checkpoint.
     #[error(
-        "`{source_name}` is delivered by another process too: its checkpoint is at batch {held}, \
+        "`{source_name}` is delivered by another process too: its checkpoint is at batch {stored}, \
          not {expected}"
     )]
     Fenced {
         /// The source.
         source_name: String,
         /// The sequence that the sink holds.
-        held: u64,
+        stored: u64,
         /// The sequence that was expected.
         expected: u64,
     },
     /// The engine cannot be reached, or the answer was lost.
-    #[error("{engine} `{place}`: {cause}")]
+    #[error("{engine} `{place}`: {reason}")]
     Unreachable {
         /// The kind of engine.
         engine: &'static str,
         /// Where it is, without secrets.
         place: String,
         /// What the driver says.
-        cause: String,
+        reason: String,
     },
     /// The engine understood, and does not want it.
-    #[error("{engine} `{place}` refuses: {cause}")]
+    #[error("{engine} `{place}` refuses: {reason}")]
     Refused {
         /// The kind of engine.
         engine: &'static str,
         /// Where it is, without secrets.
         place: String,
         /// What the engine says.
-        cause: String,
+        reason: String,
     },
 }
 
@@ -45,7 +45,7 @@ pub enum SinkError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     /// It is not as its format wants it.
-    #[error("{}: {}", .0, .0.cause)]
+    #[error("{}: {}", .0, .0.reason)]
     Decode(exchange::DecodeError),
     /// It lacks a field that the configuration requires.
     #[error("field `{name}` {problem}")]
@@ -120,4 +120,7 @@ pub enum RunError {
     /// The sink does not take what is delivered.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// The system gives no thread.
+    #[error("start a thread for `delivery`: {0}")]
+    Thread(io::Error),
 }

@@ -11,6 +11,7 @@
 mod batch;
 mod binlog;
 pub mod config;
+mod counter;
 mod decode;
 mod delivery;
 mod error;

@@ -170,15 +170,15 @@ fn source(
     }
     let format = config.format.as_deref().unwrap_or("combined");
     let format = Format::parse(format, config.escape.as_deref(), &config.keys);
-    let format = format.unwrap_or_else(|(part, cause)| {
-        wrong(&format!("{key}.{part}"), cause);
+    let format = format.unwrap_or_else(|(part, reason)| {
+        wrong(&format!("{key}.{part}"), reason);
         Format::Combined
     });
     let mut files = Vec::with_capacity(config.files.len());
     for (at, file) in config.files.iter().enumerate() {
         match FilePattern::new(&root.join(file)) {
             Ok(pattern) => files.push(pattern),
-            Err(cause) => wrong(&format!("{key}.files[{at}]"), format!("`{file}`: {cause}")),
+            Err(reason) => wrong(&format!("{key}.files[{at}]"), format!("`{file}`: {reason}")),
         }
     }
     let quiet = config.quiet.as_deref().map(str::parse::<Span>).transpose();
@@ -203,8 +203,8 @@ fn sink(config: &SinkConfig, key: &str, plan: &mut Plan, wrong: &mut dyn FnMut(&
         return;
     };
     let flush = config.flush.as_deref().unwrap_or("1s").parse::<Span>();
-    let flush = flush.map(|span| span.0).unwrap_or_else(|cause| {
-        wrong(&format!("{key}.flush"), cause.to_string());
+    let flush = flush.map(|span| span.0).unwrap_or_else(|reason| {
+        wrong(&format!("{key}.flush"), reason.to_string());
         Duration::from_secs(1)
     });
     plan.sinks.push(SinkPlan { name, url, flush });

@@ -31,11 +31,11 @@ pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, 
         let started = Instant::now();
         // A pipeline is made anew each time: nothing of the broken one is used again.
         let ended = catch_unwind(AssertUnwindSafe(|| make().run(stop)));
-        let cause = match ended {
+        let reason = match ended {
             Ok(Ok(())) => return,
             Ok(Err(RunError::Sink(fence @ SinkError::Fenced { .. }))) => {
                 stand_by(name, &fence, &make, (status, stop));
-                if stop.is_told() {
+                if stop.is_requested() {
                     return;
                 }
                 continue;
@@ -43,15 +43,15 @@ pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, 
             Ok(Err(error)) => describe(&error),
             Err(_) => "a stage panicked; its message is above".to_owned(),
         };
-        tracing::error!(pipeline = name, cause, "starting again from the checkpoint");
-        *status.last_error.lock() = Some(cause);
+        tracing::error!(pipeline = name, reason, "starting again from the checkpoint");
+        *status.last_error.lock() = Some(reason);
         Status::count(&status.restarts, 1);
         if started.elapsed() > WELL_AFTER {
             backoff.reset();
         }
         let end = Instant::now() + backoff.delay();
         while Instant::now() < end {
-            if stop.is_told() {
+            if stop.is_requested() {
                 return;
             }
             std::thread::sleep(GLANCE);

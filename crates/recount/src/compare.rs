@@ -150,14 +150,14 @@ impl Comparer<'_> {
         let columns = table.columns[keys + 1..].iter().zip(&cells[1..]);
         let mut wrong = None;
         for ((column, held), values) in columns.zip(&mut row.values) {
-            if let (Err(why), None) = (same_sketch(values, held), &wrong) {
-                wrong = Some(format!("`{}` {why}", column.name));
+            if let (Err(reason), None) = (same_sketch(values, held), &wrong) {
+                wrong = Some(format!("`{}` {reason}", column.name));
             }
             *values = SketchValues::Unique(Default::default());
         }
-        if let Some(why) = wrong {
+        if let Some(reason) = wrong {
             let first = (self.place)(row.first);
-            let words = || format!("{}: {why}; its first line is {first}", shown());
+            let words = || format!("{}: {reason}; its first line is {first}", shown());
             self.compared.differs(key.clone(), words);
         }
     }

@@ -9,15 +9,15 @@ use crate::sql::Dialect;
 
 /// A table as the engine describes it.
 #[derive(Debug, Default)]
-pub(crate) struct Existing {
-    pub columns: Vec<Held>,
+pub(crate) struct ExistingTable {
+    pub columns: Vec<ExistingColumn>,
     /// The columns of each unique index, the primary key's among them.
     pub uniques: Vec<Vec<String>>,
 }
 
 /// A column as the engine describes it.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct ExistingColumn {
     pub name: String,
     /// Its type, as the engine writes it.
     pub kind: String,
@@ -27,9 +27,9 @@ pub(crate) struct Held {
     pub characters_max: Option<usize>,
 }
 
-impl Existing {
-    pub(crate) fn column(&self, name: &str) -> Option<&Held> {
-        self.columns.iter().find(|held| held.name.eq_ignore_ascii_case(name))
+impl ExistingTable {
+    pub(crate) fn column(&self, name: &str) -> Option<&ExistingColumn> {
+        self.columns.iter().find(|found| found.name.eq_ignore_ascii_case(name))
     }
 
     /// The columns of `table` that are to be added; `key_text` is the type of text in keys.
@@ -51,10 +51,10 @@ impl Existing {
             };
             self.check(table, column, wanted, also)?;
         }
-        for held in &self.columns {
-            let is_ours = table.columns.iter().any(|c| c.name.eq_ignore_ascii_case(&held.name));
-            if held.is_required && !is_ours {
-                let other = &held.name;
+        for found in &self.columns {
+            let is_ours = table.columns.iter().any(|c| c.name.eq_ignore_ascii_case(&found.name));
+            if found.is_required && !is_ours {
+                let other = &found.name;
                 return Err(format!(
                     "table `{name}` has a column `{other}` that may not be empty, and the rollup \
                      has none of that name; hint: give it a default, or the rollup another name"
@@ -81,7 +81,7 @@ impl Existing {
         also: &[&str],
     ) -> Result<(), String> {
         let (table, name) = (&table.name, &column.name);
-        let Some(held) = self.column(name) else {
+        let Some(found) = self.column(name) else {
             if column.role != ColumnRole::Key {
                 return Ok(());
             }
@@ -90,7 +90,7 @@ impl Existing {
                  rollup another name, or move the table away"
             ));
         };
-        let kind = held.kind.to_ascii_lowercase();
+        let kind = found.kind.to_ascii_lowercase();
         if also.contains(&kind.as_str()) || kind.eq_ignore_ascii_case(wanted) {
             return Ok(());
         }

@@ -5,6 +5,7 @@
 //! Invariant: rows and checkpoint are committed together or not at all.
 
 mod address;
+mod attempt;
 mod clickhouse;
 mod examples;
 mod existing;
@@ -19,13 +20,13 @@ mod rows;
 mod sanitise;
 mod sql;
 mod sqlite;
+mod take_row;
 mod time;
 mod tls;
-mod trouble;
 
 use std::path::Path;
 
-use address::Address;
+use address::ServerAddress;
 use files::Format;
 use pipeline::Sink;
 
@@ -37,8 +38,9 @@ pub use mongodb::MongoSink;
 pub use mysql::MySqlSink;
 pub use postgres::PostgresSink;
 pub use read_back::{OwnedCell, ReadBack, ReadBackError, ReadBackQuery, read_back};
-pub use rows::{RowsError, TakeRow, rows, runs_queries};
-pub use sqlite::{Answer, Query, QueryError, SqliteSink, ask, ask_sql};
+pub use rows::{RowsError, rows, runs_queries};
+pub use sqlite::{Query, QueryAnswer, QueryError, SqliteSink, ask, ask_sql};
+pub use take_row::TakeRow;
 
 /// A sink's address that cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -63,12 +65,12 @@ pub enum UrlError {
         what: &'static str,
     },
     /// Something in it makes no sense.
-    #[error("`{url}`: {cause}")]
+    #[error("`{url}`: {reason}")]
     Wrong {
         /// The address, without its password.
         url: String,
         /// What makes no sense.
-        cause: String,
+        reason: String,
     },
 }
 
@@ -89,10 +91,10 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
         "ndjson" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Ndjson))),
         "csv" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Csv))),
         "mysql" | "mariadb" => {
-            Ok(Box::new(MySqlSink::new(Address::parse(scheme, rest, 3306, root)?)))
+            Ok(Box::new(MySqlSink::new(ServerAddress::parse(scheme, rest, 3306, root)?)))
         }
         "postgres" | "postgresql" => {
-            Ok(Box::new(PostgresSink::new(Address::parse(scheme, rest, 5432, root)?)))
+            Ok(Box::new(PostgresSink::new(ServerAddress::parse(scheme, rest, 5432, root)?)))
         }
         "sqlite" => Ok(Box::new(SqliteSink::new(&root.join(rest)))),
         "clickhouse" => Ok(Box::new(ClickHouseSink::new(rest, root)?)),

@@ -4,16 +4,13 @@
 //! more than a few rows are in memory. Times come in UTC. Refuses engines that know no SQL, and
 //! sets no limit to how long the engine may take: who asked can wait.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
 use pipeline::SinkError;
 
-use crate::address::Address;
+use crate::address::ServerAddress;
+use crate::take_row::TakeRow;
 use crate::{UrlError, mysql, postgres, sqlite};
-
-/// Takes the names of the columns and a row; `None` is NULL. May break the query off.
-pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()> + 't;
 
 /// A query gave no rows, or not all.
 #[derive(Debug, thiserror::Error)]
@@ -48,10 +45,10 @@ pub fn rows(url: &str, root: &Path, query: &str, take: &mut TakeRow<'_>) -> Resu
     match scheme {
         "sqlite" => sqlite::rows(&root.join(rest), query, take)?,
         "postgres" | "postgresql" => {
-            postgres::rows(&Address::parse(scheme, rest, 5432, root)?, query, take)?;
+            postgres::rows(&ServerAddress::parse(scheme, rest, 5432, root)?, query, take)?;
         }
         "mysql" | "mariadb" => {
-            mysql::rows(&Address::parse(scheme, rest, 3306, root)?, query, take)?;
+            mysql::rows(&ServerAddress::parse(scheme, rest, 3306, root)?, query, take)?;
         }
         _ => return Err(RowsError::Engine { scheme: scheme.to_owned() }),
     }

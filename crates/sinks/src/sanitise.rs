@@ -81,7 +81,7 @@ impl<'a> SanitisedRows<'a> {
         self.order.iter().map(|&row| self.row(row))
     }
 
-    /// Merges `held`, one for each column of sketches, into the row at this place of the order.
+    /// Merges `old`, one for each column of sketches, into the row at this place of the order.
     ///
     /// # Errors
     /// When one of them is no sketch.
@@ -89,14 +89,14 @@ impl<'a> SanitisedRows<'a> {
         &mut self,
         at: usize,
         table: &Table,
-        held: impl IntoIterator<Item = Option<&'h [u8]>>,
+        old: impl IntoIterator<Item = Option<&'h [u8]>>,
     ) -> Result<(), String> {
         let start = self.order[at] as usize * self.width;
         let row = &mut self.values[start..start + self.width];
         let sketches = sql::stored(table).zip(row).filter(|(c, _)| c.role == ColumnRole::Sketch);
-        for ((_, new), held) in sketches.zip(held) {
-            if let (SqlValue::Blob(bytes), Some(held)) = (&*new, held) {
-                *new = SqlValue::Blob(Cow::Owned(merged(table, held, bytes)?));
+        for ((_, new), old) in sketches.zip(old) {
+            if let (SqlValue::Blob(bytes), Some(old)) = (&*new, old) {
+                *new = SqlValue::Blob(Cow::Owned(merged(table, old, bytes)?));
             }
         }
         Ok(())
@@ -126,8 +126,8 @@ impl<'a> SanitisedRows<'a> {
                 continue;
             };
             let new = self.row(row).to_vec();
-            let held = &mut self.values[first as usize * width..][..width];
-            merge_row(table, held, new)?;
+            let old = &mut self.values[first as usize * width..][..width];
+            merge_row(table, old, new)?;
         }
         self.order = kept;
         Ok(())
@@ -155,35 +155,34 @@ fn compare_values(one: &SqlValue<'_>, other: &SqlValue<'_>) -> Ordering {
 /// What the server does when two rows meet.
 fn merge_row<'a>(
     table: &Table,
-    held: &mut [SqlValue<'a>],
+    old: &mut [SqlValue<'a>],
     mut new: Vec<SqlValue<'a>>,
 ) -> Result<(), String> {
     let places: Vec<Option<usize>> = places(table);
     let stored: Vec<&Column> = sql::stored(table).collect();
     // Decided before the times that decide it are merged.
-    let is_later = |column: &Column, held: &[SqlValue<'a>], new: &[SqlValue<'a>]| match column.role
-    {
+    let is_later = |column: &Column, old: &[SqlValue<'a>], new: &[SqlValue<'a>]| match column.role {
         ColumnRole::Last { time } => {
             let time = places[time].expect("a time is stored");
-            compare_values(&new[time], &held[time]).is_ge()
+            compare_values(&new[time], &old[time]).is_ge()
         }
         _ => false,
     };
-    let later: Vec<bool> = stored.iter().map(|column| is_later(column, held, &new)).collect();
+    let later: Vec<bool> = stored.iter().map(|column| is_later(column, old, &new)).collect();
     for (at, column) in stored.iter().enumerate() {
         let value = std::mem::replace(&mut new[at], SqlValue::Absent);
-        let order = compare_values(&value, &held[at]);
-        match (column.role, &mut held[at]) {
+        let order = compare_values(&value, &old[at]);
+        match (column.role, &mut old[at]) {
             (ColumnRole::Key | ColumnRole::Mean { .. } | ColumnRole::Plain, _) => {}
-            (_, held @ SqlValue::Absent) => *held = value,
+            (_, old @ SqlValue::Absent) => *old = value,
             (_, _) if value == SqlValue::Absent => {}
-            (ColumnRole::Sum, held) => *held = sum(held, &value),
-            (ColumnRole::Min, held) if order.is_lt() => *held = value,
-            (ColumnRole::Max, held) if order.is_gt() => *held = value,
-            (ColumnRole::Last { .. }, held) if later[at] => *held = value,
-            (ColumnRole::Sketch, held) => {
-                if let (SqlValue::Blob(one), SqlValue::Blob(other)) = (&*held, &value) {
-                    *held = SqlValue::Blob(Cow::Owned(merged(table, one, other)?));
+            (ColumnRole::Sum, old) => *old = sum(old, &value),
+            (ColumnRole::Min, old) if order.is_lt() => *old = value,
+            (ColumnRole::Max, old) if order.is_gt() => *old = value,
+            (ColumnRole::Last { .. }, old) if later[at] => *old = value,
+            (ColumnRole::Sketch, old) => {
+                if let (SqlValue::Blob(one), SqlValue::Blob(other)) = (&*old, &value) {
+                    *old = SqlValue::Blob(Cow::Owned(merged(table, one, other)?));
                 }
             }
             (ColumnRole::Min | ColumnRole::Max | ColumnRole::Last { .. }, _) => {}
@@ -192,9 +191,9 @@ fn merge_row<'a>(
     Ok(())
 }
 
-fn merged(table: &Table, held: &[u8], new: &[u8]) -> Result<Vec<u8>, String> {
-    let merged = metrics::merge_sketches(held, new);
-    merged.map_err(|cause| format!("table `{}` holds a {cause}", table.name))
+fn merged(table: &Table, old: &[u8], new: &[u8]) -> Result<Vec<u8>, String> {
+    let merged = metrics::merge_sketches(old, new);
+    merged.map_err(|reason| format!("table `{}` holds a {reason}", table.name))
 }
 
 fn sum<'a>(one: &SqlValue<'a>, other: &SqlValue<'a>) -> SqlValue<'a> {

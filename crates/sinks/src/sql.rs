@@ -71,7 +71,7 @@ impl Dialect {
 
     /// Reads the sketches of the row with a key; `placeholder` writes the n-th parameter, from 0,
     /// one for each column of the key.
-    pub(crate) fn held_sketches(
+    pub(crate) fn stored_sketches(
         &self,
         table: &Table,
         placeholder: impl Fn(usize) -> String,
@@ -114,41 +114,41 @@ impl Dialect {
 
     fn update(&self, table: &Table, column: &Column) -> Option<String> {
         let name = self.quoted(&column.name);
-        let held = format!("{}.{name}", self.quoted(&table.name));
+        let old = format!("{}.{name}", self.quoted(&table.name));
         let new = self.incoming(&column.name);
         let (least, greatest) = self.least_greatest;
         let value = match column.role {
             ColumnRole::Key | ColumnRole::Mean { .. } | ColumnRole::Plain => return None,
             // Merged with the one held before it is written.
-            ColumnRole::Sketch => format!("COALESCE({new}, {held})"),
+            ColumnRole::Sketch => format!("COALESCE({new}, {old})"),
             ColumnRole::Sum => {
-                let sum = self.sum(column.kind, &held, &new);
+                let sum = self.sum(column.kind, &old, &new);
                 format!(
-                    "CASE WHEN {held} IS NULL THEN {new} WHEN {new} IS NULL THEN {held} \
+                    "CASE WHEN {old} IS NULL THEN {new} WHEN {new} IS NULL THEN {old} \
                          ELSE {sum} END"
                 )
             }
-            ColumnRole::Min => format!("COALESCE({least}({held}, {new}), {held}, {new})"),
-            ColumnRole::Max => format!("COALESCE({greatest}({held}, {new}), {held}, {new})"),
+            ColumnRole::Min => format!("COALESCE({least}({old}, {new}), {old}, {new})"),
+            ColumnRole::Max => format!("COALESCE({greatest}({old}, {new}), {old}, {new})"),
             ColumnRole::Last { time } => {
                 let time = &table.columns[time].name;
-                let held_time = format!("{}.{}", self.quoted(&table.name), self.quoted(time));
+                let old_time = format!("{}.{}", self.quoted(&table.name), self.quoted(time));
                 let new_time = self.incoming(time);
                 format!(
-                    "CASE WHEN {held_time} IS NULL OR {new_time} >= {held_time} \
-                     THEN {new} ELSE {held} END"
+                    "CASE WHEN {old_time} IS NULL OR {new_time} >= {old_time} \
+                     THEN {new} ELSE {old} END"
                 )
             }
         };
         Some(format!("{name} = {value}"))
     }
 
-    fn sum(&self, kind: Kind, held: &str, new: &str) -> String {
+    fn sum(&self, kind: Kind, old: &str, new: &str) -> String {
         let (least, greatest) = self.least_greatest;
         let limits = self.sums_stop_at.iter().flatten();
         match limits.into_iter().find(|(of, _)| *of == kind) {
-            Some((_, most)) => format!("{least}({most}, {greatest}(-{most}, {held} + {new}))"),
-            None => format!("{held} + {new}"),
+            Some((_, most)) => format!("{least}({most}, {greatest}(-{most}, {old} + {new}))"),
+            None => format!("{old} + {new}"),
         }
     }
 

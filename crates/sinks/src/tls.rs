@@ -8,13 +8,13 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 use trust::{Trust, TrustError};
 
-use crate::address::{Address, Encryption};
+use crate::address::{Encryption, ServerAddress};
 
 /// What rustls is to do for `address`; none when the connection is not encrypted.
 ///
 /// # Errors
 /// When the file of root certificates cannot be read.
-pub(crate) fn config(address: &Address) -> Result<Option<Arc<ClientConfig>>, TrustError> {
+pub(crate) fn config(address: &ServerAddress) -> Result<Option<Arc<ClientConfig>>, TrustError> {
     let trust = match (&address.encryption, &address.root_certificates) {
         (Encryption::Disable, _) => return Ok(None),
         (Encryption::Prefer | Encryption::Require, _) => Trust::Anyone,

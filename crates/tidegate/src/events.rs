@@ -84,15 +84,15 @@ fn run(file: &Path, once: Option<Duration>, supervised: bool) -> Result<()> {
     }
     let running = lines.into_iter().map(Line::start).collect::<Result<Vec<_>>>()?;
     let stops: Vec<_> = running.iter().map(Running::stop).collect();
-    let told = stops.clone();
+    let stop_all = stops.clone();
     std::thread::spawn(move || {
         signals.wait();
-        told.iter().for_each(StopSignal::now);
+        stop_all.iter().for_each(StopSignal::request);
     });
     if supervised {
         std::thread::spawn(move || {
             await_end_of_stdin();
-            stops.iter().for_each(StopSignal::now);
+            stops.iter().for_each(StopSignal::request);
         });
     }
     let progress = once.map(|_| Progress::new("delivering"));

@@ -18,13 +18,13 @@ pub struct DecodeError {
     pub offset: usize,
     /// What is wrong there.
     #[source]
-    pub cause: DecodeCause,
+    pub reason: DecodeReason,
 }
 
 /// What is wrong with a line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum DecodeCause {
+pub enum DecodeReason {
     /// The line ends too early, as a torn one does.
     #[error("the line ends inside a value")]
     Torn,
@@ -54,7 +54,7 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
         return Err(reader.expected("the end of the line"));
     }
     match seen.missing() {
-        Some(name) => Err(reader.error(DecodeCause::Missing(name))),
+        Some(name) => Err(reader.error(DecodeReason::Missing(name))),
         None => Ok(exchange),
     }
 }
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
         let start = self.at - inside.len() - 1;
         text::read(inside).map_err(|place| DecodeError {
             offset: start + place,
-            cause: DecodeCause::Expected("a JSON escape"),
+            reason: DecodeReason::Expected("a JSON escape"),
         })
     }
 
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         self.take(b'"', "text in quotes")?;
         let rest = &self.line[self.at..];
         let Some((length, escaped)) = text::inside_length(rest) else {
-            return Err(DecodeError { offset: self.line.len(), cause: DecodeCause::Torn });
+            return Err(DecodeError { offset: self.line.len(), reason: DecodeReason::Torn });
         };
         self.at += length + 1;
         Ok((&rest[..length], escaped))
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
 
     fn text(&mut self) -> Result<Cow<'a, str>, DecodeError> {
         let start = self.at;
-        let not_utf8 = || DecodeError { offset: start, cause: DecodeCause::NotUtf8 };
+        let not_utf8 = || DecodeError { offset: start, reason: DecodeReason::NotUtf8 };
         Ok(match self.bytes()? {
             Cow::Borrowed(bytes) => {
                 Cow::Borrowed(std::str::from_utf8(bytes).map_err(|_| not_utf8())?)
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
         self.white();
         let start = self.at;
         let bytes = self.bytes()?;
-        parse(&bytes).ok_or(DecodeError { offset: start, cause: DecodeCause::Expected(what) })
+        parse(&bytes).ok_or(DecodeError { offset: start, reason: DecodeReason::Expected(what) })
     }
 
     fn named<T>(
@@ -297,7 +297,7 @@ impl<'a> Reader<'a> {
         loop {
             self.white();
             match self.line.get(self.at) {
-                None => return Err(self.error(DecodeCause::Torn)),
+                None => return Err(self.error(DecodeReason::Torn)),
                 Some(b'"') => drop(self.bytes()?),
                 Some(b'{' | b'[') => {
                     depth += 1;
@@ -351,12 +351,12 @@ impl<'a> Reader<'a> {
     #[cold]
     fn expected(&self, what: &'static str) -> DecodeError {
         if self.at >= self.line.len() {
-            return self.error(DecodeCause::Torn);
+            return self.error(DecodeReason::Torn);
         }
-        self.error(DecodeCause::Expected(what))
+        self.error(DecodeReason::Expected(what))
     }
 
-    fn error(&self, cause: DecodeCause) -> DecodeError {
-        DecodeError { offset: self.at, cause }
+    fn error(&self, reason: DecodeReason) -> DecodeError {
+        DecodeError { offset: self.at, reason }
     }
 }

@@ -165,7 +165,7 @@ fn skips_unknown_fields_and_takes_any_order() {
 #[track_caller]
 fn check_error(line: &str, expected: &str) {
     let error = decode(line.as_bytes()).unwrap_err();
-    assert_eq!(format!("{error}: {}", error.cause), expected);
+    assert_eq!(format!("{error}: {}", error.reason), expected);
 }
 
 #[test]

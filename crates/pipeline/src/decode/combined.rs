@@ -8,7 +8,7 @@
 //! Refuses: torn lines, and two lines in one. The signs of these are a second time group, a quote
 //! that is not closed, text where the grammar has none, and an address glued to another.
 
-use exchange::{DecodeCause, DecodeError};
+use exchange::{DecodeError, DecodeReason};
 
 use super::event::{Event, FieldSlot};
 use super::marks::{self, ByteSet, MarkedRegion};
@@ -137,8 +137,8 @@ fn read<'l>(
 ) -> Result<(), DecodeError> {
     let CombinedReader { times, is_common } = reader;
     let expected = |offset, what| match offset >= line.len() {
-        true => DecodeError { offset: line.len(), cause: DecodeCause::Torn },
-        false => DecodeError { offset, cause: DecodeCause::Expected(what) },
+        true => DecodeError { offset: line.len(), reason: DecodeReason::Torn },
+        false => DecodeError { offset, reason: DecodeReason::Expected(what) },
     };
     let bracket = memchr::memmem::find(line, b" [").map(|space| space + 1);
     let bracket = bracket.ok_or_else(|| expected(line.len(), ""))?;

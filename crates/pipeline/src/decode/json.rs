@@ -7,7 +7,7 @@
 //! only when it is asked for.
 //! Refuses: whatever is no object, and more than one object in a line.
 
-use exchange::{DecodeCause, DecodeError};
+use exchange::{DecodeError, DecodeReason};
 
 use super::event::{Event, FieldSlot};
 use super::marks::{self, MarkedRegion};
@@ -159,8 +159,8 @@ pub(super) fn each<'l>(
 
 /// What is wrong past the end of the line is that it ends.
 fn within(error: DecodeError, length: usize) -> DecodeError {
-    match error.offset >= length && error.cause != DecodeCause::Missing("time") {
-        true => DecodeError { offset: length, cause: DecodeCause::Torn },
+    match error.offset >= length && error.reason != DecodeReason::Missing("time") {
+        true => DecodeError { offset: length, reason: DecodeReason::Torn },
         false => error,
     }
 }
@@ -217,7 +217,7 @@ impl<'r> ObjectReader<'r> {
         match (walk.peek(), self.has_time) {
             (b'\n', true) => Ok(()),
             (b'\n', false) => {
-                Err(DecodeError { offset: walk.at, cause: DecodeCause::Missing("time") })
+                Err(DecodeError { offset: walk.at, reason: DecodeReason::Missing("time") })
             }
             _ => Err(walk.expected("the end of the line")),
         }
@@ -271,7 +271,7 @@ impl<'r> ObjectReader<'r> {
         let text = value.of(line).unwrap_or_default();
         let wrong = |what| {
             let offset = value.start();
-            Err(DecodeError { offset, cause: DecodeCause::Expected(what) })
+            Err(DecodeError { offset, reason: DecodeReason::Expected(what) })
         };
         if text.len() == 4
             && text == b"null"

@@ -4,7 +4,7 @@
 //! A line without `time` or `status`, or without `uri` and `req`, is refused, and so is one with
 //! two times: it is two lines in one.
 
-use exchange::{DecodeCause, DecodeError};
+use exchange::{DecodeError, DecodeReason};
 
 use super::event::{Event, FieldSlot};
 use super::meaning::{Meaning, known_variable};
@@ -26,7 +26,7 @@ pub(super) fn read(
         if part.is_empty() {
             continue;
         }
-        let expected = |what| DecodeError { offset: start, cause: DecodeCause::Expected(what) };
+        let expected = |what| DecodeError { offset: start, reason: DecodeReason::Expected(what) };
         let colon = memchr::memchr(b':', part).ok_or_else(|| expected("`label:value`"))?;
         let value = LineSpan::new(start + colon + 1, start + part.len());
         let text = &part[colon + 1..];
@@ -62,7 +62,7 @@ pub(super) fn read(
     ];
     match missing.into_iter().find(|(_, has)| !has) {
         Some((name, _)) => {
-            Err(DecodeError { offset: line.len(), cause: DecodeCause::Missing(name) })
+            Err(DecodeError { offset: line.len(), reason: DecodeReason::Missing(name) })
         }
         None => Ok(()),
     }

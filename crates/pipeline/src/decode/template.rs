@@ -5,7 +5,7 @@
 //! Refused: text that differs from a literal, a line that goes on after its end, and a value
 //! outside quotes that holds a time group: it is two lines in one.
 
-use exchange::{DecodeCause, DecodeError, FieldName};
+use exchange::{DecodeError, DecodeReason, FieldName};
 
 use super::event::{Escape, Event, FieldSlot};
 use super::marks;
@@ -95,15 +95,15 @@ impl LogTemplate {
             let next = &*self.parts[index + 1].before;
             let end = self
                 .end(line, at, next, name)
-                .ok_or(DecodeError { offset: line.len(), cause: DecodeCause::Torn })?;
+                .ok_or(DecodeError { offset: line.len(), reason: DecodeReason::Torn })?;
             self.take((at, end), *meaning, times, event)?;
             at = end;
         }
         match at == line.len() {
             true => Ok(()),
             false => {
-                let cause = DecodeCause::Expected("the end of the line");
-                Err(DecodeError { offset: at, cause })
+                let reason = DecodeReason::Expected("the end of the line");
+                Err(DecodeError { offset: at, reason })
             }
         }
     }
@@ -139,7 +139,7 @@ impl LogTemplate {
     ) -> Result<(), DecodeError> {
         let line = event.line();
         let text = &line[start..end];
-        let expected = |what| DecodeError { offset: start, cause: DecodeCause::Expected(what) };
+        let expected = |what| DecodeError { offset: start, reason: DecodeReason::Expected(what) };
         match meaning {
             Meaning::Time => {
                 event.set_time(times.any(text).ok_or_else(|| expected("a time"))?);
@@ -187,10 +187,10 @@ fn first_word(text: &str) -> &str {
 fn differs(line: &[u8], at: usize, literal: &[u8]) -> DecodeError {
     let same = line[at..].iter().zip(literal).take_while(|(is, wanted)| is == wanted).count();
     match at + same >= line.len() {
-        true => DecodeError { offset: line.len(), cause: DecodeCause::Torn },
+        true => DecodeError { offset: line.len(), reason: DecodeReason::Torn },
         false => DecodeError {
             offset: at + same,
-            cause: DecodeCause::Expected("what the format has here"),
+            reason: DecodeReason::Expected("what the format has here"),
         },
     }
 }

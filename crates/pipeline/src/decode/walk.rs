@@ -3,7 +3,7 @@
 //! Invariant: recursion never follows the input, and what is opened lies at most 64 levels deep.
 //! Texts stay escaped, but their escapes are checked.
 
-use exchange::{DecodeCause, DecodeError};
+use exchange::{DecodeError, DecodeReason};
 
 use super::marks::{self, ByteSet};
 use super::span::LineSpan;
@@ -122,7 +122,7 @@ impl<'l, 'm> ObjectWalk<'l, 'm> {
         let inside = span.of(self.line).unwrap_or_default();
         exchange::unescape_json(inside).map(|_| span).map_err(|place| DecodeError {
             offset: span.start() + place,
-            cause: DecodeCause::Expected("a JSON escape"),
+            reason: DecodeReason::Expected("a JSON escape"),
         })
     }
 
@@ -269,16 +269,16 @@ impl<'l, 'm> ObjectWalk<'l, 'm> {
 
     #[cold]
     pub(super) fn expected(&self, what: &'static str) -> DecodeError {
-        let cause = match self.peek() {
-            b'\n' => DecodeCause::Torn,
-            _ => DecodeCause::Expected(what),
+        let reason = match self.peek() {
+            b'\n' => DecodeReason::Torn,
+            _ => DecodeReason::Expected(what),
         };
-        DecodeError { offset: self.at, cause }
+        DecodeError { offset: self.at, reason }
     }
 
     #[cold]
     fn torn(&self) -> DecodeError {
-        DecodeError { offset: self.line.len(), cause: DecodeCause::Torn }
+        DecodeError { offset: self.line.len(), reason: DecodeReason::Torn }
     }
 }
 

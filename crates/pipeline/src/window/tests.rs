@@ -46,7 +46,7 @@ fn rollup(config: RollupConfig) -> Arc<Rollup> {
     };
     let rollups = vec![RollupConfig { name: Some("t".into()), ..config }];
     let sections = Sections { rollups, sinks: vec![sink], ..Sections::default() };
-    let plan = plan(&sections, Path::new("."), true, &mut |key, why| panic!("{key}: {why}"));
+    let plan = plan(&sections, Path::new("."), true, &mut |key, reason| panic!("{key}: {reason}"));
     Arc::clone(&plan.rollups[0].rollup)
 }
 

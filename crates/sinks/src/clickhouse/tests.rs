@@ -104,8 +104,8 @@ impl Fake {
         let mut sink = self.sink();
         sink.prepare(&[table()]).unwrap();
         sink.claim("n", "web").unwrap();
-        let held = sink.checkpoints("web").unwrap().pop();
-        (sink, held)
+        let stored = sink.checkpoints("web").unwrap().pop();
+        (sink, stored)
     }
 
     fn sum(&self) -> i64 {
@@ -144,12 +144,12 @@ fn a_batch_that_was_interrupted_anywhere_counts_once() {
             sink.deliver(&batch(1, 10, 10)).unwrap_err();
             drop(sink);
             // The log has grown meanwhile: the batch is another one, unless it is finished.
-            let (mut sink, held) = fake.begun();
-            let held = held.unwrap_or_else(|| {
+            let (mut sink, stored) = fake.begun();
+            let stored = stored.unwrap_or_else(|| {
                 sink.deliver(&batch(1, 13, 13)).unwrap();
                 batch(1, 13, 13).checkpoint
             });
-            let sum: i64 = held.position.parse().unwrap();
+            let sum: i64 = stored.position.parse().unwrap();
             assert_eq!(fake.sum(), sum, "insert {nth}, {fault:?}");
             sink.deliver(&batch(2, 5, sum + 5)).unwrap();
             assert_eq!(fake.sum(), sum + 5, "insert {nth}, {fault:?}");
@@ -165,7 +165,7 @@ fn of_two_writers_of_one_batch_the_first_is_applied() {
     fake.state.lock().unwrap().fault = Some((2, Fault::Fails));
     first.deliver(&batch(1, 10, 10)).unwrap_err();
     let fenced = second.deliver(&batch(1, 7, 7)).unwrap_err();
-    assert!(matches!(fenced, SinkError::Fenced { held: 1, expected: 0, .. }), "{fenced}");
+    assert!(matches!(fenced, SinkError::Fenced { stored: 1, expected: 0, .. }), "{fenced}");
     assert_eq!(second.checkpoints("web").unwrap(), [batch(1, 10, 10).checkpoint]);
     assert_eq!(fake.sum(), 10);
 }
@@ -175,7 +175,7 @@ fn delivers_nothing_where_the_checkpoint_is_another_one() {
     let fake = Fake::start();
     let (mut sink, _) = fake.begun();
     let fenced = sink.deliver(&batch(2, 1, 1)).unwrap_err();
-    assert!(matches!(fenced, SinkError::Fenced { held: 0, expected: 1, .. }), "{fenced}");
+    assert!(matches!(fenced, SinkError::Fenced { stored: 0, expected: 1, .. }), "{fenced}");
     assert_eq!(fake.state.lock().unwrap().inserts, 0);
 }
 

@@ -28,14 +28,14 @@ impl Broker {
     }
 
     fn messages(&self, topic: &str) -> Vec<(String, String)> {
-        let consumer = self.sink().consumer("read_committed").unwrap();
+        let consumer = self.sink().client.consumer("read_committed").unwrap();
         let mut partitions = TopicPartitionList::new();
         partitions.add_partition_offset(topic, 0, Offset::Beginning).unwrap();
         consumer.assign(&partitions).unwrap();
         let mut found = Vec::new();
         let shown = |bytes: Option<&[u8]>| String::from_utf8(bytes.unwrap().to_vec()).unwrap();
         loop {
-            match consumer.poll(PATIENCE).expect("the mock cluster answers") {
+            match consumer.poll(REQUEST_TIMEOUT).expect("the mock cluster answers") {
                 Ok(message) => found.push((shown(message.key()), shown(message.payload()))),
                 Err(KafkaError::PartitionEOF(_)) => return found,
                 Err(error) => panic!("{error}"),
@@ -96,7 +96,7 @@ fn delivers_nothing_where_the_checkpoint_is_another_one() {
     let mut sink = broker.sink();
     begin(&mut sink);
     let fenced = sink.deliver(&batch(2)).unwrap_err();
-    assert!(matches!(fenced, SinkError::Fenced { held: 0, expected: 1, .. }), "{fenced}");
+    assert!(matches!(fenced, SinkError::Fenced { stored: 0, expected: 1, .. }), "{fenced}");
     assert!(broker.messages("t_hits").is_empty());
 }
 

@@ -7,16 +7,13 @@ use futures_util::SinkExt;
 use pipeline::Table;
 use tokio_postgres::{Error, Transaction};
 
-use super::DIALECT;
+use super::dialect::{DIALECT, ROW};
 use crate::sanitise::{SanitisedRows, SqlValue};
 
 /// What is sent at once.
 const CHUNK_BYTES: usize = 64 << 10;
 /// 2000-01-01, where PostgreSQL's times begin; microseconds since the Unix epoch.
 const EPOCH: i64 = 946_684_800_000_000;
-
-/// The column of a temporary twin that holds the number of the row; no column of ours is called so.
-pub(super) const ROW: &str = "\"#\"";
 
 /// Copies rows into the table itself.
 pub(super) async fn into_table(

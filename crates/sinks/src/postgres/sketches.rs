@@ -3,10 +3,9 @@
 use pipeline::{ColumnRole, Table};
 use tokio_postgres::Transaction;
 
-use super::DIALECT;
-use super::copy::ROW;
+use super::dialect::{DIALECT, ROW};
+use crate::attempt::AttemptError;
 use crate::sanitise::SanitisedRows;
-use crate::trouble::Trouble;
 
 /// Merges what the table holds into the rows, which stand in `stage` too; false when it holds
 /// nothing for any of them.
@@ -15,7 +14,7 @@ pub(super) async fn merge(
     node: &str,
     table: &Table,
     (stage, rows): (&str, &mut SanitisedRows<'_>),
-) -> Result<bool, Trouble> {
+) -> Result<bool, AttemptError> {
     // Two sources of a node may meet in one row; until the commit only one of them merges.
     let lock = "SELECT pg_advisory_xact_lock(hashtext($1), hashtext($2))";
     transaction.execute(lock, &[&table.name, &node]).await?;
@@ -31,10 +30,10 @@ pub(super) async fn merge(
         keys.join(" AND ")
     );
     let found = transaction.query(&text, &[]).await?;
-    for held in &found {
-        let at = usize::try_from(held.get::<_, i64>(0)).expect("rows are numbered from 0");
-        let held = (0..sketches.len()).map(|sketch| held.get::<_, Option<&[u8]>>(sketch + 1));
-        rows.merge_sketches(at, table, held).map_err(Trouble::Refused)?;
+    for stored in &found {
+        let at = usize::try_from(stored.get::<_, i64>(0)).expect("rows are numbered from 0");
+        let stored = (0..sketches.len()).map(|sketch| stored.get::<_, Option<&[u8]>>(sketch + 1));
+        rows.merge_sketches(at, table, stored).map_err(AttemptError::Refused)?;
     }
     Ok(!found.is_empty())
 }

@@ -4,7 +4,8 @@
 use pipeline::{ColumnRole, TableRows};
 use rusqlite::{Statement, Transaction};
 
-use super::{Bound, Trouble, insert};
+use super::dialect::{BoundCell, insert};
+use super::error::SqliteError;
 
 /// Rows in one statement; more gain nothing.
 const ROWS: usize = 32;
@@ -12,7 +13,10 @@ const ROWS: usize = 32;
 const PARAMETERS_MAX: usize = 4_000;
 
 /// Inserts rows into a table without a key.
-pub(super) fn insert_all(transaction: &Transaction<'_>, rows: &TableRows) -> Result<(), Trouble> {
+pub(super) fn insert_all(
+    transaction: &Transaction<'_>,
+    rows: &TableRows,
+) -> Result<(), SqliteError> {
     let width = rows.table.columns.len();
     let at_once = (PARAMETERS_MAX / width).clamp(1, ROWS);
     let one = insert(&rows.table);
@@ -34,9 +38,9 @@ fn insert_rows(
     statement: &mut Statement<'_>,
     rows: &TableRows,
     wanted: std::ops::Range<usize>,
-) -> Result<(), Trouble> {
+) -> Result<(), SqliteError> {
     for (at, cell) in wanted.flat_map(|row| rows.row(row)).enumerate() {
-        statement.raw_bind_parameter(at + 1, Bound(cell, ColumnRole::Plain))?;
+        statement.raw_bind_parameter(at + 1, BoundCell(cell, ColumnRole::Plain))?;
     }
     statement.raw_execute()?;
     Ok(())

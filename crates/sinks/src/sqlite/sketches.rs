@@ -4,20 +4,21 @@ use metrics::merge_sketches;
 use pipeline::{CellValue, ColumnRole, TableRows};
 use rusqlite::Transaction;
 
-use super::{Bound, DIALECT, Trouble, insert};
+use super::dialect::{BoundCell, DIALECT, insert};
+use super::error::SqliteError;
 
 /// Merges rows into a table of sketches.
-pub(super) fn merge(transaction: &Transaction<'_>, rows: &TableRows) -> Result<(), Trouble> {
+pub(super) fn merge(transaction: &Transaction<'_>, rows: &TableRows) -> Result<(), SqliteError> {
     let table = &rows.table;
-    let held = DIALECT.held_sketches(table, |_| "?".to_owned());
-    let mut held = transaction.prepare_cached(&held)?;
+    let stored = DIALECT.stored_sketches(table, |_| "?".to_owned());
+    let mut stored = transaction.prepare_cached(&stored)?;
     let mut write = transaction.prepare_cached(&insert(table))?;
-    let broken = |cause| Trouble::Sketch { table: table.name.clone(), cause };
+    let broken = |reason| SqliteError::Sketch { table: table.name.clone(), reason };
     for index in rows.by_key() {
         for (at, key) in rows.row(index).take(table.keys()).enumerate() {
-            held.raw_bind_parameter(at + 1, Bound(key, ColumnRole::Key))?;
+            stored.raw_bind_parameter(at + 1, BoundCell(key, ColumnRole::Key))?;
         }
-        let mut found = held.raw_query();
+        let mut found = stored.raw_query();
         let found = found.next()?;
         let mut sketch = 0;
         for (at, (cell, column)) in rows.row(index).zip(&table.columns).enumerate() {
@@ -29,10 +30,12 @@ pub(super) fn merge(transaction: &Transaction<'_>, rows: &TableRows) -> Result<(
             match (cell, there) {
                 (CellValue::Blob(new), Some(there)) => {
                     let merged = merge_sketches(there, new).map_err(broken)?;
-                    write
-                        .raw_bind_parameter(at + 1, Bound(CellValue::Blob(&merged), column.role))?;
+                    write.raw_bind_parameter(
+                        at + 1,
+                        BoundCell(CellValue::Blob(&merged), column.role),
+                    )?;
                 }
-                (cell, _) => write.raw_bind_parameter(at + 1, Bound(cell, column.role))?,
+                (cell, _) => write.raw_bind_parameter(at + 1, BoundCell(cell, column.role))?,
             }
         }
         write.raw_execute()?;

@@ -53,7 +53,7 @@ fn every_role_is_merged_with_the_row_held() {
     let mut sink = SqliteSink::new(&file);
     sink.prepare(&[table()]).unwrap();
     let connection = Connection::open(&file).unwrap();
-    let held = || -> String {
+    let stored = || -> String {
         let text = "SELECT json_array(path, minute, sum_x, count_x, mean_x, min_x, max_x, \
                     last_x_time, last_x) FROM t";
         connection.query_row(text, [], |row| row.get(0)).unwrap()
@@ -82,6 +82,6 @@ fn every_role_is_merged_with_the_row_held() {
     ];
     for (at, (given, expected)) in given.into_iter().enumerate() {
         sink.deliver(&batch(at as u64 + 1, given)).unwrap();
-        assert_eq!(held(), format!("[\"/a\",\"1970-01-01T00:00:00Z\",{expected}]"), "{at}");
+        assert_eq!(stored(), format!("[\"/a\",\"1970-01-01T00:00:00Z\",{expected}]"), "{at}");
     }
 }

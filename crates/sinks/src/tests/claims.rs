@@ -102,9 +102,9 @@ fn advances_one_of_two_writers(bench: &Bench) {
             threads.map(|thread| thread.join().unwrap())
         });
         let fenced = outcomes.iter().filter(|outcome| match outcome {
-            Err(SinkError::Fenced { source_name, held, expected }) => {
+            Err(SinkError::Fenced { source_name, stored, expected }) => {
                 assert_eq!(
-                    (source_name.as_str(), *held, *expected),
+                    (source_name.as_str(), *stored, *expected),
                     ("web", sequence, sequence - 1)
                 );
                 true
@@ -127,10 +127,10 @@ fn shows_the_checkpoints_of_every_node(bench: &Bench) {
         batch.checkpoint.source = source.to_owned();
         sink.deliver(&batch).unwrap();
     }
-    let mut held = sink.checkpoints("web").unwrap();
-    held.sort_by(|one, other| one.node.cmp(&other.node));
+    let mut stored = sink.checkpoints("web").unwrap();
+    stored.sort_by(|one, other| one.node.cmp(&other.node));
     let other = Checkpoint { node: "n2".to_owned(), ..checkpoint(1) };
-    assert_eq!(held, [checkpoint(1), other]);
+    assert_eq!(stored, [checkpoint(1), other]);
 }
 
 fn commits_nothing_of_a_batch_that_is_refused(bench: &Bench) {

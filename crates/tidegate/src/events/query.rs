@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, anyhow, bail};
 use pipeline::{Rollup, SinkPlan};
 use serde_json::Value;
-use sinks::{Answer, Query};
+use sinks::{Query, QueryAnswer};
 use stdx::Span;
 
 use super::copy::{Copy, delivered, sink_file};
@@ -41,7 +41,7 @@ pub(super) fn query(args: QueryArgs) -> Result<()> {
     }
 }
 
-fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
+fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<QueryAnswer> {
     let rollup = plan.events.rollups.iter().find(|rollup| rollup.rollup.table.name == name);
     let rollup = rollup.ok_or_else(|| {
         let known = plan.events.rollups.iter().map(|rollup| rollup.rollup.table.name.as_str());
@@ -69,7 +69,7 @@ fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<Answer> {
     answer(&copy.file, &rollup.rollup, &query)
 }
 
-fn answer(file: &Path, rollup: &Rollup, query: &Query) -> Result<Answer> {
+fn answer(file: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer> {
     let answer = sinks::ask(file, rollup, query);
     match &query.filter {
         Some(filter) => answer.with_context(|| format!("with `--where {filter}`")),
@@ -78,12 +78,12 @@ fn answer(file: &Path, rollup: &Rollup, query: &Query) -> Result<Answer> {
 }
 
 /// Any query, in the words of the sink's engine.
-fn ask_sql(plan: &Plan, sink: Option<&str>, sql: &str) -> Result<Answer> {
+fn ask_sql(plan: &Plan, sink: Option<&str>, sql: &str) -> Result<QueryAnswer> {
     let sink = readable(plan, sink)?;
     if let Some(file) = sink_file(plan, sink) {
         return Ok(sinks::ask_sql(&delivered(file)?, sql)?);
     }
-    let mut answer = Answer { columns: Vec::new(), rows: Vec::new() };
+    let mut answer = QueryAnswer { columns: Vec::new(), rows: Vec::new() };
     let cell = |cell: &Option<&[u8]>| match cell {
         Some(text) => Value::from(String::from_utf8_lossy(text)),
         None => Value::Null,
@@ -136,7 +136,7 @@ fn time(text: &str) -> Result<String> {
     Ok(text.to_owned())
 }
 
-fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+fn table(answer: &QueryAnswer, out: &mut impl Write) -> io::Result<()> {
     let rows: Vec<Vec<String>> =
         answer.rows.iter().map(|row| row.iter().map(rounded).collect()).collect();
     let width = |at: usize, name: &str| {
@@ -161,7 +161,7 @@ fn table(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// An array with an object a row, one a line.
-fn json(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+fn json(answer: &QueryAnswer, out: &mut impl Write) -> io::Result<()> {
     write!(out, "[")?;
     for (at, row) in answer.rows.iter().enumerate() {
         let pairs = answer.columns.iter().zip(row);
@@ -174,7 +174,7 @@ fn json(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// RFC 4180, but lines end with a line feed only.
-fn csv(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+fn csv(answer: &QueryAnswer, out: &mut impl Write) -> io::Result<()> {
     let quoted = |text: String| match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,

@@ -141,7 +141,7 @@ impl Part {
         let told = stop.clone();
         std::thread::spawn(move || {
             signals.wait();
-            told.now();
+            told.request();
         });
         let progress = Progress::new("replaying");
         watch::until_ended(vec![running], Some(give_up_after), Some(&progress))?;
@@ -153,7 +153,7 @@ impl Part {
              refused",
             report.quarantined
         );
-        if stop.is_told() {
+        if stop.is_requested() {
             bail!("interrupted; the same command goes on where it stopped");
         }
         Ok(())

@@ -88,12 +88,12 @@ pub(super) fn until_ended(
             let (done, total) = done.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             progress.set(done, total);
         }
-        let at_work = |one: &&mut Running| !one.thread.is_finished() && !one.stop.is_told();
+        let at_work = |one: &&mut Running| !one.thread.is_finished() && !one.stop.is_requested();
         for one in all.iter_mut().filter(at_work) {
             if let (Some((so_long, error)), Some(bound)) = (one.failing(), give_up_after)
                 && so_long >= bound
             {
-                one.stop.now();
+                one.stop.request();
                 given_up.push(format!("{} after {}: {error}", one.name, Span(bound)));
             }
         }

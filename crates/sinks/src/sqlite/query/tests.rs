@@ -8,7 +8,7 @@ use pipeline::config::{RollupConfig, SinkConfig};
 use pipeline::{Batch, CellValue, Checkpoint, Rollup, Sections, Sink, TableRows};
 use serde_json::{Value, json};
 
-use super::{Answer, Query, QueryError, ask, ask_sql};
+use super::{Query, QueryAnswer, QueryError, ask, ask_sql};
 use crate::SqliteSink;
 
 const MINUTE: i64 = 60_000_000;
@@ -19,7 +19,7 @@ fn rollup(config: RollupConfig) -> Arc<Rollup> {
     let rollups = vec![RollupConfig { name: name("reads"), ..config }];
     let sections = Sections { rollups, sinks: vec![sink], ..Sections::default() };
     let root = Path::new(".");
-    let plan = pipeline::plan(&sections, root, true, &mut |key, why| panic!("{key}: {why}"));
+    let plan = pipeline::plan(&sections, root, true, &mut |key, reason| panic!("{key}: {reason}"));
     Arc::clone(&plan.rollups[0].rollup)
 }
 
@@ -85,7 +85,7 @@ fn filled(dir: &tempfile::TempDir) -> PathBuf {
     file
 }
 
-fn objects(answer: &Answer) -> Vec<Value> {
+fn objects(answer: &QueryAnswer) -> Vec<Value> {
     let object = |row: &Vec<Value>| {
         answer.columns.iter().cloned().zip(row.iter().cloned()).collect::<serde_json::Map<_, _>>()
     };
