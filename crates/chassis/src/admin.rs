@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::http::{Answer, Head, Incoming, Payload, Reply, Sent};
+use http1::Head;
+
+use crate::http::{Answer, Incoming, Payload, Reply, Sent};
 
 /// Longest body of an action.
 const ACTION_BYTES_MAX: u64 = 1 << 20;

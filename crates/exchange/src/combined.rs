@@ -8,10 +8,11 @@
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr2};
+use stdx::calendar::unix_seconds;
 
 use crate::exchange::Exchange;
 use crate::line::{DecodeError, DecodeReason};
-use crate::time::{number, unix_seconds};
+use crate::time::number;
 
 /// Reads one line, with or without its line feed.
 ///

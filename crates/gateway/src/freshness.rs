@@ -8,8 +8,8 @@ mod directives;
 
 use std::time::{Duration, SystemTime};
 
-use crate::fields::FieldLines;
-use crate::http_date;
+use cache::Lifetime;
+use http1::FieldLines;
 
 pub use directives::Directives;
 pub(crate) use directives::{SECONDS_MAX, each_directive, seconds};
@@ -19,23 +19,6 @@ const HEURISTIC_MAX: Duration = Duration::from_secs(24 * 3600);
 /// How long past its lifetime an answer may stand in for a failing upstream when neither the route
 /// nor the origin says so.
 const IF_ERROR_DEFAULT: Duration = Duration::from_secs(24 * 3600);
-
-/// How long an answer may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lifetime {
-    /// Its age when it arrived.
-    pub age: Duration,
-    /// How long it is fresh, counted from age zero.
-    pub fresh: Duration,
-    /// How long past that it may answer while it is fetched anew.
-    pub while_revalidate: Duration,
-    /// How long past that it may answer when the upstream fails.
-    pub if_error: Duration,
-    /// Whether it must never answer stale.
-    pub strict: bool,
-    /// Whether it may answer requests with `Authorization` too (RFC 9111 §3.5).
-    pub open: bool,
-}
 
 /// What the route says of storing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +65,7 @@ pub enum SetCookie {
 
 /// What must be known of the request to store its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestFacts {
     /// It carried `Authorization`.
     pub authorised: bool,
     /// It carried cookies that are not part of the key: then only the origin's own word that
@@ -97,11 +80,11 @@ pub fn lifetime(
     status: u16,
     headers: &FieldLines,
     policy: &Policy,
-    asked: Asked,
+    facts: RequestFacts,
 ) -> Option<Lifetime> {
     let said = Directives::of(headers);
     let open = said.public || said.s_maxage.is_some() || said.must_revalidate;
-    if !may_be_stored(status, headers, &said) || (asked.authorised && !open) {
+    if !may_be_stored(status, headers, &said) || (facts.authorised && !open) {
         return None;
     }
     let stated = said.s_maxage.or(said.max_age).map(Duration::from_secs);
@@ -109,9 +92,9 @@ pub fn lifetime(
     if headers.has("set-cookie") && !cookie_may_be_stored(policy, stated) {
         return None;
     }
-    let age = age(headers) + asked.delay;
+    let age = age(headers) + facts.delay;
     let is_meant = |span: &Duration| !span.is_zero();
-    let is_vouched = !asked.cookies || said.public || stated.as_ref().is_some_and(is_meant);
+    let is_vouched = !facts.cookies || said.public || stated.as_ref().is_some_and(is_meant);
     let is_usual = matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410);
     let by_route = policy.ttl.filter(|_| is_usual && is_vouched);
     // The route counts from the arrival: an origin whose clock is wrong must not undo its ttl.
@@ -209,7 +192,7 @@ fn expires(headers: &FieldLines) -> Option<Duration> {
 }
 
 fn date(headers: &FieldLines, name: &str) -> Option<SystemTime> {
-    http_date::parse(headers.get(name)?)
+    http1::date::parse(headers.get(name)?)
 }
 
 fn varies_on_everything(headers: &FieldLines) -> bool {

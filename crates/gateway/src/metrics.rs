@@ -9,9 +9,7 @@ use std::time::Duration;
 use exchange::{CacheResult, Decision, Phase};
 use metrics::{Counter, Gauge, Registry, Timer};
 
-use crate::accept::Coding;
 use crate::error::FetchError;
-use crate::plan::Plan;
 
 /// Name of the counter of exchanges.
 pub const EXCHANGES: &str = "tidegate_exchanges_total";
@@ -24,7 +22,7 @@ const CLASSES: [&str; 6] = ["0xx", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Handles of all routes.
 #[derive(Debug)]
-pub struct GatewayMetrics {
+pub(crate) struct GatewayMetrics {
     routes: Vec<RouteMetrics>,
     /// Requests that no route took.
     pub unrouted: Counter,
@@ -45,7 +43,7 @@ pub struct GatewayMetrics {
 
 /// Handles of one route.
 #[derive(Debug)]
-pub struct RouteMetrics {
+pub(crate) struct RouteMetrics {
     registry: Registry,
     route: String,
     outcomes: Vec<Counter>,
@@ -72,17 +70,21 @@ const FAILURES: [FetchError; 7] = [
 ];
 
 impl GatewayMetrics {
-    /// Registers the metrics of a plan.
-    pub fn new(registry: &Registry, plan: &Plan) -> Self {
+    /// Registers the metrics of routes, by their names in the order of the plan.
+    pub(crate) fn new<'r>(registry: &Registry, routes: impl Iterator<Item = &'r str>) -> Self {
         let failure = |error: FetchError| {
-            let help = "Fetches that failed, by cause.";
+            let help = "Fetches that failed, by reason.";
             (
                 error,
-                registry.counter("tidegate_fetch_failures_total", help, &[("cause", error.name())]),
+                registry.counter(
+                    "tidegate_fetch_failures_total",
+                    help,
+                    &[("reason", error.name())],
+                ),
             )
         };
         Self {
-            routes: plan.routes.iter().map(|r| RouteMetrics::new(registry, &r.name)).collect(),
+            routes: routes.map(|name| RouteMetrics::new(registry, name)).collect(),
             unrouted: registry.counter("tidegate_unrouted_total", "Requests without a route.", &[]),
             unrecorded: registry.counter(
                 "tidegate_unrecorded_total",
@@ -98,21 +100,18 @@ impl GatewayMetrics {
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),
             tunnels: registry.gauge("tidegate_tunnels", "Tunnels that are open.", &[]),
             failures: FAILURES.into_iter().map(failure).collect(),
-            encoded: Coding::ALL.map(|coding| {
-                let help = "Bodies encoded, by coding.";
-                registry.counter("tidegate_encodings_total", help, &[("coding", coding.name())])
-            }),
+            encoded: cache::encoded_counters(registry),
         }
     }
 
     /// The handles of a route.
-    pub fn route(&self, index: usize) -> &RouteMetrics {
+    pub(crate) fn route(&self, index: usize) -> &RouteMetrics {
         &self.routes[index]
     }
 
     /// Counts a failed fetch.
-    pub fn failed(&self, error: FetchError) {
-        if let Some((_, counter)) = self.failures.iter().find(|(cause, _)| *cause == error) {
+    pub(crate) fn failed(&self, error: FetchError) {
+        if let Some((_, counter)) = self.failures.iter().find(|(reason, _)| *reason == error) {
             counter.add(1);
         }
     }
@@ -143,7 +142,7 @@ impl RouteMetrics {
     }
 
     /// Counts an exchange that ended.
-    pub fn ended(&self, decision: Decision, cache: CacheResult, status: u16) {
+    pub(crate) fn ended(&self, decision: Decision, cache: CacheResult, status: u16) {
         let outcome = decision as usize * CacheResult::ALL.len() + cache as usize;
         self.outcomes[outcome].add(1);
         self.statuses[class_of(status)].add(1);
@@ -151,9 +150,10 @@ impl RouteMetrics {
 
     /// Records its time in all, and microseconds by phase; those that took less than one are not
     /// recorded.
-    pub fn took(
+    pub(crate) fn took(
         &self,
-        (decision, status): (Decision, u16),
+        decision: Decision,
+        status: u16,
         total: Duration,
         phases: &[u32; Phase::COUNT],
     ) {

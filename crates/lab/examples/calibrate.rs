@@ -1,4 +1,4 @@
-//! Makes the calibration table of docs/LAB.md again: `cargo run --release -p lab --example
+//! Makes the calibration table of docs/lab/trust.md again: `cargo run --release -p lab --example
 //! calibrate -- [SETS [POWER_SETS [combs | power | humps | clocks]]]`, 1,000 and 200 sets a cell
 //! unless said otherwise; `combs`, `humps` and `clocks` for two tables alone, `power` for the
 //! second one of combs.

@@ -1,7 +1,7 @@
 //! Addresses of servers: `postgres://user:password@host:port/database?sslmode=require`.
 //!
-//! Invariant: what [`ServerAddress`] shows of itself (`Display`, `Debug`, [`UrlError`]) never holds the
-//! password. Refuses parameters that it does not know, so that a typing error is not a default.
+//! Invariant: what a [`ServerAddress`] shows of itself never holds the password: `Display`, `Debug`
+//! and [`UrlError`]. Refuses: parameters that it does not know. So a typing error is no default.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

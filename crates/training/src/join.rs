@@ -3,7 +3,6 @@
 //! Invariant: an example is handed out for each item of each impression, exactly once. Feedback is
 //! counted for one impression at most.
 
-use std::borrow::Cow;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -152,7 +151,7 @@ impl<S: FnMut(&Example<'_>) -> io::Result<()>> Matching<'_, S> {
         match key.content {
             Content::Ranking => {
                 let ranked = decoded(held).impression;
-                self.ranked = ranked.map(|ranked| (key.ranking, owned(ranked)));
+                self.ranked = ranked.map(|ranked| (key.ranking, ranked.into_owned()));
                 Ok(())
             }
             Content::Feedback => {
@@ -166,7 +165,7 @@ impl<S: FnMut(&Example<'_>) -> io::Result<()>> Matching<'_, S> {
     /// Keeps feedback for the impressions before it; returns how much belongs to none.
     fn add_feedback(&mut self, key: RecordKey, item: &str) -> u64 {
         let ranked = self.ranked.as_ref().filter(|(ranking, _)| *ranking == key.ranking);
-        let has_item = ranked.is_some_and(|(_, ranked)| ranked.items.iter().any(|i| i == item));
+        let has_item = ranked.is_some_and(|(_, ranked)| ranked.items.iter().any(|i| *i == *item));
         if has_item { self.pending.add(item, key.time_us, self.join.within_us) } else { 1 }
     }
 
@@ -179,7 +178,7 @@ impl<S: FnMut(&Example<'_>) -> io::Result<()>> Matching<'_, S> {
             return Ok(());
         };
         for (index, item) in ranked.items.iter().enumerate() {
-            let feedback = pending.take(item, key.time_us, join.within_us);
+            let feedback = pending.take(&item, key.time_us, join.within_us);
             counts.unmatched += feedback.late;
             counts.examples += 1;
             counts.with_feedback += u64::from(feedback.count > 0);
@@ -188,7 +187,7 @@ impl<S: FnMut(&Example<'_>) -> io::Result<()>> Matching<'_, S> {
                 ranking: *ranking,
                 ranked,
                 position: index + 1,
-                item,
+                item: &item,
                 feedback: feedback.count,
                 feedback_us: feedback.first_us,
                 is_censored: key.time_us.saturating_add(join.within_us) > counts.end_us,
@@ -209,16 +208,6 @@ fn is_refresh(exchange: &Exchange<'_>) -> bool {
     exchange.ranked_by == Some(exchange.id)
         && exchange.client_ip.is_none()
         && exchange.impression.is_some()
-}
-
-fn owned(ranked: Impression<'_>) -> Impression<'static> {
-    let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-    Impression {
-        model: own(ranked.model),
-        version: own(ranked.version),
-        propensity: ranked.propensity,
-        items: ranked.items.into_iter().map(own).collect(),
-    }
 }
 
 fn decoded(line: &[u8]) -> Exchange<'_> {

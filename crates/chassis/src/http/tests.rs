@@ -26,7 +26,9 @@ use testkit::{Client, PATIENCE, Reply as Received};
 use tokio::sync::Semaphore;
 use tokio::task::LocalSet;
 
-use super::{Answer, Head, Incoming, Payload, Reply, Sent, Source};
+use http1::Head;
+
+use super::{Answer, Incoming, Payload, Reply, Sent, Source};
 use crate::drain::Drain;
 use crate::listen::{Limits, bind};
 

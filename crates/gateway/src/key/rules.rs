@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use http::header::HeaderName;
 use smallvec::SmallVec;
 
-use crate::cache::KeyBytes;
-use crate::fields::FieldLines;
+use cache::key::KeyBytes;
+use http1::FieldLines;
 
 /// A route's rules.
 #[derive(Debug, Default)]
@@ -86,7 +86,7 @@ pub trait Lines {
     fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]>;
 }
 
-impl Lines for chassis::http::Head<'_> {
+impl Lines for http1::Head<'_> {
     fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
         self.all(name)
     }

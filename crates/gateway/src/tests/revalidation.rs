@@ -65,7 +65,7 @@ fn an_entry_is_held_off_for_a_second_after_a_failure() {
     let served = before(&origin, "cache = {}");
     served.get("/");
     let key = format!("http\n{}\n/", served.address);
-    let entry = served.gateway.cache.get_exact(key.as_bytes()).unwrap();
+    let entry = served.gateway.store.get(key.as_bytes()).unwrap();
     let now = Instant::now();
     assert!(!entry.is_held_off(now));
     entry.hold_off(now);

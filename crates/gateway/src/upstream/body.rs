@@ -13,27 +13,28 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use chassis::http::{Decoder, Source, Step};
+use chassis::http::Source;
+use http1::chunked::{Decoder, Step};
 use tokio::time::{Sleep, sleep, timeout};
 
-use super::framing::Length;
-use super::pool::Lent;
+use super::connections::Lent;
 use crate::error::FetchError;
+use http1::framing::Length;
 
 /// A body that is being read.
 #[derive(Debug)]
-pub struct UpstreamBody {
+pub(crate) struct UpstreamBody {
     /// None after the end, and when it broke off.
     lent: Option<Lent>,
     /// Why it broke off.
     broken: Option<FetchError>,
     /// What was read before anybody asked for it.
-    held: VecDeque<Bytes>,
+    read_ahead: VecDeque<Bytes>,
     rest: Rest,
     length: Option<u64>,
     /// What is left of the request, when the answer came early.
     unsent: Bytes,
-    limit: Duration,
+    piece_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -53,12 +54,19 @@ pub(super) enum Found {
 }
 
 impl UpstreamBody {
-    pub(super) fn new(length: Length, lent: Lent, unsent: Bytes, limit: Duration) -> Self {
+    pub(super) fn new(length: Length, lent: Lent, unsent: Bytes, piece_timeout: Duration) -> Self {
         let rest = Rest::of(length);
         let length = if let Rest::Exact(bytes) = rest { Some(bytes) } else { None };
-        let (held, timer) = (VecDeque::new(), None);
-        let mut body =
-            Self { lent: Some(lent), broken: None, held, rest, length, unsent, limit, timer };
+        let mut body = Self {
+            lent: Some(lent),
+            broken: None,
+            read_ahead: VecDeque::new(),
+            rest,
+            length,
+            unsent,
+            piece_timeout,
+            timer: None,
+        };
         if length == Some(0) {
             body.end();
         }
@@ -66,14 +74,14 @@ impl UpstreamBody {
     }
 
     /// Length as announced, when it is.
-    pub fn length(&self) -> Option<u64> {
+    pub(crate) fn length(&self) -> Option<u64> {
         self.length
     }
 
     /// The whole body, when it has a length and has come already.
-    pub fn take_whole(&mut self) -> Option<Bytes> {
-        if self.lent.is_none() && self.broken.is_none() && self.held.len() == 1 {
-            return self.held.pop_front();
+    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
+        if self.lent.is_none() && self.broken.is_none() && self.read_ahead.len() == 1 {
+            return self.read_ahead.pop_front();
         }
         let inbox = self.lent.as_mut()?.connection.inbox();
         let length = usize::try_from(self.length?).ok().filter(|length| *length <= inbox.len())?;
@@ -83,11 +91,15 @@ impl UpstreamBody {
     }
 
     /// Reads a body of at most `bytes_max` bytes without waiting for who wants it; what has not
-    /// come `within` that time comes as it does.
+    /// come within `time_max` comes as it does.
     ///
     /// # Errors
     /// When the body breaks off or stalls.
-    pub async fn read_ahead(&mut self, bytes_max: u64, within: Duration) -> Result<(), FetchError> {
+    pub(crate) async fn read_ahead(
+        &mut self,
+        bytes_max: u64,
+        time_max: Duration,
+    ) -> Result<(), FetchError> {
         let Some(length) = self.length.filter(|length| *length <= bytes_max) else { return Ok(()) };
         let here = self.lent.as_mut().map_or(0, |lent| lent.connection.inbox().len());
         if here as u64 >= length {
@@ -95,18 +107,21 @@ impl UpstreamBody {
         }
         let read = poll_fn(|cx| {
             while let Some(piece) = ready!(self.poll_wire(cx)) {
-                self.held.push_back(piece?);
+                self.read_ahead.push_back(piece?);
             }
             Poll::Ready(Ok(()))
         });
-        timeout(within, read).await.unwrap_or(Ok(()))
+        timeout(time_max, read).await.unwrap_or(Ok(()))
     }
 
     /// Reads up to `bytes_max` bytes; the pieces read, and whether that is all of it.
     ///
     /// # Errors
     /// When the body breaks off or stalls.
-    pub async fn read_up_to(&mut self, bytes_max: u64) -> Result<(Vec<Bytes>, bool), FetchError> {
+    pub(crate) async fn read_up_to(
+        &mut self,
+        bytes_max: u64,
+    ) -> Result<(Vec<Bytes>, bool), FetchError> {
         let (mut pieces, mut total) = (Vec::new(), 0);
         while let Some(piece) = poll_fn(|cx| self.poll(cx)).await {
             let piece = piece?;
@@ -120,7 +135,7 @@ impl UpstreamBody {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
-        match self.held.pop_front() {
+        match self.read_ahead.pop_front() {
             Some(piece) => Poll::Ready(Some(Ok(piece))),
             None => self.poll_wire(cx),
         }
@@ -156,8 +171,8 @@ impl UpstreamBody {
                 Poll::Pending => break,
             }
         }
-        let limit = self.limit;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(limit)));
+        let timeout = self.piece_timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
         match timer.as_mut().poll(cx) {
             Poll::Ready(()) => self.break_off(FetchError::Timeout),
             Poll::Pending => Poll::Pending,

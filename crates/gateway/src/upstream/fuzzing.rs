@@ -2,8 +2,8 @@
 
 use bytes::{Buf, BytesMut};
 
-use super::answer;
 use super::body::{Found, Rest};
+use http1::response;
 
 /// What the first final answer of a connection turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub fn read_answer<'p>(
         inbox.extend_from_slice(piece);
         total += piece.len();
         while reading.is_none() {
-            let Some((head, length)) = answer::parse(&inbox, bodiless).ok()? else { break };
+            let Some((head, length)) = response::parse(&inbox, bodiless).ok()? else { break };
             inbox.advance(length);
             if head.status >= 200 || head.status == 101 {
                 let keeps = head.framing.keeps.then_some(0);

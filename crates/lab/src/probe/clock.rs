@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long before a moment a thread stops sleeping and looks at the clock instead: longer than
-/// nearly all sleeps last too long (docs/LAB.md has what was measured).
+/// nearly all sleeps last too long (docs/lab/probe.md has what was measured).
 pub(crate) const SPIN_MAX: Duration = Duration::from_micros(500);
 /// The same where calls are close together: longer than a sleep on an idle machine lasts too long.
 pub(crate) const SPIN_MIN: Duration = Duration::from_micros(150);

@@ -1,8 +1,8 @@
 //! Reading the topic of checkpoints to its end.
 //!
 //! Invariant: what was committed before the reading began is read. A reader of committed messages
-//! stops before the first open transaction, and misses what others committed behind that. So reading
-//! begins only once the end of committed messages is the end of the topic.
+//! stops before the first open transaction, and misses what others committed behind that. So
+//! reading begins only once the end of committed messages is the end of the topic.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -3,8 +3,8 @@
 use http::header::HeaderName;
 
 use super::{Cookies, Fields, NamePattern, Rules, Segment, Source};
-use crate::cache::KeyBytes;
-use crate::fields::FieldLines;
+use cache::key::KeyBytes;
+use http1::FieldLines;
 
 fn patterns(texts: &[&str]) -> Vec<NamePattern> {
     texts.iter().map(|text| NamePattern::parse(text).unwrap()).collect()
