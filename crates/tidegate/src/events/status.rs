@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use pipeline::{Binlog, Note};
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::client::{Call, Client};
 use crate::commands;
 use crate::config::Plan;
 use crate::environment;
@@ -58,10 +58,11 @@ fn ask_port(address: SocketAddr) -> Result<Value> {
 }
 
 fn ask_edge(plan: &Plan) -> Result<Value> {
-    let mut client = Client::connect(plan.admin)?;
     let token = plan.admin_token.clone().or_else(environment::admin_token);
-    let fields = token.map(|token| format!("authorization: Bearer {token}\r\n"));
-    let reply = client.send("GET", "/status", &fields.unwrap_or_default(), b"")?;
+    let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
+    let fields = fields.as_slice();
+    let call = Call { method: "GET", target: "/status", fields, body: b"" };
+    let reply = Client::new(plan.admin).send(call)?;
     anyhow::ensure!(reply.status == 200, "ask `{}` for the status: {}", plan.admin, reply.status);
     let mut document: Value = serde_json::from_slice(&reply.body).context("read the status")?;
     let record = document["record"].take();
