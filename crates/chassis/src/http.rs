@@ -10,11 +10,13 @@ mod body;
 mod buffers;
 mod connection;
 mod io;
+mod limits;
 mod reply;
 mod tunnel;
 
 pub use body::{BodyError, Incoming};
 pub use connection::{Answer, Connections, Sent, serve};
+pub use limits::Limits;
 pub use reply::{Payload, Reply, Source, reason};
 pub use tunnel::Duplex;
 

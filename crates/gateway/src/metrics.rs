@@ -30,6 +30,8 @@ pub(crate) struct GatewayMetrics {
     pub unrecorded: Counter,
     /// Requests shed.
     pub shed: Counter,
+    /// Connections refused because as many were open as may be.
+    pub refused_connections: Counter,
     /// Fetches from upstreams and models.
     pub fetches: Counter,
     /// Entries purged.
@@ -92,6 +94,11 @@ impl GatewayMetrics {
                 &[],
             ),
             shed: registry.counter("tidegate_shed_total", "Requests shed under load.", &[]),
+            refused_connections: registry.counter(
+                "tidegate_refused_connections_total",
+                "Connections refused because as many were open as may be.",
+                &[],
+            ),
             fetches: registry.counter(
                 "tidegate_fetches_total",
                 "Fetches from upstreams and models.",

@@ -73,6 +73,10 @@ impl Answer for Role {
             None => edge.gateway.metrics.unrouted.add(1),
         }
     }
+
+    fn refused(&self) {
+        self.0.gateway.metrics.refused_connections.add(1);
+    }
 }
 
 /// The life of one request.

@@ -21,9 +21,9 @@ use tokio::net::TcpStream;
 use super::body::Incoming;
 use super::buffers::{self, Buffers};
 use super::io::{Live, Stage};
+use super::limits::Limits;
 use super::reply::{Framing, Payload, Reply, Source};
 use super::tunnel;
-use crate::listen::Limits;
 
 /// Bodies up to this length are copied behind the head and go out in one write.
 const ONE_WRITE_BYTES_MAX: usize = 32 * 1024;
@@ -48,6 +48,9 @@ pub trait Answer {
 
     /// Is told what became of the reply.
     fn sent(&self, head: &Head<'_>, trace: Self::Trace, sent: &Sent);
+
+    /// Is told that a connection beyond the bound was refused.
+    fn refused(&self) {}
 }
 
 /// What became of a reply.
@@ -100,9 +103,9 @@ impl Connections {
                     live.shut();
                     continue;
                 }
-                Stage::Idle => self.limits.idle,
-                Stage::Receiving => self.limits.receive,
-                Stage::Sending => self.limits.send,
+                Stage::Idle => self.limits.idle_timeout,
+                Stage::Receiving => self.limits.receive_timeout,
+                Stage::Sending => self.limits.send_timeout,
                 Stage::Tunnel(_) if self.draining.get() => DRAIN_QUIET,
                 Stage::Tunnel(seconds) => Duration::from_secs(seconds.into()),
                 Stage::Answering => continue,
