@@ -10,8 +10,8 @@ use serde::Deserialize;
 use stdx::Span;
 
 use crate::builder::BuildOptions;
-use crate::file::FileOptions;
 use crate::key::UserKey;
+use crate::options::FileOptions;
 
 const EVENT: &str = "path == \"/1/feedback/read\" and status < 400";
 const ITEM: &str = "query.item";

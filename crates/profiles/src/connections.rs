@@ -22,7 +22,7 @@ const CACHE_KIB: u32 = 4_096;
 const STATEMENTS: usize = 4;
 
 #[derive(Debug)]
-pub(crate) struct Connections(Box<[Mutex<Connection>]>);
+pub(crate) struct ReadOnlyConnections(Box<[Mutex<Connection>]>);
 
 thread_local! {
     static THREAD: Cell<Option<usize>> = const { Cell::new(None) };
@@ -30,7 +30,7 @@ thread_local! {
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-impl Connections {
+impl ReadOnlyConnections {
     /// Opens `count` connections to the file at `path`.
     pub(crate) fn open(path: &Path, count: usize) -> rusqlite::Result<Self> {
         let opened = (0..count.max(1)).map(|_| open(path).map(Mutex::new));
@@ -40,10 +40,10 @@ impl Connections {
     /// Runs `work` on this thread's own connection, or on another when that is taken, which
     /// happens only with more threads than connections.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&Connection) -> R) -> R {
-        let own = thread_number() % self.0.len();
-        let (before, from) = self.0.split_at(own);
+        let preferred = thread_number() % self.0.len();
+        let (before, from) = self.0.split_at(preferred);
         let free = from.iter().chain(before).find_map(Mutex::try_lock);
-        work(&free.unwrap_or_else(|| self.0[own].lock()))
+        work(&free.unwrap_or_else(|| self.0[preferred].lock()))
     }
 }
 

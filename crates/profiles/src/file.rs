@@ -15,52 +15,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use generation::{Source, Stop};
 use parking_lot::Mutex;
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ToSql};
+use rusqlite::Connection;
 
 use crate::Lookup;
 use crate::checks;
-use crate::connections::{self, Connections};
+use crate::connections::{self, ReadOnlyConnections};
 use crate::error::ProfilesError;
-use crate::filter::Filter;
+use crate::filter::KeyFilter;
 use crate::header;
-use crate::key::UserKey;
+use crate::key_text::{TextKey, stored_text};
 use crate::meta::Meta;
+use crate::options::FileOptions;
 use crate::profile::Profile;
-use crate::samples::{self, Stored};
-use crate::schema::{Layout, Schema, is_set};
-
-/// How a profile file is read, and what makes it fit.
-#[derive(Debug, Clone)]
-pub struct FileOptions {
-    /// Names of the table and its columns.
-    pub schema: Schema,
-    /// How a user's id becomes a key.
-    pub user_key: UserKey,
-    /// Ids longer than this have no profile; 100.
-    pub id_bytes_max: usize,
-    /// A file with fewer rows is refused; 0.
-    pub rows_min: u64,
-    /// A file that lost more than this share of the last good one's rows is refused; 0.5. Not
-    /// applied when the last good one had fewer than 100.
-    pub shrink_max: f64,
-    /// Threads that look up without meeting each other; two more than there are cores.
-    pub connections: usize,
-}
-
-impl Default for FileOptions {
-    fn default() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self {
-            schema: Schema::default(),
-            user_key: UserKey::default(),
-            id_bytes_max: 100,
-            rows_min: 0,
-            shrink_max: 0.5,
-            connections: (cores + 2).min(64),
-        }
-    }
-}
+use crate::samples::{self, StoredKey};
+use crate::schema::{Layout, is_set};
 
 /// What an operator asks about a file in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +51,7 @@ pub struct FileStatus {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Counts {
+struct RowCounts {
     rows: Option<u64>,
     profiles: Option<u64>,
 }
@@ -98,10 +66,10 @@ pub struct ProfileFile {
     meta: Option<Meta>,
     /// Rows of the file in use when this one was opened.
     last_rows: Option<u64>,
-    counts: Mutex<Counts>,
-    connections: Connections,
+    counts: Mutex<RowCounts>,
+    connections: ReadOnlyConnections,
     checker: Mutex<Option<Connection>>,
-    filter: OnceLock<Filter>,
+    filter: OnceLock<KeyFilter>,
     broken: AtomicU64,
     bad_data: AtomicU64,
     complained: AtomicBool,
@@ -145,8 +113,8 @@ impl ProfileFile {
         if let Some(rows) = rows {
             checks::check_floor(rows, last_rows, options, path)?;
         }
-        let connections =
-            Connections::open(path, options.connections).map_err(ProfilesError::sqlite(path))?;
+        let connections = ReadOnlyConnections::open(path, options.connections)
+            .map_err(ProfilesError::sqlite(path))?;
         if Source::at(path).ok() != Some(source) {
             return Err(ProfilesError::unfit(path, "it changed while it was being opened"));
         }
@@ -158,7 +126,7 @@ impl ProfileFile {
             layout,
             meta,
             last_rows,
-            counts: Mutex::new(Counts { rows, profiles: None }),
+            counts: Mutex::new(RowCounts { rows, profiles: None }),
             connections,
             checker: Mutex::new(Some(checker)),
             filter: OnceLock::new(),
@@ -220,7 +188,7 @@ impl ProfileFile {
             return Err(ProfilesError::unfit(&self.path, "it was written to where it stands"));
         }
         checks::check_floor(full.rows, self.last_rows, &self.options, &self.path)?;
-        *self.counts.lock() = Counts { rows: Some(full.rows), profiles: Some(full.profiles) };
+        *self.counts.lock() = RowCounts { rows: Some(full.rows), profiles: Some(full.profiles) };
         self.filter.get_or_init(|| full.filter);
         *checker = None;
         Ok(())
@@ -237,7 +205,7 @@ impl ProfileFile {
         }
         let bad = self.connections.with(|connection| checks::bad_data(connection, &self.layout));
         match bad.map_err(ProfilesError::sqlite(&self.path))? {
-            Some(why) => Err(ProfilesError::unfit(&self.path, why)),
+            Some(reason) => Err(ProfilesError::unfit(&self.path, reason)),
             None => Ok(()),
         }
     }
@@ -258,7 +226,7 @@ impl ProfileFile {
         FileStatus {
             rows: counts.rows,
             profiles: counts.profiles,
-            resident_bytes: self.filter.get().map(Filter::bytes),
+            resident_bytes: self.filter.get().map(KeyFilter::bytes),
             built_unix_ms: self.meta.as_ref().map(|meta| meta.built_unix_ms),
             users: self.meta.as_ref().map(|meta| meta.users.clone()),
             broken: self.broken.load(Ordering::Relaxed),
@@ -294,14 +262,14 @@ impl ProfileFile {
 
     /// Returns what was found, or none if the file failed or is not what it was.
     fn settled<R>(&self, found: rusqlite::Result<R>) -> Option<R> {
-        let fault = match found {
+        let reason = match found {
             Ok(found) if self.is_untouched() => return Some(found),
             Ok(_) => "it was written to where it stands".to_owned(),
             Err(error) => error.to_string(),
         };
         self.broken.fetch_add(1, Ordering::Relaxed);
         if !self.complained.swap(true, Ordering::Relaxed) {
-            tracing::error!(path = %self.path.display(), error = fault, "profile look-ups fail");
+            tracing::error!(path = %self.path.display(), error = reason, "profile look-ups fail");
         }
         None
     }
@@ -310,14 +278,14 @@ impl ProfileFile {
         self.file.metadata().is_ok_and(|metadata| Source::of(&metadata) == self.source)
     }
 
-    fn samples(&self) -> Result<Vec<(Stored, bool)>, ProfilesError> {
+    fn samples(&self) -> Result<Vec<(StoredKey, bool)>, ProfilesError> {
         self.connections
             .with(|connection| samples::pick(connection, &self.layout))
             .map_err(ProfilesError::sqlite(&self.path))
     }
 
     fn check_samples(&self) -> Result<(), ProfilesError> {
-        let unfit = |why: String| Err(ProfilesError::unfit(&self.path, why));
+        let unfit = |reason: String| Err(ProfilesError::unfit(&self.path, reason));
         for (stored, has_profile) in self.samples()? {
             let Some(key) = stored.text() else {
                 return unfit("a key is NULL, a fraction or a blob; write keys as text".to_owned());
@@ -333,15 +301,6 @@ impl ProfileFile {
     }
 }
 
-/// A key is bound as text whatever its bytes.
-pub(crate) struct Key<'k>(pub &'k [u8]);
-
-impl ToSql for Key<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0)))
-    }
-}
-
 /// Runs `read` on the row whose key equals `key` byte for byte and whose flag is set.
 ///
 /// SQLite alone is not exact enough: a column of numbers takes `007` for 7, a column that ignores
@@ -353,29 +312,14 @@ fn find<R>(
     read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<R>,
 ) -> rusqlite::Result<Option<R>> {
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query([Key(key)])?;
+    let mut rows = statement.query([TextKey(key)])?;
     while let Some(row) = rows.next()? {
         let mut digits = [0; 20];
-        if text_of(row.get_ref(0)?, &mut digits) == Some(key) {
+        if stored_text(row.get_ref(0)?, &mut digits) == Some(key) {
             return if is_set(row.get_ref(1)?) { read(row).map(Some) } else { Ok(None) };
         }
     }
     Ok(None)
-}
-
-/// Returns a stored key as the text that a user's id must equal; none for what cannot be an id.
-pub(crate) fn text_of<'v>(key: ValueRef<'v>, digits: &'v mut [u8; 20]) -> Option<&'v [u8]> {
-    match key {
-        ValueRef::Text(text) => Some(text),
-        ValueRef::Integer(number) => {
-            use std::io::Write as _;
-            let mut rest = &mut digits[..];
-            write!(rest, "{number}").expect("twenty bytes hold any 64-bit number");
-            let written = 20 - rest.len();
-            Some(&digits[..written])
-        }
-        ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => None,
-    }
 }
 
 /// Opening anything but a regular file could wait for ever.

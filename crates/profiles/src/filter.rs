@@ -20,18 +20,18 @@ use memmap2::MmapMut;
 const FREE: u64 = 0;
 
 // Invariant: at least a third of the slots is free, so that every probe ends.
-pub(crate) struct Filter {
+pub(crate) struct KeyFilter {
     state: RandomState,
     slots: Slots,
 }
 
 /// The keys of a file in the making.
-pub(crate) struct Keys {
+pub(crate) struct KeyHashes {
     state: RandomState,
     hashes: Vec<u64>,
 }
 
-impl Keys {
+impl KeyHashes {
     pub(crate) fn with_capacity(count: usize) -> Self {
         Self { state: RandomState::default(), hashes: Vec::with_capacity(count) }
     }
@@ -45,7 +45,7 @@ impl Keys {
     }
 
     /// Returns the keys ready for look-ups; none if there are more than 2^32, or no memory.
-    pub(crate) fn settle(mut self) -> Option<Filter> {
+    pub(crate) fn into_filter(mut self) -> Option<KeyFilter> {
         u32::try_from(self.hashes.len()).ok()?;
         // In the order of their places, so that filling the table walks through memory once.
         self.hashes.sort_unstable();
@@ -54,11 +54,11 @@ impl Keys {
             let slot = slots.probe(hash);
             slots.set(slot, hash);
         }
-        Some(Filter { state: self.state, slots })
+        Some(KeyFilter { state: self.state, slots })
     }
 }
 
-impl Filter {
+impl KeyFilter {
     pub(crate) fn holds(&self, key: &[u8]) -> bool {
         let hash = hash(&self.state, key);
         self.slots.get(self.slots.probe(hash)) == hash
@@ -105,8 +105,8 @@ impl Slots {
         // The hash scaled to the table: its leading bits decide (Lemire 2016, "fast range").
         let mut slot = ((u128::from(hash) * self.len as u128) >> 64) as usize;
         loop {
-            let held = self.get(slot);
-            if held == hash || held == FREE {
+            let stored = self.get(slot);
+            if stored == hash || stored == FREE {
                 return slot;
             }
             slot += 1;

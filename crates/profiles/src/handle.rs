@@ -8,7 +8,8 @@ use std::path::Path;
 use generation::{Failure, Load, Poll, Stop, Watched};
 
 use crate::Lookup;
-use crate::file::{FileOptions, FileStatus, ProfileFile};
+use crate::file::{FileStatus, ProfileFile};
+use crate::options::FileOptions;
 use crate::profile::Profile;
 
 /// The profiles in use.

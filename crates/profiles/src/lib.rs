@@ -21,22 +21,27 @@ mod handle;
 mod header;
 mod inspect;
 mod key;
+mod key_text;
 mod meta;
+mod options;
 mod profile;
 mod query;
 mod rebuild;
 mod samples;
+mod scheduler;
 mod schema;
 
-pub use builder::{BuildOptions, Builder, Built, Read};
+pub use builder::{BuildOptions, BuildSummary, Builder, UserRead};
 pub use error::ProfilesError;
-pub use file::{FileOptions, FileStatus, ProfileFile};
+pub use file::{FileStatus, ProfileFile};
 pub use handle::{Profiles, Status};
-pub use inspect::{Inspected, Inspection, Report, check, inspect};
+pub use inspect::{CheckReport, Inspection, UserInspection, check, inspect};
 pub use key::UserKey;
+pub use options::FileOptions;
 pub use profile::{Profile, ProfileError};
 pub use query::{TakeRow, rebuild_from_query};
 pub use rebuild::rebuild_from_journal;
+pub use scheduler::{BuildOutcome, BuildScheduler, LastBuild};
 pub use schema::Schema;
 
 /// What a look-up found.

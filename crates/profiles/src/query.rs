@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::ops::ControlFlow;
 
-use crate::builder::{Builder, Built, Read};
+use crate::builder::{BuildSummary, Builder, UserRead};
 use crate::config::Plan;
 use crate::error::ProfilesError;
 use crate::key::UserKey;
@@ -31,48 +31,48 @@ pub fn rebuild_from_query<E: Error + Send + Sync + 'static>(
     plan: &Plan,
     user_key: &UserKey,
     run: impl FnOnce(&mut TakeRow<'_>) -> Result<(), E>,
-) -> Result<Built, ProfilesError> {
+) -> Result<BuildSummary, ProfilesError> {
     let categories = rebuild::categories(plan)?;
     let now_unix_ms = stdx::unix_micros() / 1_000;
     let builder = Builder::new(plan.build_options(user_key.clone()), now_unix_ms);
-    let mut rows = Rows { builder, categories, now_unix_ms, columns: None };
+    let mut rows = QueryRows { builder, categories, now_unix_ms, columns: None };
     let mut wrong = None;
     let ran = run(&mut |names, cells| match rows.add(names, cells) {
         Ok(()) => ControlFlow::Continue(()),
-        Err(why) => {
-            wrong = Some(why);
+        Err(reason) => {
+            wrong = Some(reason);
             ControlFlow::Break(())
         }
     });
-    if let Some(why) = wrong {
-        return Err(ProfilesError::Row { why });
+    if let Some(reason) = wrong {
+        return Err(ProfilesError::Row { reason });
     }
     ran.map_err(|error| ProfilesError::Query { source: Box::new(error) })?;
     rebuild::finish(rows.builder, plan, user_key)
 }
 
-struct Rows {
+struct QueryRows {
     builder: Builder,
     categories: Categories,
     now_unix_ms: u64,
     /// Known from the first row on.
-    columns: Option<Columns>,
+    columns: Option<QueryColumns>,
 }
 
 /// Where in a row things are.
 #[derive(Clone, Copy)]
-struct Columns {
+struct QueryColumns {
     user: usize,
     item: usize,
     time: Option<usize>,
     category: Option<usize>,
 }
 
-impl Rows {
+impl QueryRows {
     fn add(&mut self, names: &[String], cells: &[Option<&[u8]>]) -> Result<(), String> {
         let columns = match self.columns {
             Some(columns) => columns,
-            None => *self.columns.insert(Columns::of(names)?),
+            None => *self.columns.insert(QueryColumns::of(names)?),
         };
         let text = |at: usize| cells[at].and_then(|text| std::str::from_utf8(text).ok());
         let (Some(user), Some(item)) = (cells[columns.user], text(columns.item)) else {
@@ -90,12 +90,12 @@ impl Rows {
             Some(at) => text(at).unwrap_or(""),
             None => self.categories.get(item).map_or("", String::as_str),
         };
-        self.builder.add(Read { user, item, category, unix_ms });
+        self.builder.add(UserRead { user, item, category, unix_ms });
         Ok(())
     }
 }
 
-impl Columns {
+impl QueryColumns {
     fn of(names: &[String]) -> Result<Self, String> {
         let find = |name: &str| names.iter().position(|other| other.eq_ignore_ascii_case(name));
         let need = |name: &str| {

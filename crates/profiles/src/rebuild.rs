@@ -20,7 +20,7 @@ use generation::Stop;
 use journal::Reader;
 use stdx::RealDisk;
 
-use crate::builder::{Builder, Built, Read};
+use crate::builder::{BuildSummary, Builder, UserRead};
 use crate::checks;
 use crate::config::Plan;
 use crate::error::ProfilesError;
@@ -41,7 +41,7 @@ pub fn rebuild_from_journal(
     dir: &Path,
     plan: &Plan,
     user_key: &UserKey,
-) -> Result<Built, ProfilesError> {
+) -> Result<BuildSummary, ProfilesError> {
     let categories = categories(plan)?;
     let now_unix_ms = stdx::unix_micros() / 1_000;
     let mut builder = Builder::new(plan.build_options(user_key.clone()), now_unix_ms);
@@ -58,7 +58,7 @@ pub(crate) fn finish(
     mut builder: Builder,
     plan: &Plan,
     user_key: &UserKey,
-) -> Result<Built, ProfilesError> {
+) -> Result<BuildSummary, ProfilesError> {
     let options = plan.file_options(user_key.clone());
     let rows = builder.rows();
     let existing = ProfileFile::open_of_any_keying(&plan.file, &options, None).ok();
@@ -119,7 +119,7 @@ fn add_line(builder: &mut Builder, line: &[u8], plan: &Plan, categories: &Catego
         number => number.to_string(),
     };
     let category = categories.get(&item).map_or("", String::as_str);
-    builder.add(Read { user, item: &item, category, unix_ms: exchange.time_us / 1_000 });
+    builder.add(UserRead { user, item: &item, category, unix_ms: exchange.time_us / 1_000 });
     true
 }
 
@@ -140,7 +140,8 @@ fn read_categories(path: &Path, field: &str) -> Result<Categories, ProfilesError
         if line.trim().is_empty() {
             continue;
         }
-        let at = |why: String| ProfilesError::unfit(path, format!("line {}: {why}", index + 1));
+        let at =
+            |reason: String| ProfilesError::unfit(path, format!("line {}: {reason}", index + 1));
         let item: serde_json::Value =
             serde_json::from_str(&line).map_err(|error| at(error.to_string()))?;
         let text = |name: &str| item.get(name).and_then(serde_json::Value::as_str);

@@ -76,8 +76,8 @@ impl Layout {
         };
         let layout = Self::of(quoted(&schema.table), key, flag, data);
         if layout.scans(connection).map_err(ProfilesError::sqlite(path))? {
-            let why = format!("no index on {}; make it the PRIMARY KEY", layout.key);
-            return Err(ProfilesError::unfit(path, why));
+            let reason = format!("no index on {}; make it the PRIMARY KEY", layout.key);
+            return Err(ProfilesError::unfit(path, reason));
         }
         Ok(layout)
     }
