@@ -19,6 +19,7 @@ mod fields;
 mod inspect;
 mod plan;
 mod quarantine;
+mod record;
 mod rollup;
 mod run;
 mod sink;
@@ -36,12 +37,13 @@ pub use error::{LineError, RunError, SinkError, SourceError};
 pub use inspect::Inspector;
 pub use plan::{JOURNAL, Plan, RollupPlan, Sections, SinkPlan, SourcePlan, plan};
 pub use quarantine::Quarantine;
+pub use record::{BoardEntry, RecordStatus, RecordSupervisor, StatusBoard, SupervisorOptions};
 pub use rollup::{KeyPart, Measure, Rollup, SketchOf};
 pub use run::{Pipeline, StopSignal};
 pub use sink::Sink;
 pub use source::{
     Extent, FileOptions, FilePattern, FileRange, FileSource, JournalSource, LineSource, LogChunk,
-    Ranged, ReadOutcome, TimeOf, time_in,
+    RangedSource, ReadOutcome, TimeOf, time_in,
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;

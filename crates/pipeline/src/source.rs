@@ -13,7 +13,7 @@ use stdx::DiskFile;
 
 pub use files::{Extent, FileOptions, FilePattern, FileSource, TimeOf, time_in};
 pub use journal::JournalSource;
-pub use ranged::{FileRange, Ranged};
+pub use ranged::{FileRange, RangedSource};
 
 use crate::error::SourceError;
 

@@ -38,7 +38,7 @@ pub use mongodb::MongoSink;
 pub use mysql::MySqlSink;
 pub use postgres::PostgresSink;
 pub use read_back::{OwnedCell, ReadBack, ReadBackError, ReadBackQuery, read_back};
-pub use rows::{RowsError, rows, runs_queries};
+pub use rows::{RowsError, query_sink, rows, runs_queries};
 pub use sqlite::{Query, QueryAnswer, QueryError, SqliteSink, ask, ask_sql};
 pub use take_row::TakeRow;
 

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use pipeline::SinkError;
+use pipeline::{SinkError, SinkPlan};
 
 use crate::address::ServerAddress;
 use crate::take_row::TakeRow;
@@ -27,6 +27,28 @@ pub enum RowsError {
         /// What stands before the colon.
         scheme: String,
     },
+}
+
+/// The sink among `sinks` whose engine runs the query of another section: the one called `name`,
+/// or without a name the only one there is.
+///
+/// # Errors
+/// Why there is none, for whoever wrote the configuration.
+pub fn query_sink<'p>(name: Option<&str>, sinks: &'p [SinkPlan]) -> Result<&'p SinkPlan, String> {
+    let sink = match (name, sinks) {
+        (Some(name), _) => sinks
+            .iter()
+            .find(|sink| sink.name == *name)
+            .ok_or_else(|| format!("`{name}` is no [[sink]]"))?,
+        (None, [only]) => only,
+        (None, []) => return Err("is missing, and there is no [[sink]] to run `query` in".into()),
+        (None, _) => return Err("is missing; name the [[sink]] that `query` runs in".into()),
+    };
+    if !runs_queries(&sink.url) {
+        let name = &sink.name;
+        return Err(format!("`{name}` runs no query; SQLite, PostgreSQL, MariaDB and MySQL do"));
+    }
+    Ok(sink)
 }
 
 /// Whether the engine at `url` runs queries.

@@ -13,7 +13,7 @@ use crate::client::{Call, Client, NotListening};
 use crate::config::{self, Plan};
 use crate::environment;
 use crate::hint::Hint;
-use crate::learn::Build;
+use crate::profile_build::ProfileBuild;
 use crate::serve;
 use crate::signals::EndSignals;
 
@@ -168,7 +168,7 @@ fn without_password(line: &str) -> String {
 fn build_profiles(plan: &Plan, file: &Path) -> Result<()> {
     let lacks = |section| format!("build profiles by `{}`: it has no [{section}]", file.display());
     let profiles = plan.profiles.as_ref().with_context(|| lacks("profiles"))?;
-    let build = Build::of(plan).with_context(|| lacks("journal"))?;
+    let build = ProfileBuild::of(plan).with_context(|| lacks("journal"))?;
     let built = build.run().map_err(|error| match error {
         ProfilesError::Shrunk { .. } => anyhow::Error::new(error).context(FORCE),
         _ => error.into(),

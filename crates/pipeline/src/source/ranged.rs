@@ -23,10 +23,10 @@ pub struct FileRange {
 }
 
 /// Part of a source.
-pub struct Ranged {
+pub struct RangedSource {
     source: Box<dyn LineSource>,
     source_name: String,
-    stretches: Vec<FileRange>,
+    ranges: Vec<FileRange>,
     /// What part it is, in words that are the same whenever it is.
     part: String,
 }
@@ -37,15 +37,15 @@ struct Position<'p> {
     at: String,
 }
 
-impl Ranged {
-    /// The part of `source` in `stretches`, all of it when there are none; `part` says what is
+impl RangedSource {
+    /// The part of `source` in `ranges`, all of it when there are none; `part` says what is
     /// delivered, and stands in every position.
     pub fn new(
         (source_name, source): (&str, Box<dyn LineSource>),
-        stretches: Vec<FileRange>,
+        ranges: Vec<FileRange>,
         part: String,
     ) -> Self {
-        Self { source, source_name: source_name.to_owned(), stretches, part }
+        Self { source, source_name: source_name.to_owned(), ranges, part }
     }
 
     /// Returns where the source itself goes on after `position`.
@@ -65,18 +65,18 @@ impl Ranged {
     }
 
     /// The lines of a piece that count.
-    fn of<'s>(stretches: &[FileRange], piece: LogChunk<'s>) -> LogChunk<'s> {
-        if stretches.is_empty() {
+    fn of<'s>(ranges: &[FileRange], piece: LogChunk<'s>) -> LogChunk<'s> {
+        if ranges.is_empty() {
             return piece;
         }
-        let is_of = |stretch: &&FileRange| {
-            stretch.file.as_ref().is_none_or(|file| Path::new(piece.file).ends_with(file))
+        let is_of = |range: &&FileRange| {
+            range.file.as_ref().is_none_or(|file| Path::new(piece.file).ends_with(file))
         };
-        let Some(stretch) = stretches.iter().find(is_of) else {
+        let Some(range) = ranges.iter().find(is_of) else {
             return LogChunk { bytes: &[], ..piece };
         };
-        let from = first_line_at(&piece, stretch.bytes.start);
-        let to = first_line_at(&piece, stretch.bytes.end).max(from);
+        let from = first_line_at(&piece, range.bytes.start);
+        let to = first_line_at(&piece, range.bytes.end).max(from);
         let start = piece.start + from as u64;
         LogChunk { bytes: &piece.bytes[from..to], start, ..piece }
     }
@@ -93,7 +93,7 @@ fn first_line_at(piece: &LogChunk<'_>, offset: u64) -> usize {
     end.map_or(piece.bytes.len(), |end| before + end + 1)
 }
 
-impl LineSource for Ranged {
+impl LineSource for RangedSource {
     fn resume(&mut self, position: Option<&str>) -> Result<(), SourceError> {
         let inner = position.map(|position| self.inner(position)).transpose()?;
         self.source.resume(inner.as_deref())
@@ -106,8 +106,8 @@ impl LineSource for Ranged {
     }
 
     fn read(&mut self) -> Result<ReadOutcome<'_>, SourceError> {
-        let Self { source, stretches, .. } = self;
-        let of = |piece| Self::of(stretches, piece);
+        let Self { source, ranges, .. } = self;
+        let of = |piece| Self::of(ranges, piece);
         Ok(match source.read()? {
             ReadOutcome::Lines(piece) => ReadOutcome::Lines(of(piece)),
             ReadOutcome::Torn(piece) if !of(piece).bytes.is_empty() => ReadOutcome::Torn(piece),

@@ -1,5 +1,7 @@
-//! What a SQL sink holds, as a SQLite file of one moment: to be compared, or queried with sketches
-//! merged, whatever the engine is.
+//! What a SQL sink holds, as a SQLite file of one moment.
+//!
+//! `events verify` compares the copy with the log. `events query` asks it, since only SQLite merges
+//! sketches here, whatever the sink's engine is.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,24 +11,24 @@ use anyhow::{Context, Result, bail, ensure};
 use pipeline::{Batch, Checkpoint, Sink, SinkPlan, Table, TableRows};
 use sinks::{ReadBack, ReadBackQuery, SqliteSink, ask_sql, read_back};
 
-use super::folder::Folder;
+use super::scratch::ScratchDir;
 use crate::config::Plan;
 
 /// Rows that are copied at once.
 const ROWS_AT_ONCE: usize = 20_000;
 /// The name under which the copy notes how far it got.
-const COPY: &str = "copy";
+const CHECKPOINT_NAME: &str = "copy";
 
 /// A copy, which goes with its value.
-pub(super) struct Copy {
+pub(super) struct SinkCopy {
     /// The SQLite file.
     pub file: PathBuf,
     /// How far sources were delivered at that moment.
     pub checkpoints: Vec<Checkpoint>,
-    _folder: Folder,
+    _dir: ScratchDir,
 }
 
-impl Copy {
+impl SinkCopy {
     /// Copies `tables` of a sink, of rows with a time those of `times` if the engine can choose.
     ///
     /// # Errors
@@ -37,9 +39,9 @@ impl Copy {
         tables: &[Arc<Table>],
         times: (Option<u64>, Option<u64>),
     ) -> Result<Self> {
-        let folder = Folder::make("copy")?;
-        let file = folder.0.join("held.db");
-        let mut copy = Self { file, checkpoints: Vec::new(), _folder: folder };
+        let dir = ScratchDir::make("copy")?;
+        let file = dir.0.join("copy.db");
+        let mut copy = Self { file, checkpoints: Vec::new(), _dir: dir };
         match sink_file(plan, sink) {
             Some(database) => copy.whole(&delivered(database)?)?,
             None if sinks::runs_queries(&sink.url) => {
@@ -104,7 +106,8 @@ impl Copy {
 
 fn put(target: &mut SqliteSink, batch: &mut [TableRows], sequence: &mut u64) -> Result<()> {
     *sequence += 1;
-    let (node, source, position) = (COPY.to_owned(), COPY.to_owned(), String::new());
+    let (node, source, position) =
+        (CHECKPOINT_NAME.to_owned(), CHECKPOINT_NAME.to_owned(), String::new());
     let checkpoint = Checkpoint { node, source, sequence: *sequence, position };
     let rows = batch.iter_mut().map(|rows| {
         let empty = TableRows::new(Arc::clone(&rows.table));

@@ -5,16 +5,15 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use exchange::{FieldName, Filter};
-use pipeline::{FileSource, Format, JOURNAL, JournalSource, LineSource, ReadOutcome, SourcePlan};
+use pipeline::{Format, LineSource, ReadOutcome, SourcePlan};
 use sinks::{CsvExamples, ParquetExamples};
-use stdx::{RealDisk, SystemClock};
 use training::{Collector, Example, Join, JoinCounts, JoinError};
 
-use super::{folder::Folder, inspect, time};
+use super::scratch::ScratchDir;
+use super::{inspect, open, time};
 use crate::cli::{ExampleFormat, ExportArgs};
 use crate::commands;
 use crate::config::Plan;
@@ -39,14 +38,16 @@ pub(super) fn command(args: &ExportArgs) -> Result<()> {
     let mut source = opened(&plan, args.source.as_deref())?;
     let join = join(args)?;
     let beside = args.output.as_deref().map(|file| file.parent().unwrap_or(Path::new("")));
-    let folder = match beside {
-        Some(dir) if dir.as_os_str().is_empty() => Folder::make_in(Path::new("."), "export")?,
-        Some(dir) => Folder::make_in(dir, "export")?,
-        None => Folder::make("export")?,
+    let dir = match beside {
+        Some(parent) if parent.as_os_str().is_empty() => {
+            ScratchDir::make_in(Path::new("."), "export")?
+        }
+        Some(parent) => ScratchDir::make_in(parent, "export")?,
+        None => ScratchDir::make("export")?,
     };
-    let partial = folder.0.join("partial");
-    let mut out = Out::open(args, &partial)?;
-    let mut collector = join.collect(&folder.0, SORT_BYTES);
+    let partial = dir.0.join("partial");
+    let mut out = ExampleFile::open(args, &partial)?;
+    let mut collector = join.collect(&dir.0, SORT_BYTES);
     collect(&mut *source, &mut collector)?;
     let counts = match collector.finish(|example| out.add(example)) {
         // Whoever read has seen enough.
@@ -139,25 +140,16 @@ fn opened(plan: &Plan, name: Option<&str>) -> Result<Box<dyn LineSource>> {
         "source `{}` has no impressions: its format is not `tidegate`",
         source.name
     );
-    let disk = Arc::new(RealDisk);
-    Ok(match &plan.journal {
-        Some(journal) if source.name == JOURNAL => {
-            Box::new(JournalSource::onlooker(journal.options.dir.clone(), disk))
-        }
-        _ => {
-            let clock = Arc::new(SystemClock);
-            Box::new(FileSource::new(&source.name, super::file_options(source), disk, clock))
-        }
-    })
+    Ok(open::line_source(plan, source, &source.name, None))
 }
 
 /// Where examples go.
-enum Out {
+enum ExampleFile {
     Csv(CsvExamples<BufWriter<Box<dyn Write + Send>>>),
     Parquet(Box<ParquetExamples<BufWriter<Box<dyn Write + Send>>>>),
 }
 
-impl Out {
+impl ExampleFile {
     fn open(args: &ExportArgs, partial: &Path) -> Result<Self> {
         let by_name = |file: &PathBuf| match file.extension().and_then(|end| end.to_str()) {
             Some("parquet") => ExampleFormat::Parquet,

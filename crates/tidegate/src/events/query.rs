@@ -14,7 +14,7 @@ use serde_json::Value;
 use sinks::{Query, QueryAnswer};
 use stdx::Span;
 
-use super::copy::{Copy, delivered, sink_file};
+use super::copy::{SinkCopy, delivered, sink_file};
 use super::time::micros;
 use crate::cli::{AnswerFormat, QueryArgs};
 use crate::commands;
@@ -65,7 +65,7 @@ fn ask(plan: &Plan, name: &str, args: &QueryArgs) -> Result<QueryAnswer> {
     }
     let tables: Vec<_> = rollup.rollup.tables().cloned().collect();
     let moment = |text: &Option<String>| text.as_deref().and_then(|text| micros(text).ok());
-    let copy = Copy::of(plan, sink, &tables, (moment(&query.since), moment(&query.until)))?;
+    let copy = SinkCopy::of(plan, sink, &tables, (moment(&query.since), moment(&query.until)))?;
     answer(&copy.file, &rollup.rollup, &query)
 }
 
@@ -77,7 +77,7 @@ fn answer(file: &Path, rollup: &Rollup, query: &Query) -> Result<QueryAnswer> {
     }
 }
 
-/// Any query, in the words of the sink's engine.
+/// Any query, in the SQL of the sink's engine.
 fn ask_sql(plan: &Plan, sink: Option<&str>, sql: &str) -> Result<QueryAnswer> {
     let sink = readable(plan, sink)?;
     if let Some(file) = sink_file(plan, sink) {
@@ -124,9 +124,9 @@ fn time(text: &str) -> Result<String> {
         time.truncate("2026-11-21T09:48:00".len());
         return String::from_utf8(time).context("write a time");
     }
-    let shape = b"0000-00-00T00:00:00";
+    let pattern = b"0000-00-00T00:00:00";
     let fits = text.len() >= 4
-        && text.bytes().zip(shape).all(|(byte, wanted)| match wanted {
+        && text.bytes().zip(pattern).all(|(byte, wanted)| match wanted {
             b'0' => byte.is_ascii_digit(),
             other => byte == *other,
         });

@@ -1,5 +1,6 @@
-//! `tidegate events verify`: prints how the lines of each log, counted again, compare with what
-//! each SQL sink holds. Counting and comparing is `recount`'s.
+//! `tidegate events verify`: says whether each SQL sink holds what the logs say.
+//!
+//! It only prints. `recount` counts the lines again and compares.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use pipeline::{SinkPlan, SourcePlan};
 use recount::{RecountError, RollupComparison, SinkContents, SinkRecount};
 
-use super::copy::Copy;
+use super::copy::SinkCopy;
 use crate::commands;
 use crate::config::Plan;
 use crate::hint::Hint;
@@ -47,7 +48,7 @@ pub(super) fn command(file: &Path) -> Result<()> {
 
 fn compare(plan: &Plan, sink: &SinkPlan) -> Result<Vec<RollupComparison>> {
     let tables = SinkRecount::tables(&plan.events, sink);
-    let copy = Copy::of(plan, sink, &tables, (None, None))?;
+    let copy = SinkCopy::of(plan, sink, &tables, (None, None))?;
     let contents = SinkContents { url: copy.url(), checkpoints: copy.checkpoints.clone() };
     let journal = plan.journal.as_ref().map(|journal| &*journal.options.dir);
     let mut recount = SinkRecount::new(&plan.events, journal, sink, contents);

@@ -2,7 +2,7 @@
 
 use stdx::Random;
 
-use super::{FileRange, Ranged};
+use super::{FileRange, RangedSource};
 use crate::error::SourceError;
 use crate::source::{LineSource, LogChunk, ReadOutcome};
 
@@ -45,7 +45,7 @@ impl LineSource for Pieces {
     }
 }
 
-fn handed_out(source: &mut Ranged) -> Vec<(u64, Vec<u8>)> {
+fn handed_out(source: &mut RangedSource) -> Vec<(u64, Vec<u8>)> {
     let mut all = Vec::new();
     while let ReadOutcome::Lines(piece) = source.read().unwrap() {
         let mut start = piece.start;
@@ -64,10 +64,11 @@ fn exactly_the_lines_that_begin_in_the_range_are_handed_out() {
         let lines = (0..random.up_to(8)).map(|_| "x".repeat(random.up_to(5) as usize) + "\n");
         let text: String = lines.collect();
         let (from, to) = (random.up_to(30), random.up_to(40));
-        let stretch = FileRange { file: Some("a.log".into()), bytes: from..to };
+        let range = FileRange { file: Some("a.log".into()), bytes: from..to };
         let pieces =
             Pieces { text: text.clone().into_bytes(), at: 0, random: Random::new(random.bits()) };
-        let mut source = Ranged::new(("web", Box::new(pieces)), vec![stretch], "part".to_owned());
+        let mut source =
+            RangedSource::new(("web", Box::new(pieces)), vec![range], "part".to_owned());
         let mut start = 0;
         let mut wanted = Vec::new();
         for line in text.split_inclusive('\n') {
@@ -80,10 +81,10 @@ fn exactly_the_lines_that_begin_in_the_range_are_handed_out() {
     }
 }
 
-fn part(file: &str, part: &str) -> Ranged {
+fn part(file: &str, part: &str) -> RangedSource {
     let pieces = Pieces { text: b"1\n22\n".to_vec(), at: 0, random: Random::new(1) };
-    let stretch = FileRange { file: Some(file.into()), bytes: 0..u64::MAX };
-    Ranged::new(("web", Box::new(pieces)), vec![stretch], part.to_owned())
+    let range = FileRange { file: Some(file.into()), bytes: 0..u64::MAX };
+    RangedSource::new(("web", Box::new(pieces)), vec![range], part.to_owned())
 }
 
 #[test]

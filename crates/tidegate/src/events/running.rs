@@ -1,5 +1,7 @@
-//! Pipelines at work: waits for them, tells them to end, shows how far they are where a person
-//! waits, and gives up on one that has failed for too long.
+//! Pipelines at work, each in a thread: starts them, waits for them, and has them end.
+//!
+//! Where a person waits, it shows how far they are. It gives up on one that has failed for too
+//! long.
 //!
 //! Invariant: giving up on one pipeline ends none of the others.
 
@@ -14,10 +16,10 @@ use stdx::Span;
 use crate::progress::Progress;
 
 /// How often pipelines are looked at.
-const GLANCE: Duration = Duration::from_millis(50);
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A pipeline in its thread.
-pub(super) struct Running {
+pub(super) struct RunningPipeline {
     name: String,
     status: Arc<Status>,
     stop: StopSignal,
@@ -28,7 +30,7 @@ pub(super) struct Running {
     behind_max: u64,
 }
 
-impl Running {
+impl RunningPipeline {
     /// Starts a pipeline, and starts what `make` makes whenever it fails.
     ///
     /// # Errors
@@ -39,14 +41,14 @@ impl Running {
         make: impl Fn() -> Pipeline + Send + 'static,
     ) -> Result<Self> {
         let stop = StopSignal::default();
-        let (told, counted, called) = (stop.clone(), Arc::clone(&status), name.clone());
-        let work = move || pipeline::supervise(&called, make, &counted, &told);
+        let shared = (name.clone(), Arc::clone(&status), stop.clone());
+        let work = move || pipeline::supervise(&shared.0, make, &shared.1, &shared.2);
         let thread = std::thread::Builder::new().name("line".to_owned()).spawn(work);
         let thread = thread.context("start a thread")?;
         Ok(Self { name, status, stop, thread, failing: None, behind_max: 0 })
     }
 
-    /// What tells it to end.
+    /// What has it end.
     pub(super) fn stop(&self) -> StopSignal {
         self.stop.clone()
     }
@@ -76,19 +78,20 @@ impl Running {
 ///
 /// # Errors
 /// Those that were given up, with their last error.
-pub(super) fn until_ended(
-    mut all: Vec<Running>,
+pub(super) fn wait_for_all(
+    mut all: Vec<RunningPipeline>,
     give_up_after: Option<Duration>,
     progress: Option<&Progress>,
 ) -> Result<()> {
     let mut given_up = Vec::new();
     while all.iter().any(|one| !one.thread.is_finished()) {
         if let Some(progress) = progress {
-            let done = all.iter_mut().map(Running::done);
+            let done = all.iter_mut().map(RunningPipeline::done);
             let (done, total) = done.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
             progress.set(done, total);
         }
-        let at_work = |one: &&mut Running| !one.thread.is_finished() && !one.stop.is_requested();
+        let at_work =
+            |one: &&mut RunningPipeline| !one.thread.is_finished() && !one.stop.is_requested();
         for one in all.iter_mut().filter(at_work) {
             if let (Some((so_long, error)), Some(bound)) = (one.failing(), give_up_after)
                 && so_long >= bound
@@ -97,7 +100,7 @@ pub(super) fn until_ended(
                 given_up.push(format!("{} after {}: {error}", one.name, Span(bound)));
             }
         }
-        std::thread::sleep(GLANCE);
+        std::thread::sleep(LOOK_INTERVAL);
     }
     for one in all {
         if one.thread.join().is_err() {
