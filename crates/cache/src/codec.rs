@@ -81,7 +81,7 @@ fn br(out: Vec<u8>, quality: i32, window: u32, size_hint: usize) -> CompressorWr
 }
 
 /// Encodes a body piece by piece.
-pub enum Encoder {
+pub enum StreamEncoder {
     /// zstd
     Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
     /// brotli
@@ -90,7 +90,7 @@ pub enum Encoder {
     Gzip(GzEncoder<Vec<u8>>),
 }
 
-impl Encoder {
+impl StreamEncoder {
     /// An encoder for a body of `length` bytes, where that is known.
     ///
     /// # Errors

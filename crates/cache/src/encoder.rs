@@ -82,7 +82,7 @@ impl Encoder {
         if lacking.is_awaited && cost(variant.coding, entry.body.len()) <= INLINE_TIME_MAX {
             return claim.make();
         }
-        let Some(job) = Job::admit(self) else { return };
+        let Some(job) = EncodingJob::admit(self) else { return };
         let making = {
             let work = self.work.clone();
             async move {
@@ -178,16 +178,16 @@ impl Drop for Claim {
 }
 
 /// A body being encoded off the I/O cores.
-struct Job(Arc<Encoder>);
+struct EncodingJob(Arc<Encoder>);
 
-impl Job {
+impl EncodingJob {
     fn admit(encoder: &Arc<Encoder>) -> Option<Self> {
         let job = Self(Arc::clone(encoder));
         (encoder.jobs.fetch_add(1, Ordering::Relaxed) < JOBS_MAX).then_some(job)
     }
 }
 
-impl Drop for Job {
+impl Drop for EncodingJob {
     fn drop(&mut self) {
         self.0.jobs.fetch_sub(1, Ordering::Relaxed);
     }

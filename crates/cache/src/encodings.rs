@@ -56,7 +56,7 @@ pub struct Encodings {
     /// Codings that may be made.
     pub offered: Codings,
     /// By coding and, where the body names the decision, by decision.
-    cells: Box<[Cell]>,
+    cells: Box<[EncodingCell]>,
     uses: AtomicU32,
     /// Bytes of what was made, and of this.
     bytes: AtomicU64,
@@ -70,7 +70,7 @@ pub struct Encodings {
 
 /// The place of one encoding.
 #[derive(Debug, Default)]
-struct Cell {
+struct EncodingCell {
     claimed: AtomicBool,
     /// Holds nothing when the coding saves too little.
     made: OnceLock<Option<Box<Encoding>>>,
@@ -80,8 +80,8 @@ impl Encodings {
     /// Nothing made yet; `spliced` when the body names each request's decision.
     pub(crate) fn new(offered: Codings, spliced: bool) -> Self {
         let decisions = if spliced { Decision::ALL.len() } else { 1 };
-        let cells: Box<[Cell]> =
-            (0..Coding::ALL.len() * decisions).map(|_| Cell::default()).collect();
+        let cells: Box<[EncodingCell]> =
+            (0..Coding::ALL.len() * decisions).map(|_| EncodingCell::default()).collect();
         let bytes = (size_of::<Self>() + size_of_val(&*cells)) as u64;
         Self {
             offered,
@@ -193,7 +193,7 @@ impl Encodings {
         self.count_bytes();
     }
 
-    fn cell(&self, variant: Variant) -> &Cell {
+    fn cell(&self, variant: Variant) -> &EncodingCell {
         &self.cells[self.index(variant)]
     }
 

@@ -199,12 +199,12 @@ impl Entry {
     /// Keeps it from being fetched anew for a moment: an upstream that just failed is not asked by
     /// every request that finds the entry stale.
     pub fn hold_off(&self, now: Instant) {
-        let until = (self.age(now) + HOLD_OFF).as_micros();
-        self.hold_off.note(until as u64);
+        let end = (self.age(now) + HOLD_OFF).as_micros();
+        self.hold_off.note(end as u64);
     }
 
     /// Whether fetching it anew failed a moment ago.
-    pub fn is_held_off(&self, now: Instant) -> bool {
+    pub fn holds_off(&self, now: Instant) -> bool {
         self.age(now).as_micros() < u128::from(self.hold_off.noted())
     }
 

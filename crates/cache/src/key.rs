@@ -23,7 +23,7 @@ pub(crate) type SharedKey = Arc<[u8]>;
 
 /// Where a response stands.
 #[derive(Debug, Clone, Copy)]
-pub struct Address<'k> {
+pub struct EntryKey<'k> {
     /// The key of the request as far as no response tells more.
     pub base: &'k [u8],
     /// The request fields that the response varies by; none where it does not vary.

@@ -19,12 +19,12 @@ use foldhash::fast::RandomState;
 
 use crate::encodings::Encodings;
 use crate::entry::Entry;
-use crate::key::{Address, KeyBytes, SharedKey, extend_by_variant};
-use crate::purge::{Area, Purges, Verdict};
+use crate::key::{EntryKey, KeyBytes, SharedKey, extend_by_variant};
+use crate::purge::{Area, PurgeVerdict, Purges};
 
 use content::Content;
-use engine::Engine;
-use index::{Index, Search};
+use engine::S3Fifo;
+use index::{KeyIndex, Search};
 
 /// Keys that a purge looks after before it lets others at their shard.
 const PURGED_AT_ONCE: usize = 64;
@@ -36,23 +36,23 @@ const SHARD_BYTES_MIN: u64 = 1 << 20;
 /// Stored responses.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    engine: Engine<Content>,
+    engine: S3Fifo<Content>,
     hasher: RandomState,
-    index: Index,
+    index: KeyIndex,
     /// What was purged.
     pub(crate) purges: Purges,
 }
 
 /// What a look-up found.
 #[derive(Debug)]
-pub struct Found {
+pub struct LookUp {
     /// The entry, however old.
     pub entry: Option<Arc<Entry>>,
     /// The base key has entries, though perhaps none for this request's variant.
     pub known: bool,
 }
 
-impl Found {
+impl LookUp {
     /// The reason why the cache does not answer, in the words of RFC 9211 §2.2.
     pub fn reason(&self, now: Instant) -> &'static str {
         match &self.entry {
@@ -74,9 +74,9 @@ impl Memory {
     /// Holds nothing yet: at most `bytes_max` bytes, for bodies of at most `body_bytes_max`.
     pub(crate) fn new(bytes_max: u64, body_bytes_max: u64) -> Self {
         let shard_min = body_bytes_max.saturating_mul(LARGEST_IN_SHARD).max(SHARD_BYTES_MIN);
-        let engine = Engine::new(bytes_max, shard_min);
+        let engine = S3Fifo::new(bytes_max, shard_min);
         Self {
-            index: Index::new(engine.shards()),
+            index: KeyIndex::new(engine.shards()),
             engine,
             hasher: RandomState::default(),
             purges: Purges::default(),
@@ -89,13 +89,13 @@ impl Memory {
         &self,
         key: &mut KeyBytes,
         selecting: impl Fn(&str, &mut KeyBytes),
-    ) -> Found {
+    ) -> LookUp {
         match self.content(key) {
-            None => Found { entry: None, known: false },
-            Some(Content::Entry(entry)) => Found { entry: Some(entry), known: true },
+            None => LookUp { entry: None, known: false },
+            Some(Content::Entry(entry)) => LookUp { entry: Some(entry), known: true },
             Some(Content::Varies(names)) => {
                 extend_by_variant(key, &names, selecting);
-                Found { entry: self.get(key), known: true }
+                LookUp { entry: self.get(key), known: true }
             }
         }
     }
@@ -109,13 +109,13 @@ impl Memory {
     }
 
     /// Stores a response; a purge since its fetch began makes it stale, or forbids it.
-    pub(crate) fn store(&self, address: &Address<'_>, entry: Arc<Entry>) -> Verdict {
+    pub(crate) fn store(&self, address: &EntryKey<'_>, entry: Arc<Entry>) -> PurgeVerdict {
         let purges = self.purges.hold();
         let verdict = purges.verdict(entry.stamp, address.key, &entry.tags);
         let entry = match verdict {
-            Verdict::Good => entry,
-            Verdict::Stale => entry.made_stale(Instant::now()),
-            Verdict::Gone => return verdict,
+            PurgeVerdict::Good => entry,
+            PurgeVerdict::Stale => entry.made_stale(Instant::now()),
+            PurgeVerdict::Gone => return verdict,
         };
         if !address.names.is_empty() {
             self.put(address.base.into(), Content::Varies(Arc::clone(address.names)));
@@ -185,14 +185,14 @@ impl Memory {
     }
 
     /// Forgets a key; returns whether an entry stood under it.
-    fn purge_key(&self, shard: &mut index::Shard, key: &[u8]) -> bool {
+    fn purge_key(&self, shard: &mut index::IndexShard, key: &[u8]) -> bool {
         let hash = self.hash(key);
         shard.remove(hash, key);
         matches!(self.engine.remove(hash, key), Some(Content::Entry(_)))
     }
 
     /// Makes a fresh entry stale; returns whether there was one.
-    fn make_stale(&self, shard: &mut index::Shard, key: SharedKey) -> bool {
+    fn make_stale(&self, shard: &mut index::IndexShard, key: SharedKey) -> bool {
         let hash = self.hash(&key);
         let Some(Content::Entry(entry)) = self.engine.peek(hash, &key) else { return false };
         let now = Instant::now();
@@ -239,7 +239,7 @@ impl Memory {
     /// to make room.
     fn insert(
         &self,
-        shard: &mut index::Shard,
+        shard: &mut index::IndexShard,
         hash: u64,
         key: SharedKey,
         content: Content,

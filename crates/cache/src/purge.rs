@@ -39,7 +39,7 @@ pub(crate) type Prefix = (Option<Box<str>>, Box<str>);
 
 /// How far an answer is covered by purges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum PurgeVerdict {
     /// Not at all.
     Good,
     /// By a soft purge: it may be used as a stale one.
@@ -101,9 +101,9 @@ impl Purges {
     }
 
     /// Judges an answer whose fetch began at `stamp`, of any tier.
-    pub(crate) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> Verdict {
+    pub(crate) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
         if self.stamp() == stamp {
-            return Verdict::Good;
+            return PurgeVerdict::Good;
         }
         self.records.read().verdict(stamp, key, tags)
     }
@@ -136,12 +136,12 @@ impl Records {
     }
 
     /// Judges an answer whose fetch began at `stamp`.
-    pub(crate) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> Verdict {
+    pub(crate) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
         if self.last <= stamp {
-            return Verdict::Good;
+            return PurgeVerdict::Good;
         }
         if stamp < self.floor {
-            return Verdict::Gone;
+            return PurgeVerdict::Gone;
         }
         let resource = Resource::of_key(key);
         let names = resource.fingerprints().into_iter().chain(tags.iter().copied());
@@ -149,7 +149,7 @@ impl Records {
         let exact = exact.map(|last| last.since(stamp));
         let prefixes = self.prefixes.iter().rev().take_while(|prefix| prefix.number > stamp);
         let prefixes = prefixes.filter(|prefix| prefix.covers(&resource)).map(PrefixPurge::verdict);
-        exact.chain(prefixes).max().unwrap_or(Verdict::Good)
+        exact.chain(prefixes).max().unwrap_or(PurgeVerdict::Good)
     }
 
     fn add(&mut self, area: &Area, soft: bool) {
@@ -193,11 +193,11 @@ fn place(fingerprint: u64) -> usize {
 }
 
 impl Last {
-    fn since(self, stamp: u64) -> Verdict {
+    fn since(self, stamp: u64) -> PurgeVerdict {
         match self {
-            Self { hard, .. } if hard > stamp => Verdict::Gone,
-            Self { soft, .. } if soft > stamp => Verdict::Stale,
-            _ => Verdict::Good,
+            Self { hard, .. } if hard > stamp => PurgeVerdict::Gone,
+            Self { soft, .. } if soft > stamp => PurgeVerdict::Stale,
+            _ => PurgeVerdict::Good,
         }
     }
 }
@@ -212,8 +212,8 @@ impl PrefixPurge {
         self.soft == before.soft && self.host == before.host && self.start == before.start
     }
 
-    fn verdict(&self) -> Verdict {
-        if self.soft { Verdict::Stale } else { Verdict::Gone }
+    fn verdict(&self) -> PurgeVerdict {
+        if self.soft { PurgeVerdict::Stale } else { PurgeVerdict::Gone }
     }
 }
 

@@ -18,9 +18,9 @@ use crate::disk::{DiskContent, DiskEntry, DiskPlan, DiskStatus, DiskTier};
 use crate::encoder::Encoder;
 use crate::encodings::Encodings;
 use crate::entry::Entry;
-use crate::key::{Address, FieldNames, KeyBytes, extend_by_variant};
-use crate::memory::{Found, Memory};
-use crate::purge::{Area, Verdict};
+use crate::key::{EntryKey, FieldNames, KeyBytes, extend_by_variant};
+use crate::memory::{LookUp, Memory};
+use crate::purge::{Area, PurgeVerdict};
 use crate::tags::Tags;
 
 /// How large the store is.
@@ -79,7 +79,7 @@ impl Store {
 
     /// Finds the entry for a request in memory; extends `key` by the values of the fields that it
     /// varies by, which `selecting` appends.
-    pub fn look_up(&self, key: &mut KeyBytes, selecting: impl Fn(&str, &mut KeyBytes)) -> Found {
+    pub fn look_up(&self, key: &mut KeyBytes, selecting: impl Fn(&str, &mut KeyBytes)) -> LookUp {
         self.memory.look_up(key, selecting)
     }
 
@@ -92,10 +92,10 @@ impl Store {
     /// makes it stale, or forbids it.
     pub fn store(
         &self,
-        address: &Address<'_>,
+        address: &EntryKey<'_>,
         namespace: Option<u64>,
         entry: Arc<Entry>,
-    ) -> Verdict {
+    ) -> PurgeVerdict {
         if let Some((disk, namespace)) = self.disk.as_ref().zip(namespace) {
             if !address.names.is_empty() {
                 disk.keep_names(&key_on_disk(namespace, address.base), address.names);
@@ -133,14 +133,14 @@ impl Store {
         let verdict = disk.verdict(&found.kept, recall.key);
         let entry = restamped(disk.stamp(&found.kept), recall.codings, found.kept);
         let entry = match verdict {
-            Verdict::Good => entry,
-            Verdict::Stale => entry.made_stale(Instant::now()),
-            Verdict::Gone => return None,
+            PurgeVerdict::Good => entry,
+            PurgeVerdict::Stale => entry.made_stale(Instant::now()),
+            PurgeVerdict::Gone => return None,
         };
         let base = &recall.key[..recall.base_length];
-        let address = Address { base, names: &found.names, key: recall.key };
+        let address = EntryKey { base, names: &found.names, key: recall.key };
         let stored = self.memory.store(&address, Arc::clone(&entry));
-        if stored == Verdict::Gone {
+        if stored == PurgeVerdict::Gone {
             return None;
         }
         // Memory may have made it stale; one that is too large for memory is not there.
@@ -149,7 +149,7 @@ impl Store {
             self.memory.remove(recall.key);
             return None;
         }
-        in_memory.or_else(|| (stored == Verdict::Good).then_some(entry))
+        in_memory.or_else(|| (stored == PurgeVerdict::Good).then_some(entry))
     }
 
     /// Forgets what stands under exactly this key, on disk and in memory.
@@ -182,7 +182,7 @@ impl Store {
     }
 
     /// Judges a response whose fetch began at `stamp`.
-    pub fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> Verdict {
+    pub fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
         self.memory.purges.verdict(stamp, key, tags)
     }
 
@@ -220,8 +220,8 @@ impl Store {
 
     /// Keeps all readers of the disk busy until they may go on; for tests.
     #[doc(hidden)]
-    pub fn hold_readers(&self, until: &Arc<Mutex<()>>) {
-        self.disk.iter().for_each(|disk| disk.hold_readers(until));
+    pub fn hold_readers(&self, gate: &Arc<Mutex<()>>) {
+        self.disk.iter().for_each(|disk| disk.hold_readers(gate));
     }
 
     /// What the second tier tells of itself, when there is one.

@@ -143,8 +143,8 @@ pub(crate) fn add_vary(headers: &mut FieldLines) {
     if !headers.has("vary") {
         return headers.append("vary", b"Accept-Encoding");
     }
-    let said = |name: &[u8]| name == b"*" || name.eq_ignore_ascii_case(b"accept-encoding");
-    let says = |line: &[u8]| line.split(|b| *b == b',').any(|name| said(name.trim_ascii()));
+    let names_it = |name: &[u8]| name == b"*" || name.eq_ignore_ascii_case(b"accept-encoding");
+    let says = |line: &[u8]| line.split(|b| *b == b',').any(|name| names_it(name.trim_ascii()));
     if headers.all("vary").any(says) {
         return;
     }

@@ -40,12 +40,12 @@ struct Flight {
     attempt: u32,
 }
 
-type Shard = Mutex<HashMap<Box<[u8]>, Arc<Flight>, RandomState>>;
+type FlightShard = Mutex<HashMap<Box<[u8]>, Arc<Flight>, RandomState>>;
 
 /// All flights of the process.
 #[derive(Debug)]
 pub(crate) struct Flights {
-    shards: Vec<Shard>,
+    shards: Vec<FlightShard>,
     hasher: RandomState,
     waiters: AtomicUsize,
     waiters_max: usize,
@@ -83,7 +83,7 @@ pub(crate) struct Waiter {
 impl Flights {
     /// No flights yet.
     pub(crate) fn new(waiters_max: usize, waiters_per_key_max: usize) -> Arc<Self> {
-        let shards = (0..SHARDS).map(|_| Shard::default()).collect();
+        let shards = (0..SHARDS).map(|_| FlightShard::default()).collect();
         let hasher = RandomState::default();
         let waiters = AtomicUsize::new(0);
         Arc::new(Self { shards, hasher, waiters, waiters_max, waiters_per_key_max })
@@ -125,7 +125,7 @@ impl Flights {
         self.waiters.load(Ordering::Relaxed)
     }
 
-    fn shard(&self, key: &[u8]) -> &Shard {
+    fn shard(&self, key: &[u8]) -> &FlightShard {
         use std::hash::BuildHasher;
         &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
     }

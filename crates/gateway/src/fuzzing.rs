@@ -10,9 +10,9 @@ use crate::purge_request::PurgeRequest;
 pub use crate::freshness::{Directives, Policy, RequestFacts, lifetime};
 pub use crate::key::{Identity, KeyPlan, forwarded, of as key, without_field};
 pub use crate::pattern::{Match, Pattern};
-pub use crate::reply::range::{Part, parse as range};
+pub use crate::reply::range::{BodyRange, parse as range};
 pub use crate::request_directives::RequestDirectives;
-pub use crate::upstream::fuzzing::{Reading, read_answer};
+pub use crate::upstream::fuzzing::{AnswerReading, read_answer};
 pub use crate::user::{User, UserSource};
 
 /// What a purge covers under the routes of a plan.

@@ -20,12 +20,12 @@ use stdx::Random;
 use crate::flight::Flights;
 use crate::metrics::GatewayMetrics;
 use crate::plan::{Plan, Route};
-use crate::ports::{Compute, Profiles, Record, Workers};
+use crate::ports::{Compute, Profiles, Recorder, Workers};
 use crate::purge_request::PurgeRequest;
 use crate::rollout::Rollout;
 use crate::trace::Trace;
 use crate::unstorable::Unstorable;
-use crate::upstream::{Pool, Upstream};
+use crate::upstream::{Upstream, UpstreamPool};
 
 /// Time after which a core reads the wall clock again.
 const ANCHOR_AGE_MAX: Duration = Duration::from_millis(200);
@@ -146,9 +146,9 @@ pub struct Edge {
     /// What all cores share.
     pub gateway: Arc<Gateway>,
     /// This core's connections, one pool an upstream.
-    pub(crate) pools: Vec<Pool>,
+    pub(crate) pools: Vec<UpstreamPool>,
     /// This core's recorder.
-    pub(crate) recorder: Option<Box<dyn Record>>,
+    pub(crate) recorder: Option<Box<dyn Recorder>>,
     /// Requests under way beyond the cache.
     pending: Cell<usize>,
     /// Bodies of computed answers are written here first.
@@ -161,8 +161,8 @@ pub struct Edge {
 
 impl Edge {
     /// The part of one core.
-    pub fn new(gateway: Arc<Gateway>, recorder: Option<Box<dyn Record>>, seed: u128) -> Rc<Self> {
-        let pools = gateway.upstreams.iter().map(|u| Pool::new(Arc::clone(u))).collect();
+    pub fn new(gateway: Arc<Gateway>, recorder: Option<Box<dyn Recorder>>, seed: u128) -> Rc<Self> {
+        let pools = gateway.upstreams.iter().map(|u| UpstreamPool::new(Arc::clone(u))).collect();
         Rc::new(Self {
             gateway,
             pools,

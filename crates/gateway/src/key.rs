@@ -13,7 +13,7 @@ mod rules;
 use cache::key::{KeyBytes, append_selecting};
 use http1::Head;
 
-pub(crate) use rules::{Cookies, Fields, NamePattern, Rules, Segment, Source};
+pub(crate) use rules::{Cookies, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
 
 /// Headers by which a client tells an upstream that it asks for something else than the request
 /// line and `Host` say. They are in no key, so no fetch for storing carries them, unless the
@@ -108,10 +108,10 @@ pub(crate) fn target(plan: &KeyPlan, target: &str) -> String {
 }
 
 /// Path and query as the upstream is asked for what is to be stored under a key of this route; in
-/// an `own` answer's with the fields that name the user.
-pub fn forwarded(plan: &KeyPlan, target: &str, own: bool) -> String {
+/// a private answer's with the fields that name the user.
+pub fn forwarded(plan: &KeyPlan, target: &str, is_private: bool) -> String {
     let mut text = self::target(plan, target);
-    let pairs = plan.rules.iter().flat_map(|rules| rules.user_pairs(target)).filter(|_| own);
+    let pairs = plan.rules.iter().flat_map(|rules| rules.user_pairs(target)).filter(|_| is_private);
     for pair in pairs {
         text.push(if text.contains('?') { '&' } else { '?' });
         text.push_str(pair);

@@ -40,7 +40,7 @@ pub use metrics::{EXCHANGES, SECONDS};
 pub use plan::{Plan, PoolUpstream, Sections, UpstreamPlan};
 pub use ports::{
     Acquire, AnswerSender, Compute, Durable, Loan, NoWorker, Profile, Profiles, QueuedAnswer,
-    Record, Workers,
+    Recorder, Workers,
 };
 pub use purge_request::PurgeRequest;
 pub use request::Role;

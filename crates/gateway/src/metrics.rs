@@ -1,7 +1,8 @@
 //! The gateway's metrics, one set of handles a route, made once.
 //!
-//! Times are kept by route, decision and class of status. Few of those meet, so their timers are
-//! made when the first exchange of the kind ends; from then on recording one takes no lock.
+//! OutcomeTimers are kept by route, decision and class of status. Few of those meet, so their
+//! timers are made when the first exchange of the kind ends; from then on recording one takes no
+//! lock.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -51,12 +52,12 @@ pub(crate) struct RouteMetrics {
     outcomes: Vec<Counter>,
     statuses: [Counter; CLASSES.len()],
     /// By decision and class of status.
-    times: Vec<OnceLock<Times>>,
+    times: Vec<OnceLock<OutcomeTimers>>,
 }
 
 /// Timers of the exchanges of one route, decision and class of status.
 #[derive(Debug)]
-struct Times {
+struct OutcomeTimers {
     total: Timer,
     phases: [OnceLock<Timer>; Phase::COUNT],
 }
@@ -168,7 +169,7 @@ impl RouteMetrics {
         let kind = decision as usize * CLASSES.len() + class;
         let labels =
             [("route", &*self.route), ("decision", decision.name()), ("status", CLASSES[class])];
-        let times = self.times[kind].get_or_init(|| Times {
+        let times = self.times[kind].get_or_init(|| OutcomeTimers {
             total: self.registry.timer(SECONDS, "Time of exchanges.", &labels),
             phases: [const { OnceLock::new() }; Phase::COUNT],
         });

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use cache::key::KeyBytes;
-use cache::{Entry, Found, Verdict};
+use cache::{Entry, LookUp, PurgeVerdict};
 use chassis::http::Reply;
 use exchange::{CacheResult, Phase};
 use tokio::sync::oneshot;
@@ -40,7 +40,7 @@ pub(crate) struct Miss {
     /// Length of the key without its variant.
     pub base_length: usize,
     /// What the look-up found.
-    pub found: Found,
+    pub found: LookUp,
     /// It neither waits on others nor do others wait on it.
     pub alone: bool,
     /// What the request asks of a stored answer.
@@ -71,7 +71,7 @@ impl Miss {
             recall: None,
         };
         if let Some(entry) = stale.as_ref().filter(|_| answers_at_once) {
-            if !entry.is_held_off(now) {
+            if !entry.holds_off(now) {
                 let request = OriginRequest::new(head, route, exchange.trace, Bytes::new())?;
                 refresh(edge, request.stored_as(route, storage));
             }
@@ -153,7 +153,7 @@ async fn bring(
                 // Who takes over has waited before: its deadline stands, the fetch goes on.
                 let limit = (attempt > 0).then_some(deadline);
                 let interim = request.interim.clone();
-                let flight = pin!(until(limit, begin(edge, request, lease)));
+                let flight = pin!(landed_by(limit, begin(edge, request, lease)));
                 let result = awaited(flight, interim, exchange.reply, exchange.trace).await;
                 return result.map(End::Fetched).map_err(|refusal| together(refusal, route));
             }
@@ -188,7 +188,7 @@ async fn bring(
 /// Whether a stale entry answers before the upstream is asked: just after a failure as if it had
 /// failed again.
 fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
-    match entry.is_held_off(now) {
+    match entry.holds_off(now) {
         true => entry.may_answer_error(now),
         false => entry.may_answer_stale(now),
     }
@@ -243,7 +243,7 @@ fn unless_purged(next: Next, edge: &Edge, key: &[u8], asked: u64, attempt: u32) 
     match next {
         Next::Shared(entry) | Next::Recalled(entry)
             if entry.stamp < asked
-                && store.verdict(entry.stamp, key, &entry.tags) != Verdict::Good =>
+                && store.verdict(entry.stamp, key, &entry.tags) != PurgeVerdict::Good =>
         {
             match attempt + 1 < FLIGHTS_MAX {
                 true => Next::TakeOver(attempt + 1),
@@ -284,7 +284,7 @@ fn begin(edge: &Rc<Edge>, mut request: OriginRequest, lease: Lease) -> Detached 
 }
 
 /// Waits for a detached fetch, until the deadline when there is one.
-async fn until(deadline: Option<Instant>, result: Detached) -> Result<FetchResult, Refusal> {
+async fn landed_by(deadline: Option<Instant>, result: Detached) -> Result<FetchResult, Refusal> {
     let abandoned = || Err(Refusal::Fetch(FetchError::Abandoned));
     let Some(deadline) = deadline else { return result.await.unwrap_or_else(|_| abandoned()) };
     match tokio::time::timeout_at(deadline.into(), result).await {

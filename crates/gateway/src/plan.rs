@@ -20,7 +20,7 @@ use crate::key::KeyPlan;
 use crate::pattern::Pattern;
 use crate::user::UserSource;
 
-pub(crate) use rollout::{GuardPlan, Mode, RolloutPlan};
+pub(crate) use rollout::{DrawMode, GuardPlan, RolloutPlan};
 pub(crate) use upstream::{Balance, HealthPlan, RetryPlan};
 pub use upstream::{PoolUpstream, UpstreamPlan};
 

@@ -130,7 +130,7 @@ pub trait Loan: std::fmt::Debug {
 pub type Durable = Pin<Box<dyn Future<Output = bool>>>;
 
 /// Takes records of exchanges; one for each core.
-pub trait Record {
+pub trait Recorder {
     /// Hands a record over; false when it was refused because the disk is full.
     fn record(&self, exchange: &ExchangeRef<'_>, brief: bool) -> bool;
 

@@ -60,7 +60,7 @@ pub(crate) fn refresh(edge: &Edge, route: &Route, request: &OriginRequest, shown
 }
 
 /// The recorder and whether to be brief, when this exchange is to be recorded.
-fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::Record, bool)> {
+fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::Recorder, bool)> {
     let recorder = edge.recorder.as_deref()?;
     let mode = trace.route.map_or(RecordMode::Full, |index| edge.gateway.plan.routes[index].record);
     let brief = match mode {

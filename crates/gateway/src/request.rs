@@ -2,7 +2,7 @@
 //!
 //! Invariants: at most one fetch a key is in progress; a personalised answer is never stored or
 //! shared unless the route says so; an answer that is in memory never waits for anything.
-//! Never here: sockets (`chassis::http`), fetching (`fetch`), the journal (`ports::Record`).
+//! Never here: sockets (`chassis::http`), fetching (`fetch`), the journal (`ports::Recorder`).
 
 use std::pin::pin;
 use std::rc::Rc;

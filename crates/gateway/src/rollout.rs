@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use exchange::Decision;
 use parking_lot::Mutex;
 
-use crate::plan::{GuardPlan, Mode, RolloutPlan};
+use crate::plan::{DrawMode, GuardPlan, RolloutPlan};
 
 /// Shares are kept as millionths.
 const WHOLE: u32 = 1_000_000;
@@ -24,7 +24,7 @@ const GUARD_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Rollout {
     salt: Box<str>,
-    mode: Mode,
+    mode: DrawMode,
     share: AtomicU32,
     held_out: AtomicU32,
     killed: AtomicBool,
@@ -94,8 +94,8 @@ impl Rollout {
         let factor = u64::from(self.guard_factor.load(Ordering::Relaxed));
         let open = (share * factor / u64::from(WHOLE)) as u32;
         let drawn = match self.mode {
-            Mode::Sticky => place,
-            Mode::Dice => self.throw(),
+            DrawMode::Sticky => place,
+            DrawMode::Dice => self.throw(),
         };
         if drawn < open {
             Decision::Personalised

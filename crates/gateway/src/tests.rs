@@ -51,7 +51,7 @@ use tokio::task::LocalSet;
 
 use crate::gateway::{Edge, Gateway, Parts};
 use crate::plan::{Plan, PoolUpstream, Sections};
-use crate::ports::{AnswerSender, Compute, Durable, Profile, Profiles, Record, Workers};
+use crate::ports::{AnswerSender, Compute, Durable, Profile, Profiles, Recorder, Workers};
 use crate::request::Role;
 use crate::upstream::probe;
 
@@ -360,7 +360,7 @@ impl Journal {
     }
 }
 
-impl Record for Journal {
+impl Recorder for Journal {
     fn record(&self, exchange: &ExchangeRef<'_>, _: bool) -> bool {
         self.keep(exchange, false)
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use chassis::config::Document;
 use chassis::{Drain, Limits, WorkPool, bind};
 use exchange::{CacheResult, ExchangeRef};
-use gateway::{Durable, Edge, Gateway, Parts, Plan, Profile, Profiles, Record, Role, Sections};
+use gateway::{Durable, Edge, Gateway, Parts, Plan, Profile, Profiles, Recorder, Role, Sections};
 use metrics::Registry;
 use testkit::{Client, CountingAllocator, Origin, OriginReply, allocated};
 use tokio::task::LocalSet;
@@ -23,7 +23,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// Notes the count at the end of each hit.
 struct Ends(Arc<Mutex<Vec<usize>>>);
 
-impl Record for Ends {
+impl Recorder for Ends {
     fn record(&self, exchange: &ExchangeRef<'_>, _: bool) -> bool {
         if exchange.cache == CacheResult::Hit {
             // The vector has room for all, so noting costs nothing that would be counted.

@@ -23,11 +23,11 @@ pub fn parse(text: &[u8]) -> Option<SystemTime> {
 
 /// `, 06 Nov 1994 08:49:37 GMT`
 fn fixdate(text: &[u8]) -> Option<i64> {
-    let shape = text.len() == 26
+    let is_shaped = text.len() == 26
         && text.starts_with(b", ")
         && (text[4], text[8], text[13]) == (b' ', b' ', b' ')
         && text.ends_with(b" gmt");
-    if !shape {
+    if !is_shaped {
         return None;
     }
     let date = (number(&text[9..13])?, month(&text[5..8])?, number(&text[2..4])?);
@@ -36,11 +36,11 @@ fn fixdate(text: &[u8]) -> Option<i64> {
 
 /// `, 06-Nov-94 08:49:37 GMT`: a year more than 50 years ahead is a past one.
 fn rfc850(text: &[u8]) -> Option<i64> {
-    let shape = text.len() == 24
+    let is_shaped = text.len() == 24
         && text.starts_with(b", ")
         && (text[4], text[8], text[11]) == (b'-', b'-', b' ')
         && text.ends_with(b" gmt");
-    if !shape {
+    if !is_shaped {
         return None;
     }
     let short = number(&text[9..11])?;
@@ -54,10 +54,10 @@ fn rfc850(text: &[u8]) -> Option<i64> {
 
 /// `Sun Nov  6 08:49:37 1994`
 fn asctime(text: &[u8]) -> Option<i64> {
-    let shape = text.len() == 24
+    let is_shaped = text.len() == 24
         && text[..3].iter().all(u8::is_ascii_lowercase)
         && (text[3], text[7], text[10], text[19]) == (b' ', b' ', b' ', b' ');
-    if !shape {
+    if !is_shaped {
         return None;
     }
     let day = text[8..10].strip_prefix(b" ").unwrap_or(&text[8..10]);

@@ -236,8 +236,8 @@ impl<'b> Head<'b> {
     pub fn strips_fields(&self) -> bool {
         let options = self.all("connection").flat_map(|line| line.split(|b| *b == b','));
         options.map(<[u8]>::trim_ascii).any(|option| {
-            let own = hop_by_hop::is_of_the_connection(option);
-            !own && self.fields().any(|(name, _)| name.as_bytes().eq_ignore_ascii_case(option))
+            let stays = hop_by_hop::is_of_the_connection(option);
+            !stays && self.fields().any(|(name, _)| name.as_bytes().eq_ignore_ascii_case(option))
         })
     }
 }
@@ -397,8 +397,8 @@ fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Mal
 /// what follows it (WSGI, PHP, Rack) give both the same variable: such a name is there to be
 /// misread.
 fn is_called(name: &str, wanted: &str) -> Result<bool, Malformed> {
-    let passes_for = |(own, wanted): (u8, u8)| {
-        own.eq_ignore_ascii_case(&wanted) || (own == b'_' && wanted == b'-')
+    let passes_for = |(byte, wanted): (u8, u8)| {
+        byte.eq_ignore_ascii_case(&wanted) || (byte == b'_' && wanted == b'-')
     };
     let passes = name.bytes().zip(wanted.bytes()).all(passes_for);
     match passes && name.contains('_') {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use chassis::WorkPool;
 use exchange::{ExchangeRef, ModelAnswer, ModelRequest, Refusal};
-use gateway::{AnswerSender, Compute, Durable, Profile, Profiles, QueuedAnswer, Record};
+use gateway::{AnswerSender, Compute, Durable, Profile, Profiles, QueuedAnswer, Recorder};
 use journal::Lane;
 use profiles::{Lookup, UserKey};
 use serving::{Models, Pool};
@@ -110,7 +110,7 @@ impl JournalRecorder {
     }
 }
 
-impl Record for JournalRecorder {
+impl Recorder for JournalRecorder {
     fn record(&self, exchange: &ExchangeRef<'_>, brief: bool) -> bool {
         self.lane.append(|line| self.encode(exchange, brief, line)).is_ok()
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
-use gateway::{Compute, Edge, Gateway, Profiles, Record};
+use gateway::{Compute, Edge, Gateway, Profiles, Recorder};
 use generation::{Source, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
@@ -220,7 +220,7 @@ impl Core {
         if number == 0 {
             probe_all(&gateway, &self.draining);
         }
-        let recorder = self.recorder.map(|recorder| Box::new(recorder) as Box<dyn Record>);
+        let recorder = self.recorder.map(|recorder| Box::new(recorder) as Box<dyn Recorder>);
         let edge = Edge::new(gateway, recorder, random_seed());
         let role = Rc::new(gateway::Role(edge));
         let admin = self.admin.map(|listener| {

@@ -1,6 +1,6 @@
 //! Claims about the encoders.
 
-use super::{Encoder, whole};
+use super::{StreamEncoder, whole};
 use http1::accept::Coding;
 
 fn decoded(coding: Coding, bytes: &[u8]) -> std::io::Result<Vec<u8>> {
@@ -25,7 +25,7 @@ fn what_was_encoded_decodes_to_the_same_bytes_in_parts_and_in_pieces() {
                 assert_eq!(decoded(coding, &whole(coding, &parts, kept).unwrap()).unwrap(), body);
             }
             for known in [Some(length as u64), None] {
-                let mut encoder = Encoder::new(coding, known).unwrap();
+                let mut encoder = StreamEncoder::new(coding, known).unwrap();
                 let mut out = Vec::new();
                 for piece in body.chunks(3000) {
                     encoder.feed(piece).unwrap();
@@ -43,7 +43,7 @@ fn what_was_encoded_decodes_to_the_same_bytes_in_parts_and_in_pieces() {
 
 #[test]
 fn a_body_shorter_than_was_said_has_no_end() {
-    let mut encoder = Encoder::new(Coding::Zstd, Some(10)).unwrap();
+    let mut encoder = StreamEncoder::new(Coding::Zstd, Some(10)).unwrap();
     encoder.feed(b"short").unwrap();
     assert!(encoder.finish().is_err());
 }

@@ -7,15 +7,15 @@ use redb::StorageBackend;
 use stdx::DiskFile;
 
 /// A file that the engine reads and writes in place.
-pub(super) struct File(pub Arc<dyn DiskFile>);
+pub(super) struct LogFile(pub Arc<dyn DiskFile>);
 
-impl std::fmt::Debug for File {
+impl std::fmt::Debug for LogFile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("File").finish_non_exhaustive()
+        f.debug_struct("LogFile").finish_non_exhaustive()
     }
 }
 
-impl StorageBackend for File {
+impl StorageBackend for LogFile {
     fn len(&self) -> io::Result<u64> {
         self.0.len()
     }

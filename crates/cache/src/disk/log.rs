@@ -70,7 +70,7 @@ impl<E: Into<redb::Error>> From<E> for LogError {
 
 /// A change of one record.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct RecordChange {
     /// The hash of its key.
     pub hash: Hash,
     /// The record; `None` forgets it.
@@ -97,7 +97,7 @@ pub(super) struct Logged {
 pub(super) struct RecordLog {
     database: Database,
     bytes_max: u64,
-    head: Mutex<Head>,
+    head: Mutex<LogHead>,
     entries: AtomicU64,
     /// Records that had to make room.
     evicted: AtomicU64,
@@ -105,7 +105,7 @@ pub(super) struct RecordLog {
 
 /// Where the log stands.
 #[derive(Debug, Clone, Copy)]
-struct Head {
+struct LogHead {
     /// The next chunk.
     chunk: u64,
     /// Bytes of the pages that log and batches take.
@@ -117,13 +117,13 @@ struct Head {
     loose: u64,
 }
 
-type Index<'t> = Table<'t, &'static Hash, (u64, u32)>;
-type Values<'t> = Table<'t, u64, &'static [u8]>;
+type IndexTable<'t> = Table<'t, &'static Hash, (u64, u32)>;
+type ChunkTable<'t> = Table<'t, u64, &'static [u8]>;
 
 struct Tables<'t> {
-    index: Index<'t>,
-    log: Values<'t>,
-    batches: Values<'t>,
+    index: IndexTable<'t>,
+    log: ChunkTable<'t>,
+    batches: ChunkTable<'t>,
     numbers: Table<'t, &'static str, u64>,
 }
 
@@ -149,7 +149,7 @@ impl RecordLog {
             let chunk = tables.number("chunk")?.unwrap_or(0);
             let used = tables.number("used")?.unwrap_or(0);
             let stamp = tables.number("stamp")?.unwrap_or(0);
-            (Head { chunk, used, stamp, loose: 0 }, tables.index.len()?)
+            (LogHead { chunk, used, stamp, loose: 0 }, tables.index.len()?)
         };
         transaction.commit()?;
         let (entries, evicted) = (AtomicU64::new(entries), AtomicU64::new(0));
@@ -190,7 +190,7 @@ impl RecordLog {
     /// When the engine fails; then nothing is changed.
     pub(super) fn write(
         &self,
-        changes: &[Change],
+        changes: &[RecordChange],
         clock: u64,
         durable: bool,
     ) -> Result<(), LogError> {
@@ -313,7 +313,7 @@ impl<'t> Tables<'t> {
         Ok(self.numbers.get(name)?.map(|number| number.value()))
     }
 
-    fn append(&mut self, changes: &[Change], head: &mut Head) -> Result<(), LogError> {
+    fn append(&mut self, changes: &[RecordChange], head: &mut LogHead) -> Result<(), LogError> {
         let start = head.chunk * CHUNK_BYTES as u64;
         let mut bytes = Vec::new();
         let mut hashes = Vec::new();
@@ -342,7 +342,7 @@ impl<'t> Tables<'t> {
     }
 
     /// Removes the oldest batches until all fits; returns how many records went with them.
-    fn make_room(&mut self, bytes_max: u64, head: &mut Head) -> Result<u64, LogError> {
+    fn make_room(&mut self, bytes_max: u64, head: &mut LogHead) -> Result<u64, LogError> {
         let mut evicted = 0;
         while head.used + self.index.len()? * INDEX_BYTES > bytes_max {
             let Some((first, hashes)) = self

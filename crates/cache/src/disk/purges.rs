@@ -6,7 +6,7 @@
 //! Invariant: a purge is taken to be no earlier than it was. Memory is fixed but for prefixes not
 //! yet written, of which there are as many as operators purge in a second.
 
-use crate::purge::{Area, Prefix, Records, Verdict};
+use crate::purge::{Area, Prefix, PurgeVerdict, Records};
 use crate::tags::Tags;
 
 use super::log::Logged;
@@ -94,7 +94,7 @@ impl PurgeLog {
     }
 
     /// How far an answer is covered by purges of the lives before.
-    pub(super) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> Verdict {
+    pub(super) fn verdict(&self, stamp: u64, key: &[u8], tags: &Tags) -> PurgeVerdict {
         self.before.verdict(stamp, key, tags)
     }
 }

@@ -21,9 +21,9 @@ const KEYS_MAX: usize = 1 << 18;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// What is to stand under a key; `None` is nothing.
-pub(super) type Wanted = Option<DiskContent>;
+pub(super) type PendingContent = Option<DiskContent>;
 /// Changes by key.
-pub(super) type Changes = HashMap<Box<[u8]>, Wanted, RandomState>;
+pub(super) type Changes = HashMap<Box<[u8]>, PendingContent, RandomState>;
 
 #[derive(Debug, Default)]
 struct State {
@@ -39,7 +39,7 @@ struct State {
 
 /// Changes that wait to be written.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct WriteQueue {
     state: Mutex<State>,
     ready: Condvar,
 }
@@ -47,7 +47,7 @@ pub(super) struct Queue {
 /// What there is to do.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// Changes to write; call [`Queue::written`] after.
+    /// Changes to write; call [`WriteQueue::written`] after.
     pub changes: Arc<Changes>,
     /// More keys changed than could be remembered.
     pub lost_count: bool,
@@ -55,9 +55,9 @@ pub(super) struct Work {
     pub stopping: bool,
 }
 
-impl Queue {
+impl WriteQueue {
     /// Adds a change; false when its answer was dropped.
-    pub(super) fn push(&self, key: Box<[u8]>, stored: Wanted) -> bool {
+    pub(super) fn push(&self, key: Box<[u8]>, stored: PendingContent) -> bool {
         let mut state = self.state.lock();
         let bytes = weight(&stored);
         let fits = state.waiting_bytes + state.writing_bytes + bytes <= BYTES_MAX;
@@ -78,7 +78,7 @@ impl Queue {
     }
 
     /// What is to stand under a key, when that is not written yet.
-    pub(super) fn get(&self, key: &[u8]) -> Option<Wanted> {
+    pub(super) fn get(&self, key: &[u8]) -> Option<PendingContent> {
         let state = self.state.lock();
         if state.lost_count {
             return Some(state.waiting.get(key).cloned().flatten());
@@ -87,10 +87,10 @@ impl Queue {
     }
 
     /// Waits until enough waits, the time is over, or no more will come.
-    pub(super) fn take(&self, until: Instant) -> Work {
+    pub(super) fn take(&self, deadline: Instant) -> Work {
         let mut state = self.state.lock();
         while state.waiting_bytes < BATCH_BYTES && !state.stopping {
-            if self.ready.wait_until(&mut state, until).timed_out() {
+            if self.ready.wait_until(&mut state, deadline).timed_out() {
                 break;
             }
         }
@@ -132,8 +132,8 @@ impl Queue {
     /// Waits for a while; true when no more will come.
     pub(super) fn pause(&self, span: Duration) -> bool {
         let mut state = self.state.lock();
-        let until = Instant::now() + span;
-        while !state.stopping && !self.ready.wait_until(&mut state, until).timed_out() {}
+        let deadline = Instant::now() + span;
+        while !state.stopping && !self.ready.wait_until(&mut state, deadline).timed_out() {}
         state.stopping
     }
 
@@ -149,7 +149,7 @@ impl Queue {
     }
 }
 
-fn weight(stored: &Wanted) -> usize {
+fn weight(stored: &PendingContent) -> usize {
     match stored {
         Some(DiskContent::Entry(kept)) => kept.entry.fields.len() + kept.entry.body.len() + 256,
         Some(DiskContent::Varies(names)) => names.iter().map(|name| name.len() + 16).sum(),

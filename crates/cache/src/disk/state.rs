@@ -16,7 +16,7 @@ use super::doorkeeper::Doorkeeper;
 use super::log::{Hash, RecordLog};
 use super::metrics::DiskMetrics;
 use super::purges::PurgeLog;
-use super::queue::Queue;
+use super::queue::WriteQueue;
 use super::record::{self, Clocks, DiskContent, Doubt};
 
 /// Where the tier is, and how large.
@@ -94,7 +94,7 @@ pub(super) struct DiskState {
     pub disk: Arc<dyn Disk>,
     pub clock: Arc<dyn Clock>,
     pub opened: RwLock<Option<Arc<Opened>>>,
-    pub queue: Queue,
+    pub queue: WriteQueue,
     pub doorkeeper: Mutex<Doorkeeper>,
     /// How often the responses of a key changed.
     pub marks: Vec<AtomicU64>,
@@ -124,7 +124,7 @@ impl DiskState {
             disk,
             clock,
             opened: RwLock::default(),
-            queue: Queue::default(),
+            queue: WriteQueue::default(),
             doorkeeper: Mutex::default(),
             marks: (0..MARKS).map(|_| AtomicU64::new(0)).collect(),
             latest_us: AtomicU64::new(0),
@@ -181,7 +181,7 @@ impl DiskState {
     }
 
     pub(super) fn is_at_rest(&self) -> bool {
-        self.rests_until.lock().is_some_and(|until| Instant::now() < until)
+        self.rests_until.lock().is_some_and(|end| Instant::now() < end)
     }
 
     /// What to tell of a disk that does not fail, but does not answer either.

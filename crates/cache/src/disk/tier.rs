@@ -22,7 +22,7 @@ use super::state::{DiskPlan, DiskState};
 use super::writer;
 use crate::entry::Entry;
 use crate::key::FieldNames;
-use crate::purge::{Area, Verdict};
+use crate::purge::{Area, PurgeVerdict};
 
 /// Threads that read.
 const READERS: usize = 2;
@@ -86,11 +86,11 @@ impl DiskTier {
         let state = Arc::new(DiskState::new(plan, disk, clock, DiskMetrics::new(registry)));
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (end, ended) = std::sync::mpsc::channel();
-        let own = Arc::clone(&state);
+        let writer_state = Arc::clone(&state);
         let writer = std::thread::Builder::new().name("disk".to_owned());
         let writer = writer.spawn(move || {
             let _end = end;
-            writer::run(&own, &ready);
+            writer::run(&writer_state, &ready);
         })?;
         // A disk that hangs delays the start no longer than this.
         let _ = is_ready.recv_timeout(times.open_timeout);
@@ -184,7 +184,7 @@ impl DiskTier {
     }
 
     /// How far an answer is covered by purges of earlier lives of the process.
-    pub(crate) fn verdict(&self, kept: &DiskEntry, key: &[u8]) -> Verdict {
+    pub(crate) fn verdict(&self, kept: &DiskEntry, key: &[u8]) -> PurgeVerdict {
         self.state.purges.lock().verdict(kept.stamp, key, &kept.entry.tags)
     }
 
@@ -209,14 +209,14 @@ impl DiskTier {
     }
 
     /// Keeps all readers busy until they may go on.
-    pub(crate) fn hold_readers(&self, until: &Arc<Mutex<()>>) {
+    pub(crate) fn hold_readers(&self, gate: &Arc<Mutex<()>>) {
         for _ in 0..READERS {
-            let until = Arc::clone(until);
-            let held = self.readers.run(move || drop(until.lock()));
+            let gate = Arc::clone(gate);
+            let job = self.readers.run(move || drop(gate.lock()));
             // Queued when it is polled for the first time.
-            let mut held = Box::pin(held);
+            let mut job = Box::pin(job);
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-            let _ = held.as_mut().poll(&mut context);
+            let _ = job.as_mut().poll(&mut context);
         }
     }
 

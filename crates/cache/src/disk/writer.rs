@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use stdx::{Backoff, Chain};
 
-use super::file::File;
-use super::log::{Change, LogError, RecordLog};
+use super::file::LogFile;
+use super::log::{LogError, RecordChange, RecordLog};
 use super::queue::Work;
 use super::record;
 use super::record::DiskContent;
@@ -162,7 +162,7 @@ fn open_store(state: &DiskState) -> Result<RecordLog, DiskError> {
     let file = file.map_err(failed)?;
     state.disk.sync_dir(&state.plan.dir).map_err(failed)?;
     let bytes = (state.plan.bytes as f64 * FILL) as u64;
-    let log = guarded(state, || RecordLog::open(File(file), bytes))?;
+    let log = guarded(state, || RecordLog::open(LogFile(file), bytes))?;
     let clock = guarded(state, || log.clock())?;
     let logged = guarded(state, || log.logged())?;
     let wall = state.clock.unix_micros();
@@ -251,7 +251,7 @@ fn write(state: &DiskState, log: &RecordLog, work: &Work) -> Result<(), DiskErro
             Some(DiskContent::Entry(kept)) => kept.stamp,
             _ => 0,
         };
-        some.push(Change { hash: hash(key), record, stamp });
+        some.push(RecordChange { hash: hash(key), record, stamp });
         if bytes >= TRANSACTION_BYTES {
             guarded(state, || log.write(&some, clock, false))?;
             some.clear();

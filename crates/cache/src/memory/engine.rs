@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 
 use crate::key::SharedKey;
 
-use ghosts::Ghosts;
+use ghosts::{Ghosts, table_bytes};
 
 /// Share of the budget for newcomers, in percent.
 const SMALL_PERCENT: u64 = 10;
@@ -43,16 +43,16 @@ pub(crate) type Evicted<V> = SmallVec<[(u64, SharedKey, V); 2]>;
 
 /// Values by key.
 #[derive(Debug)]
-pub(crate) struct Engine<V> {
-    shards: Box<[RwLock<Shard<V>>]>,
+pub(crate) struct S3Fifo<V> {
+    shards: Box<[RwLock<FifoShard<V>>]>,
 }
 
 #[derive(Debug)]
-struct Shard<V> {
+struct FifoShard<V> {
     places: HashTable<u32>,
-    nodes: Vec<Node<V>>,
+    nodes: Vec<FifoNode<V>>,
     free: Vec<u32>,
-    queues: [Queue; 2],
+    queues: [Fifo; 2],
     ghosts: Ghosts,
     weight_max: u64,
     /// Whether anything had to make room yet.
@@ -60,21 +60,21 @@ struct Shard<V> {
 }
 
 #[derive(Debug)]
-struct Node<V> {
+struct FifoNode<V> {
     hash: u64,
     /// None while the node is free.
-    held: Option<(SharedKey, V)>,
+    content: Option<(SharedKey, V)>,
     weight: u64,
     /// Towards the end of the queue, which leaves first.
     next: u32,
     previous: u32,
     uses: AtomicU8,
-    place: Place,
+    place: FifoKind,
 }
 
 /// A queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FifoKind {
     /// Of newcomers.
     Small,
     /// Of those that proved themselves.
@@ -82,7 +82,7 @@ enum Place {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Queue {
+struct Fifo {
     first: u32,
     last: u32,
     weight: u64,
@@ -98,21 +98,16 @@ pub(crate) fn shard_of(hash: u64, shards: usize) -> usize {
 /// Bytes that the engine spends on a value of this type beyond its key's and its own: a node and a
 /// place in the table, each with what lies idle on average, and a hash that is remembered.
 pub(crate) const fn bytes_each<V>() -> usize {
-    let node = size_of::<Node<V>>();
+    let node = size_of::<FifoNode<V>>();
     node + node / (2 * GROWTH) + table_bytes(size_of::<u32>()) + ghosts::BYTES_EACH
 }
 
-/// Bytes of a place in a hash table, which is 7/16 to 7/8 full: by the worse half.
-const fn table_bytes(held: usize) -> usize {
-    (held + 1) * 2
-}
-
-impl<V: Clone> Engine<V> {
+impl<V: Clone> S3Fifo<V> {
     /// Nothing yet, and room for `weight_max`, in parts of no less than `shard_min`: heavier values
     /// than a part are not kept.
     pub(crate) fn new(weight_max: u64, shard_min: u64) -> Self {
         let shards = 1 << (weight_max / shard_min.max(1)).clamp(1, SHARDS_MAX).ilog2();
-        let shard = || RwLock::new(Shard::new(weight_max / shards));
+        let shard = || RwLock::new(FifoShard::new(weight_max / shards));
         Self { shards: (0..shards).map(|_| shard()).collect() }
     }
 
@@ -125,14 +120,14 @@ impl<V: Clone> Engine<V> {
             // Of two uses at once one may be lost.
             node.uses.store(uses + 1, Ordering::Relaxed);
         }
-        node.held.as_ref().map(|(_, value)| value.clone())
+        node.content.as_ref().map(|(_, value)| value.clone())
     }
 
     /// Finds a value; this is no use.
     pub(crate) fn peek(&self, hash: u64, key: &[u8]) -> Option<V> {
         let shard = self.shard(hash).read();
         let node = &shard.nodes[shard.find(hash, key)? as usize];
-        node.held.as_ref().map(|(_, value)| value.clone())
+        node.content.as_ref().map(|(_, value)| value.clone())
     }
 
     /// Puts a value in its place, perhaps another's of the same key; returns what had to make room:
@@ -150,7 +145,7 @@ impl<V: Clone> Engine<V> {
         }
         if let Some(at) = found {
             shard.reweigh(at, weight);
-            _replaced = shard.nodes[at as usize].held.replace((key, value));
+            _replaced = shard.nodes[at as usize].content.replace((key, value));
             shard.make_room(0, &mut evicted);
             return evicted;
         }
@@ -171,7 +166,7 @@ impl<V: Clone> Engine<V> {
     pub(crate) fn clear(&self) {
         for shard in &self.shards {
             let mut shard = shard.write();
-            let empty = Shard::new(shard.weight_max);
+            let empty = FifoShard::new(shard.weight_max);
             let all = std::mem::replace(&mut *shard, empty);
             drop(shard);
             drop(all);
@@ -193,14 +188,14 @@ impl<V: Clone> Engine<V> {
         self.shards.len()
     }
 
-    fn shard(&self, hash: u64) -> &RwLock<Shard<V>> {
+    fn shard(&self, hash: u64) -> &RwLock<FifoShard<V>> {
         &self.shards[shard_of(hash, self.shards.len())]
     }
 }
 
-impl<V> Shard<V> {
+impl<V> FifoShard<V> {
     fn new(weight_max: u64) -> Self {
-        let empty = Queue { first: NONE, last: NONE, weight: 0, len: 0 };
+        let empty = Fifo { first: NONE, last: NONE, weight: 0, len: 0 };
         Self {
             places: HashTable::new(),
             nodes: Vec::new(),
@@ -223,7 +218,7 @@ impl<V> Shard<V> {
     fn find(&self, hash: u64, key: &[u8]) -> Option<u32> {
         let is_it = |at: &u32| {
             let node = &self.nodes[*at as usize];
-            node.hash == hash && node.held.as_ref().is_some_and(|(held, _)| **held == *key)
+            node.hash == hash && node.content.as_ref().is_some_and(|(stored, _)| **stored == *key)
         };
         self.places.find(hash, is_it).copied()
     }
@@ -241,7 +236,7 @@ impl<V> Shard<V> {
             }
             spared = 0;
             let hash = self.nodes[at as usize].hash;
-            if place == Place::Small {
+            if place == FifoKind::Small {
                 self.ghosts.remember(hash);
             }
             evicted.extend(self.take(at).map(|(key, value)| (hash, key, value)));
@@ -249,25 +244,25 @@ impl<V> Shard<V> {
     }
 
     /// The queue whose last is judged next; it is not empty.
-    fn next_to_judge(&self) -> Place {
+    fn next_to_judge(&self) -> FifoKind {
         let [small, main] = &self.queues;
         match small.len > 0 && (self.is_small_full() || main.len == 0) {
-            true => Place::Small,
-            false => Place::Main,
+            true => FifoKind::Small,
+            false => FifoKind::Main,
         }
     }
 
-    /// The queue for a value that is not held.
-    fn place_of_new(&mut self, hash: u64) -> Place {
+    /// The queue for a value that is not content.
+    fn place_of_new(&mut self, hash: u64) -> FifoKind {
         let is_back = self.ghosts.forget(hash);
         match is_back || (!self.was_full && self.is_small_full()) {
-            true => Place::Main,
-            false => Place::Small,
+            true => FifoKind::Main,
+            false => FifoKind::Small,
         }
     }
 
     fn is_small_full(&self) -> bool {
-        self.queues[Place::Small as usize].weight * 100 >= self.weight_max * SMALL_PERCENT
+        self.queues[FifoKind::Small as usize].weight * 100 >= self.weight_max * SMALL_PERCENT
     }
 
     /// Lets what was used enough stay, at the front of the main queue.
@@ -275,19 +270,19 @@ impl<V> Shard<V> {
         let node = &mut self.nodes[at as usize];
         let uses = node.uses.get_mut();
         match node.place {
-            Place::Small if *uses >= PROOF => *uses = 0,
-            Place::Main if *uses > 0 => *uses -= 1,
-            Place::Small | Place::Main => return false,
+            FifoKind::Small if *uses >= PROOF => *uses = 0,
+            FifoKind::Main if *uses > 0 => *uses -= 1,
+            FifoKind::Small | FifoKind::Main => return false,
         }
         self.unlink(at);
-        self.link(at, Place::Main);
+        self.link(at, FifoKind::Main);
         true
     }
 
-    fn add(&mut self, hash: u64, held: (SharedKey, V), weight: u64, place: Place) {
+    fn add(&mut self, hash: u64, content: (SharedKey, V), weight: u64, place: FifoKind) {
         let uses = AtomicU8::new(0);
         let (next, previous) = (NONE, NONE);
-        let node = Node { hash, held: Some(held), weight, next, previous, uses, place };
+        let node = FifoNode { hash, content: Some(content), weight, next, previous, uses, place };
         let at = match self.free.pop() {
             Some(at) => {
                 self.nodes[at as usize] = node;
@@ -314,7 +309,7 @@ impl<V> Shard<V> {
         }
         self.ghosts.trim(self.places.len());
         self.free.push(at);
-        node.held.take()
+        node.content.take()
     }
 
     fn reweigh(&mut self, at: u32, weight: u64) {
@@ -324,7 +319,7 @@ impl<V> Shard<V> {
         node.weight = weight;
     }
 
-    fn link(&mut self, at: u32, place: Place) {
+    fn link(&mut self, at: u32, place: FifoKind) {
         let queue = &mut self.queues[place as usize];
         let first = std::mem::replace(&mut queue.first, at);
         let node = &mut self.nodes[at as usize];
@@ -338,7 +333,7 @@ impl<V> Shard<V> {
     }
 
     fn unlink(&mut self, at: u32) {
-        let Node { weight, next, previous, place, .. } = self.nodes[at as usize];
+        let FifoNode { weight, next, previous, place, .. } = self.nodes[at as usize];
         let queue = &mut self.queues[place as usize];
         queue.weight -= weight;
         queue.len -= 1;

@@ -20,13 +20,13 @@ use crate::tags::Tags;
 
 /// All keys.
 #[derive(Debug)]
-pub(crate) struct Index {
-    shards: Vec<Mutex<Shard>>,
+pub(crate) struct KeyIndex {
+    shards: Vec<Mutex<IndexShard>>,
 }
 
 /// The keys of one shard.
 #[derive(Debug, Default)]
-pub(crate) struct Shard {
+pub(crate) struct IndexShard {
     keys: BTreeMap<SharedKey, Tags>,
     /// By tag and the key's hash, so that finding a place looks at few keys.
     tags: BTreeSet<(u64, u64, SharedKey)>,
@@ -41,24 +41,24 @@ pub(crate) struct Search<'a> {
     from_hash: u64,
 }
 
-impl Index {
+impl KeyIndex {
     /// No keys, in as many shards as the engine has.
     pub(crate) fn new(shards: usize) -> Self {
         Self { shards: (0..shards).map(|_| Mutex::default()).collect() }
     }
 
     /// The shard of a key with this hash.
-    pub(crate) fn lock(&self, hash: u64) -> MutexGuard<'_, Shard> {
+    pub(crate) fn lock(&self, hash: u64) -> MutexGuard<'_, IndexShard> {
         self.shards[shard_of(hash, self.shards.len())].lock()
     }
 
     /// Every shard in turn.
-    pub(crate) fn shards(&self) -> impl Iterator<Item = &Mutex<Shard>> {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Mutex<IndexShard>> {
         self.shards.iter()
     }
 }
 
-impl Shard {
+impl IndexShard {
     /// Notes a key of this hash with the tags of what stands under it.
     pub(crate) fn add(&mut self, hash: u64, key: &SharedKey, tags: &Tags) {
         self.remove(hash, key);

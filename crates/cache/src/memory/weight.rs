@@ -21,12 +21,12 @@ const INDEX_BYTES: usize = (size_of::<(SharedKey, Tags)>() + 4) * 7 / 4;
 
 /// Bytes that a slot and its key cost.
 pub(super) fn of(key: &[u8], content: &Content) -> u64 {
-    let held = match content {
+    let content_bytes = match content {
         Content::Entry(entry) => entry_bytes(entry),
         Content::Varies(names) => names.iter().map(|name| 16 + allocated(name.len())).sum(),
     };
     let bytes = engine::bytes_each::<Content>() + INDEX_BYTES + allocated(ARC_BYTES + key.len());
-    (bytes + held) as u64
+    (bytes + content_bytes) as u64
 }
 
 fn entry_bytes(entry: &Arc<Entry>) -> usize {

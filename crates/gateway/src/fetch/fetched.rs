@@ -9,7 +9,7 @@ use chassis::http::{Payload, Source};
 use exchange::Impression;
 use http1::FieldLines;
 
-use super::result::{FetchResult, Outcome, PrivateAnswer, Times};
+use super::result::{FetchResult, FetchTimes, Outcome, PrivateAnswer};
 use crate::plan::Route;
 use crate::upstream::{Response, UpstreamBody};
 
@@ -17,17 +17,17 @@ use crate::upstream::{Response, UpstreamBody};
 pub(super) struct Fetched {
     pub status: u16,
     pub headers: FieldLines,
-    pub body: Body,
+    pub body: FetchedBody,
     /// Length of the body, or of what a GET would bring when a HEAD was sent.
     pub length: Option<u64>,
-    pub times: Times,
+    pub times: FetchTimes,
     pub shown: Option<Impression<'static>>,
     pub decision_at: Option<Range<usize>>,
     pub tags: Tags,
 }
 
 #[expect(clippy::large_enum_variant, reason = "it is moved once, and a box would be allocated")]
-pub(super) enum Body {
+pub(super) enum FetchedBody {
     Whole(Bytes),
     Incoming(UpstreamBody),
 }
@@ -49,13 +49,14 @@ impl Fetched {
         }
         // By the framing that was read, never by a field that may contradict it.
         let length = if is_head { announced(&headers) } else { body.length() };
-        let body = body.take_whole().map_or_else(|| Body::Incoming(body), Body::Whole);
+        let body =
+            body.take_whole().map_or_else(|| FetchedBody::Incoming(body), FetchedBody::Whole);
         Self {
             length,
             status,
             headers,
             body,
-            times: Times::default(),
+            times: FetchTimes::default(),
             shown: None,
             decision_at: None,
             tags,
@@ -65,11 +66,11 @@ impl Fetched {
     /// Hands the answer to one request, the pieces read so far first.
     pub(super) fn into_private(self, pieces: Vec<Bytes>) -> FetchResult {
         let payload = match self.body {
-            Body::Whole(bytes) => Payload::Whole(bytes),
-            Body::Incoming(body) if pieces.is_empty() && body.length() == Some(0) => {
+            FetchedBody::Whole(bytes) => Payload::Whole(bytes),
+            FetchedBody::Incoming(body) if pieces.is_empty() && body.length() == Some(0) => {
                 Payload::Withheld(self.length)
             }
-            Body::Incoming(body) => {
+            FetchedBody::Incoming(body) => {
                 let source = Resumed { pieces: pieces.into_iter(), body };
                 Payload::Stream(self.length, Box::new(source))
             }

@@ -11,9 +11,9 @@ use exchange::ModelAnswer;
 use http1::FieldLines;
 use tokio::time::Instant;
 
-use super::fetched::{Body, Fetched};
+use super::fetched::{Fetched, FetchedBody};
 use super::origin_request::{JSON_LENGTH, OriginRequest};
-use super::result::Times;
+use super::result::FetchTimes;
 use crate::error::{FetchError, Refusal};
 use crate::gateway::Edge;
 use crate::plan::{Route, Target};
@@ -83,12 +83,13 @@ async fn ask_model(
         })?
     };
     let (answer, body) = answered.map_err(Refusal::of_model)?;
-    let times = Times { features: answer.features, score: answer.score, store: Duration::ZERO };
+    let times =
+        FetchTimes { features: answer.features, score: answer.score, store: Duration::ZERO };
     Ok(Fetched {
         status: 200,
         headers: model_headers(&answer),
         length: Some(body.len() as u64),
-        body: Body::Whole(body),
+        body: FetchedBody::Whole(body),
         times,
         shown: answer.impression,
         decision_at: answer.decision_at,

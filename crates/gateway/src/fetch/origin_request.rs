@@ -26,7 +26,7 @@ use crate::key;
 use crate::plan::{Route, Target};
 use crate::request_directives::RequestDirectives;
 use crate::trace::Trace;
-use crate::upstream::{InterimResponses, Request, Upstream};
+use crate::upstream::{InterimResponses, Upstream, UpstreamRequest};
 use crate::user::UserSource;
 
 /// Fields by which a client asks for less than the whole answer.
@@ -61,7 +61,7 @@ pub(crate) struct OriginRequest {
     pub interim: InterimResponses,
     /// In which codings the client likes its answer.
     pub accepted: Accepted,
-    client: Client,
+    client: ClientRequest,
     user: Option<Vec<u8>>,
     body: Bytes,
     json_length: Option<usize>,
@@ -82,7 +82,7 @@ pub(crate) struct Storage {
 
 /// What the client asked, as it was sent.
 #[derive(Debug, Clone)]
-struct Client {
+struct ClientRequest {
     method: Method,
     /// Path and query.
     target: String,
@@ -130,7 +130,7 @@ impl OriginRequest {
             Some(name) if !names_user => key::without_field(head.path_and_query(), name),
             _ => head.path_and_query().to_owned(),
         };
-        let client = Client {
+        let client = ClientRequest {
             method: Method::from_bytes(head.method().as_bytes()).map_err(wrong)?,
             target,
             host: host.into(),
@@ -281,11 +281,11 @@ impl OriginRequest {
         route: &Route,
         upstream: &Upstream,
         offer: Option<&[u8]>,
-    ) -> Request {
+    ) -> UpstreamRequest {
         let host = upstream.plan.host.as_deref().unwrap_or(&self.client.host);
-        let room = self.client.target.len() + self.client.fields.bytes() + ADDED_BYTES;
+        let capacity = self.client.target.len() + self.client.fields.bytes() + ADDED_BYTES;
         let mut request =
-            Request::begin(self.client.method.clone(), &self.client.target, host, room);
+            UpstreamRequest::begin(self.client.method.clone(), &self.client.target, host, capacity);
         let restored = self.restored(route);
         let fields = restored.as_ref().unwrap_or(&self.client.fields);
         let has_options = has_connection_options(fields);
@@ -338,7 +338,7 @@ impl OriginRequest {
     }
 
     /// Asks only whether the stale entry still stands, when it can be told (RFC 9111 §4.3.1).
-    fn ask_for_changes(&self, request: &mut Request) {
+    fn ask_for_changes(&self, request: &mut UpstreamRequest) {
         let Some(stale) = &self.storage.stale else { return };
         if let Some(etag) = &stale.etag {
             request.field("if-none-match", etag);
@@ -348,7 +348,7 @@ impl OriginRequest {
         }
     }
 
-    fn say_for_whom(&self, request: &mut Request) {
+    fn say_for_whom(&self, request: &mut UpstreamRequest) {
         let out = request.head_bytes();
         out.extend_from_slice(b"x-forwarded-for: ");
         for before in self.client.fields.all("x-forwarded-for") {

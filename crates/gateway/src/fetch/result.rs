@@ -40,14 +40,14 @@ pub(crate) struct FetchResult {
     /// What it brought.
     pub outcome: Outcome,
     /// What it cost.
-    pub times: Times,
+    pub times: FetchTimes,
     /// What was shown, when a ranking was made.
     pub shown: Option<Arc<Impression<'static>>>,
 }
 
 /// Time by the phases within a fetch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Times {
+pub(crate) struct FetchTimes {
     /// Gathering features.
     pub features: Duration,
     /// Evaluating a model.
@@ -59,7 +59,7 @@ pub(crate) struct Times {
 impl FetchResult {
     /// What was there already.
     pub(crate) fn of(outcome: Outcome) -> Self {
-        Self { outcome, times: Times::default(), shown: None }
+        Self { outcome, times: FetchTimes::default(), shown: None }
     }
 
     /// The answer, when it is for this request alone.

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use cache::key::{FieldNames, KeyBytes, extend_by_variant};
-use cache::{Address, Entry, Lifetime, NewEntry, Verdict};
+use cache::{Entry, EntryKey, Lifetime, NewEntry, PurgeVerdict};
 use exchange::Decision;
 use http1::FieldLines;
 use http1::fields::text;
 
-use super::fetched::{Body, Fetched};
+use super::fetched::{Fetched, FetchedBody};
 use super::origin::{ask, failed};
 use super::origin_request::OriginRequest;
 use super::result::{FetchResult, Outcome};
@@ -39,8 +39,9 @@ pub(super) async fn obtain(
     // Nothing that was purged meanwhile is confirmed: what that stores counts as newer.
     let storage = &mut request.storage;
     let stale = storage.stale.take();
-    storage.stale = stale
-        .filter(|stale| store.verdict(stale.stamp, &storage.key, &stale.tags) != Verdict::Gone);
+    storage.stale = stale.filter(|stale| {
+        store.verdict(stale.stamp, &storage.key, &stale.tags) != PurgeVerdict::Gone
+    });
     let begun = Instant::now();
     let mut fetched = ask(edge, route, request, None).await?;
     let may_be_stored = request.is_for_storing() && !key::is_ambiguous(request.path());
@@ -62,8 +63,10 @@ pub(super) async fn obtain(
     let lifetime = freshness::lifetime(fetched.status, &fetched.headers, &cache.policy, facts);
     let Some(lifetime) = lifetime else { return Ok(fetched.into_private(Vec::new())) };
     let (pieces, whole) = match &mut fetched.body {
-        Body::Whole(bytes) => (vec![bytes.clone()], bytes.len() as u64 <= cache.body_bytes_max),
-        Body::Incoming(body) => {
+        FetchedBody::Whole(bytes) => {
+            (vec![bytes.clone()], bytes.len() as u64 <= cache.body_bytes_max)
+        }
+        FetchedBody::Incoming(body) => {
             let read = body.read_up_to(cache.body_bytes_max).await;
             read.map_err(|error| failed(edge, error))?
         }
@@ -88,7 +91,7 @@ fn confirm(fetched: &mut Fetched, stale: &Entry) {
         fetched.tags = stale.tags.clone();
     }
     fetched.status = stale.status;
-    fetched.body = Body::Whole(stale.body.clone());
+    fetched.body = FetchedBody::Whole(stale.body.clone());
 }
 
 /// How an answer is kept.
@@ -130,11 +133,11 @@ fn keep(edge: &Edge, keeping: Keeping<'_>, fetched: Fetched, body: Bytes) -> Fet
     let base = request.storage.base();
     let mut key = KeyBytes::from_slice(base);
     extend_by_variant(&mut key, &names, |name, key| request.append_selecting(name, key));
-    let address = Address { base, names: &names, key: &key };
+    let address = EntryKey { base, names: &names, key: &key };
     let verdict = edge.gateway.store.store(&address, namespace(route, request), Arc::clone(&entry));
     let outcome = match verdict {
-        Verdict::Good => Outcome::Stored(entry),
-        Verdict::Stale | Verdict::Gone => Outcome::Purged(entry),
+        PurgeVerdict::Good => Outcome::Stored(entry),
+        PurgeVerdict::Stale | PurgeVerdict::Gone => Outcome::Purged(entry),
     };
     let mut times = fetched.times;
     times.store = begun.elapsed();
@@ -147,7 +150,7 @@ fn namespace(route: &Route, request: &OriginRequest) -> Option<u64> {
     cache?.namespace
 }
 
-/// Request fields that the answer varies by, in lower case, sorted.
+/// UpstreamRequest fields that the answer varies by, in lower case, sorted.
 fn vary(headers: &FieldLines) -> Vec<Box<str>> {
     let mut names: Vec<Box<str>> = headers
         .all("vary")

@@ -5,6 +5,7 @@
 //! it fills. Never here: reading TOML (`chassis::config`), anything that lives while serving.
 
 mod key;
+mod references;
 mod route;
 mod section;
 mod storing;
@@ -15,7 +16,7 @@ use cache::StorePlan;
 use chassis::config::Document;
 
 use super::{Plan, Route, Sections, UpstreamPlan};
-use route::Known;
+use references::References;
 use section::Section;
 
 impl Plan {
@@ -38,7 +39,7 @@ impl Plan {
             upstreams.push(upstream);
         }
         let has_disk = sections.cache.disk.is_some();
-        let known = Known { upstreams: &upstreams, models, has_disk };
+        let known = References { upstreams: &upstreams, models, has_disk };
         let mut routes: Vec<Route> = Vec::new();
         for (index, config) in sections.routes.into_iter().enumerate() {
             let section = &mut Section::new(document, format!("route[{index}]"));

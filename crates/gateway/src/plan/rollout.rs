@@ -8,7 +8,7 @@ pub struct RolloutPlan {
     /// Makes its draw independent of others.
     pub salt: Box<str>,
     /// How users are drawn.
-    pub mode: Mode,
+    pub mode: DrawMode,
     /// The share let in, from 0 to 1.
     pub rollout: f64,
     /// The share never let in, from 0 to 1.
@@ -19,7 +19,7 @@ pub struct RolloutPlan {
 
 /// How users are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum DrawMode {
     /// By a hash of their id.
     #[default]
     Sticky,

@@ -11,7 +11,7 @@ use cache::Entry;
 
 /// What a request gets of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum BodyRange {
     /// All of it.
     Whole,
     /// These bytes.
@@ -21,29 +21,29 @@ pub enum Part {
 }
 
 /// Decides what a request gets of a stored answer.
-pub(crate) fn part(head: &Head<'_>, entry: &Entry) -> Part {
+pub(crate) fn part(head: &Head<'_>, entry: &Entry) -> BodyRange {
     let mut lines = head.all("range");
-    let Some(line) = lines.next() else { return Part::Whole };
+    let Some(line) = lines.next() else { return BodyRange::Whole };
     let whole = head.method() != "GET"
         || entry.status != 200
         || entry.decision_at.is_some()
         || lines.next().is_some()
         || head.get("if-range").is_some_and(|condition| !is_current(condition, entry));
-    if whole { Part::Whole } else { parse(line, entry.body.len()) }
+    if whole { BodyRange::Whole } else { parse(line, entry.body.len()) }
 }
 
 /// Reads a `Range` of a body of `length` bytes; what is no single range of bytes is ignored.
-pub fn parse(line: &[u8], length: usize) -> Part {
-    let Some((first, last)) = bounds(line) else { return Part::Whole };
+pub fn parse(line: &[u8], length: usize) -> BodyRange {
+    let Some((first, last)) = bounds(line) else { return BodyRange::Whole };
     match (first, last) {
-        (None, None) => Part::Whole,
-        (Some(first), Some(last)) if first > last => Part::Whole,
-        (Some(first), _) if first >= length => Part::Unsatisfiable,
+        (None, None) => BodyRange::Whole,
+        (Some(first), Some(last)) if first > last => BodyRange::Whole,
+        (Some(first), _) if first >= length => BodyRange::Unsatisfiable,
         (Some(first), last) => {
-            Part::Bytes(first..last.map_or(length, |last| last.saturating_add(1).min(length)))
+            BodyRange::Bytes(first..last.map_or(length, |last| last.saturating_add(1).min(length)))
         }
-        (None, Some(suffix)) if suffix == 0 || length == 0 => Part::Unsatisfiable,
-        (None, Some(suffix)) => Part::Bytes(length.saturating_sub(suffix)..length),
+        (None, Some(suffix)) if suffix == 0 || length == 0 => BodyRange::Unsatisfiable,
+        (None, Some(suffix)) => BodyRange::Bytes(length.saturating_sub(suffix)..length),
     }
 }
 

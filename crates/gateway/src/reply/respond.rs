@@ -15,7 +15,7 @@ use crate::compression;
 use crate::error::Refusal;
 use crate::plan::{Cors, Route, ServerTiming};
 use crate::reply::range;
-use crate::reply::range::Part;
+use crate::reply::range::BodyRange;
 use crate::trace::Trace;
 use cache::encodings::{Encoding, Variant, encoded_fields};
 use cache::{Entry, etag};
@@ -72,18 +72,18 @@ pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: Vi
     let encoding = smallest(head, entry, decision);
     let copy = client_copy(head, entry, now).filter(|_| entry.status == 200);
     let unchanged = copy.is_some();
-    let part = if unchanged { Part::Whole } else { part(head, entry, encoding.is_some()) };
+    let part = if unchanged { BodyRange::Whole } else { part(head, entry, encoding.is_some()) };
     reply.begin(match &part {
         _ if unchanged => 304,
-        Part::Whole => entry.status,
-        Part::Bytes(_) => 206,
-        Part::Unsatisfiable => 416,
+        BodyRange::Whole => entry.status,
+        BodyRange::Bytes(_) => 206,
+        BodyRange::Unsatisfiable => 416,
     });
     match (&part, copy) {
-        (Part::Whole, Some(ClientCopy::In(Some(coding)))) => {
+        (BodyRange::Whole, Some(ClientCopy::In(Some(coding)))) => {
             reply.block(&fields_in(entry, Variant { coding, decision }), entry.dated);
         }
-        (Part::Whole, None | Some(ClientCopy::AsAsked)) => {
+        (BodyRange::Whole, None | Some(ClientCopy::AsAsked)) => {
             reply.block(encoding.map_or(&entry.fields, |made| &made.fields), entry.dated);
         }
         _ => reply.block(&entry.fields, entry.dated),
@@ -96,11 +96,11 @@ pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: Vi
     let length = entry.body.len();
     match part {
         _ if unchanged => {}
-        Part::Whole => reply.payload(match encoding {
+        BodyRange::Whole => reply.payload(match encoding {
             Some(encoding) => Payload::Whole(encoding.body.clone()),
             None => body(entry, decision),
         }),
-        Part::Bytes(bytes) => {
+        BodyRange::Bytes(bytes) => {
             let _ = write!(
                 reply.head_bytes(),
                 "content-range: bytes {}-{}/{length}\r\n",
@@ -109,7 +109,7 @@ pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: Vi
             );
             reply.payload(Payload::Whole(entry.body.slice(bytes)));
         }
-        Part::Unsatisfiable => {
+        BodyRange::Unsatisfiable => {
             let _ = write!(reply.head_bytes(), "content-range: bytes */{length}\r\n");
         }
     }
@@ -274,10 +274,10 @@ fn cache_status(out: &mut Vec<u8>, status: CacheStatus, ttl: Option<i64>) {
 
 /// What a request gets of an entry's body. A date does not tell in which coding the client holds
 /// the first part, so one who likes encoded answers starts anew.
-fn part(head: &Head<'_>, entry: &Entry, is_encoded: bool) -> Part {
+fn part(head: &Head<'_>, entry: &Entry, is_encoded: bool) -> BodyRange {
     let is_dated = |condition: &[u8]| condition.first() != Some(&b'"');
     match is_encoded && head.get("if-range").is_some_and(is_dated) {
-        true => Part::Whole,
+        true => BodyRange::Whole,
         false => range::part(head, entry),
     }
 }

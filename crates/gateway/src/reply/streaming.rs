@@ -20,7 +20,7 @@ use crate::compression::{add_vary, is_forged, liked};
 use crate::fetch::PrivateAnswer;
 use crate::gateway::Gateway;
 use crate::plan::Route;
-use cache::codec::{self, Encoder};
+use cache::codec::{self, StreamEncoder};
 use cache::etag;
 use http1::FieldLines;
 use http1::accept::Coding;
@@ -156,7 +156,7 @@ impl Drop for EncodingPermit {
 
 /// An encoder that may run and has no body yet.
 struct Begun {
-    encoder: Encoder,
+    encoder: StreamEncoder,
     permit: EncodingPermit,
     flushes: bool,
 }
@@ -164,7 +164,7 @@ struct Begun {
 impl Begun {
     fn new(gateway: &Arc<Gateway>, coding: Coding, length: Option<u64>) -> Option<Self> {
         let permit = EncodingPermit::admit(gateway)?;
-        let encoder = Encoder::new(coding, length).ok()?;
+        let encoder = StreamEncoder::new(coding, length).ok()?;
         Some(Self { encoder, permit, flushes: length.is_none() })
     }
 
@@ -189,7 +189,7 @@ impl Begun {
 /// A body that is encoded as it passes.
 struct Encoded {
     /// None after the end.
-    encoder: Option<Encoder>,
+    encoder: Option<StreamEncoder>,
     source: Box<dyn Source>,
     /// What is left of the piece at hand.
     left: Bytes,
@@ -203,10 +203,10 @@ struct Encoded {
 }
 
 /// What polling for a piece brings.
-type Piece = Poll<Option<io::Result<Bytes>>>;
+type EncodedPiece = Poll<Option<io::Result<Bytes>>>;
 
 impl Source for Encoded {
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Piece {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> EncodedPiece {
         loop {
             if self.encoder.is_none() {
                 return Poll::Ready(None);
@@ -232,7 +232,7 @@ impl Source for Encoded {
 
 impl Encoded {
     /// Reads the next piece; brings out what is left at the end, at a pause and before a break.
-    fn read(&mut self, cx: &mut Context<'_>) -> Piece {
+    fn read(&mut self, cx: &mut Context<'_>) -> EncodedPiece {
         if let Some(error) = self.broken.take() {
             return Poll::Ready(Some(Err(error)));
         }
@@ -240,7 +240,7 @@ impl Encoded {
             Poll::Ready(Some(Err(error))) if self.flushes && !self.is_flushed => {
                 self.is_flushed = true;
                 self.broken = Some(error);
-                self.bring(Encoder::flush)
+                self.bring(StreamEncoder::flush)
             }
             Poll::Ready(Some(Ok(piece))) => {
                 self.left = piece;
@@ -248,25 +248,25 @@ impl Encoded {
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error))),
             Poll::Ready(None) => {
-                let ended = self.encoder.take().map(Encoder::finish);
+                let ended = self.encoder.take().map(StreamEncoder::finish);
                 Poll::Ready(ended.map(|rest| rest.map(Bytes::from)))
             }
             Poll::Pending if self.flushes && !self.is_flushed => {
                 self.is_flushed = true;
-                self.bring(Encoder::flush)
+                self.bring(StreamEncoder::flush)
             }
             Poll::Pending => Poll::Pending,
         }
     }
 
-    fn feed(&mut self) -> Piece {
+    fn feed(&mut self) -> EncodedPiece {
         let step = self.left.split_to(self.left.len().min(TURN_BYTES));
         self.fed += step.len();
         self.is_flushed = false;
         self.bring(|encoder| encoder.feed(&step))
     }
 
-    fn bring(&mut self, act: impl FnOnce(&mut Encoder) -> io::Result<()>) -> Piece {
+    fn bring(&mut self, act: impl FnOnce(&mut StreamEncoder) -> io::Result<()>) -> EncodedPiece {
         let Some(encoder) = &mut self.encoder else { return Poll::Ready(None) };
         Poll::Ready(Some(act(encoder).map(|()| encoder.take().into())))
     }
@@ -276,7 +276,7 @@ impl Encoded {
 struct Once(Option<Bytes>);
 
 impl Source for Once {
-    fn poll_piece(&mut self, _: &mut Context<'_>) -> Piece {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> EncodedPiece {
         Poll::Ready(self.0.take().map(Ok))
     }
 }

@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 use exchange::Decision;
 
 use super::Rollout;
-use crate::plan::{GuardPlan, Mode, RolloutPlan};
+use crate::plan::{DrawMode, GuardPlan, RolloutPlan};
 
-fn planned(salt: &str, mode: Mode, rollout: f64, hold_out: f64) -> RolloutPlan {
+fn planned(salt: &str, mode: DrawMode, rollout: f64, hold_out: f64) -> RolloutPlan {
     RolloutPlan { salt: salt.into(), mode, rollout, hold_out, guard: None }
 }
 
-fn rollout(salt: &str, mode: Mode, rollout: f64, hold_out: f64) -> Rollout {
+fn rollout(salt: &str, mode: DrawMode, rollout: f64, hold_out: f64) -> Rollout {
     Rollout::new(&planned(salt, mode, rollout, hold_out))
 }
 
 /// Everybody is in, and a tenth of the answers may fail or exceed this latency.
 fn guarded(salt: &str, latency: Duration) -> Rollout {
     let guard = Some(GuardPlan { latency, errors: 0.1 });
-    Rollout::new(&RolloutPlan { guard, ..planned(salt, Mode::Sticky, 1.0, 0.0) })
+    Rollout::new(&RolloutPlan { guard, ..planned(salt, DrawMode::Sticky, 1.0, 0.0) })
 }
 
 fn let_in(rollout: &Rollout, users: u32) -> Vec<u32> {
@@ -28,7 +28,7 @@ fn let_in(rollout: &Rollout, users: u32) -> Vec<u32> {
 
 #[test]
 fn raising_the_share_keeps_everybody_who_was_in() {
-    let rollout = rollout("2026-11", Mode::Sticky, 0.05, 0.01);
+    let rollout = rollout("2026-11", DrawMode::Sticky, 0.05, 0.01);
     let before = let_in(&rollout, 20_000);
     assert!((800..1200).contains(&before.len()), "{}", before.len());
     rollout.set_rollout(0.3);
@@ -39,7 +39,7 @@ fn raising_the_share_keeps_everybody_who_was_in() {
 
 #[test]
 fn the_held_out_stay_out_at_full_rollout() {
-    let rollout = rollout("s", Mode::Sticky, 1.0, 0.1);
+    let rollout = rollout("s", DrawMode::Sticky, 1.0, 0.1);
     let held: Vec<u32> = (0..10_000)
         .filter(|n: &u32| rollout.decide(&n.to_le_bytes()) == Decision::HeldOut)
         .collect();
@@ -50,15 +50,15 @@ fn the_held_out_stay_out_at_full_rollout() {
 
 #[test]
 fn another_salt_draws_other_users() {
-    let one = let_in(&rollout("a", Mode::Sticky, 0.1, 0.0), 10_000);
-    let other = let_in(&rollout("b", Mode::Sticky, 0.1, 0.0), 10_000);
+    let one = let_in(&rollout("a", DrawMode::Sticky, 0.1, 0.0), 10_000);
+    let other = let_in(&rollout("b", DrawMode::Sticky, 0.1, 0.0), 10_000);
     let both = one.iter().filter(|user| other.contains(user)).count();
     assert!((50..160).contains(&both), "{both}");
 }
 
 #[test]
 fn the_kill_switch_sends_everybody_to_the_generic_answer() {
-    let rollout = rollout("a", Mode::Sticky, 1.0, 0.0);
+    let rollout = rollout("a", DrawMode::Sticky, 1.0, 0.0);
     rollout.set_killed(true);
     assert_eq!(rollout.decide(b"u"), Decision::Fallback);
     rollout.set_killed(false);
@@ -67,7 +67,7 @@ fn the_kill_switch_sends_everybody_to_the_generic_answer() {
 
 #[test]
 fn dice_draw_the_same_user_both_ways() {
-    let rollout = rollout("a", Mode::Dice, 0.5, 0.0);
+    let rollout = rollout("a", DrawMode::Dice, 0.5, 0.0);
     let inside = (0..1000).filter(|_| rollout.decide(b"u") == Decision::Personalised).count();
     assert!((400..600).contains(&inside), "{inside}");
 }

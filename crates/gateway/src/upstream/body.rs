@@ -47,7 +47,7 @@ pub(super) enum Rest {
 }
 
 /// What stands in the read buffer.
-pub(super) enum Found {
+pub(super) enum BodyStep {
     Piece(Bytes),
     Nothing,
     End,
@@ -145,7 +145,7 @@ impl UpstreamBody {
         let Some(lent) = &mut self.lent else { return Poll::Ready(self.broken.map(Err)) };
         loop {
             match self.rest.find(lent.connection.inbox()) {
-                Ok(Found::Piece(piece)) => {
+                Ok(BodyStep::Piece(piece)) => {
                     self.timer = None;
                     // Who knows the length asks for no more.
                     if matches!(self.rest, Rest::Exact(0)) {
@@ -153,11 +153,11 @@ impl UpstreamBody {
                     }
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                Ok(Found::End) => {
+                Ok(BodyStep::End) => {
                     self.end();
                     return Poll::Ready(None);
                 }
-                Ok(Found::Nothing) => {}
+                Ok(BodyStep::Nothing) => {}
                 Err(error) => return self.break_off(error),
             }
             lent.connection.send_on(cx, &mut self.unsent);
@@ -205,9 +205,9 @@ impl Rest {
     }
 
     /// Takes what belongs to the body out of the bytes received.
-    pub(super) fn find(&mut self, inbox: &mut BytesMut) -> Result<Found, FetchError> {
+    pub(super) fn find(&mut self, inbox: &mut BytesMut) -> Result<BodyStep, FetchError> {
         let length = match self {
-            Self::Exact(0) => return Ok(Found::End),
+            Self::Exact(0) => return Ok(BodyStep::End),
             Self::Exact(left) => {
                 let length = usize::try_from(*left).unwrap_or(usize::MAX).min(inbox.len());
                 *left -= length as u64;
@@ -220,7 +220,7 @@ impl Rest {
                     Step::More { skip } => (skip, 0),
                     Step::Done { skip } => {
                         inbox.advance(skip);
-                        return Ok(Found::End);
+                        return Ok(BodyStep::End);
                     }
                     Step::Malformed => return Err(FetchError::Malformed),
                 };
@@ -229,8 +229,8 @@ impl Rest {
             }
         };
         match length {
-            0 => Ok(Found::Nothing),
-            length => Ok(Found::Piece(inbox.split_to(length).freeze())),
+            0 => Ok(BodyStep::Nothing),
+            length => Ok(BodyStep::Piece(inbox.split_to(length).freeze())),
         }
     }
 }

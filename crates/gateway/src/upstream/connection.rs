@@ -17,8 +17,8 @@ use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, sleep_until};
 
 use super::interim::InterimResponses;
-use super::render::Request;
-use super::stream::Stream;
+use super::render::UpstreamRequest;
+use super::stream::UpstreamStream;
 use crate::error::FetchError;
 use http1::response;
 use http1::response::Head;
@@ -35,12 +35,12 @@ thread_local! {
 
 /// One connection to a server.
 #[derive(Debug)]
-pub(super) struct Connection {
-    stream: Stream,
+pub(super) struct UpstreamConnection {
+    stream: UpstreamStream,
     /// What is received and not read yet.
     inbox: BytesMut,
     /// Bytes to read at once.
-    room: usize,
+    read_bytes: usize,
     /// Bytes of the request that are sent.
     sent: usize,
     /// Nothing more can be sent.
@@ -53,25 +53,33 @@ pub(super) struct Connection {
 
 /// Until when a response's head must come.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct Deadlines {
     /// Time since the last byte of the request went out.
     pub answer_timeout: Duration,
     /// In any case.
     pub deadline: Option<Instant>,
 }
 
-impl Patience {
+impl Deadlines {
     fn deadline_from(self, now: Instant) -> Instant {
         let deadline = now + self.answer_timeout;
         self.deadline.map_or(deadline, |end| end.min(deadline))
     }
 }
 
-impl Connection {
+impl UpstreamConnection {
     /// A connection that was just made.
-    pub(super) fn new(stream: Stream) -> Self {
-        let (inbox, room) = (BytesMut::new(), READ_BYTES);
-        Self { stream, inbox, room, sent: 0, mute: false, heard: false, scanned: 0 }
+    pub(super) fn new(stream: UpstreamStream) -> Self {
+        let inbox = BytesMut::new();
+        Self {
+            stream,
+            inbox,
+            read_bytes: READ_BYTES,
+            sent: 0,
+            mute: false,
+            heard: false,
+            scanned: 0,
+        }
     }
 
     /// Sends a request and reads the head of its response; `interim` gets what comes ahead of that.
@@ -80,12 +88,12 @@ impl Connection {
     /// Also of an answer that says too much ahead of itself.
     pub(super) async fn ask(
         &mut self,
-        request: &Request,
+        request: &UpstreamRequest,
         interim: &InterimResponses,
-        patience: Patience,
+        deadlines: Deadlines,
     ) -> Result<Head, FetchError> {
         (self.sent, self.heard, self.scanned) = (0, false, 0);
-        let mut timer = pin!(sleep_until(patience.deadline_from(Instant::now())));
+        let mut timer = pin!(sleep_until(deadlines.deadline_from(Instant::now())));
         let mut sent = 0;
         poll_fn(|cx| {
             if let Poll::Ready(outcome) = self.poll_ask(cx, request, interim) {
@@ -93,7 +101,7 @@ impl Connection {
             }
             // A long request may take its time, as long as it goes on.
             if sent > 0 && sent < self.sent {
-                timer.as_mut().reset(patience.deadline_from(Instant::now()));
+                timer.as_mut().reset(deadlines.deadline_from(Instant::now()));
             }
             sent = self.sent;
             timer.as_mut().poll(cx).map(|()| Err(FetchError::Timeout))
@@ -104,7 +112,7 @@ impl Connection {
     fn poll_ask(
         &mut self,
         cx: &mut Context<'_>,
-        request: &Request,
+        request: &UpstreamRequest,
         interim: &InterimResponses,
     ) -> Poll<Result<Head, FetchError>> {
         if let Poll::Ready(Err(_)) = self.poll_send(cx, request) {
@@ -126,7 +134,11 @@ impl Connection {
         }
     }
 
-    fn poll_send(&mut self, cx: &mut Context<'_>, request: &Request) -> Poll<io::Result<()>> {
+    fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        request: &UpstreamRequest,
+    ) -> Poll<io::Result<()>> {
         while self.sent < request.length() && !self.mute {
             let [head, body] = request.rest(self.sent);
             self.sent += ready!(poll_write(&self.stream, cx, [head, body]))?;
@@ -157,11 +169,11 @@ impl Connection {
             ready!(self.stream.poll_read_ready(cx))?;
             self.inbox = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
         }
-        self.inbox.reserve(self.room);
+        self.inbox.reserve(self.read_bytes);
         let space = self.inbox.capacity() - self.inbox.len();
         let read = ready!(pin!(self.stream.read_buf(&mut self.inbox)).poll(cx))?;
         if read == space {
-            self.room = (self.room * 2).min(READ_BYTES_MAX);
+            self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
         }
         Poll::Ready(Ok(read))
     }
@@ -209,19 +221,19 @@ impl Connection {
     pub(super) fn rest(&mut self) {
         let inbox = std::mem::take(&mut self.inbox);
         // What grew is freed.
-        if std::mem::replace(&mut self.room, READ_BYTES) == READ_BYTES {
+        if std::mem::replace(&mut self.read_bytes, READ_BYTES) == READ_BYTES {
             give(inbox);
         }
     }
 
     /// The socket, and what came behind the answer.
-    pub(super) fn into_parts(mut self) -> (Stream, Bytes) {
+    pub(super) fn into_parts(mut self) -> (UpstreamStream, Bytes) {
         (self.stream, self.inbox.split().freeze())
     }
 }
 
 fn poll_write(
-    stream: &Stream,
+    stream: &UpstreamStream,
     cx: &mut Context<'_>,
     slices: [io::IoSlice<'_>; 2],
 ) -> Poll<io::Result<usize>> {

@@ -15,16 +15,16 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-use super::connection::Connection;
+use super::connection::UpstreamConnection;
 use crate::error::FetchError;
 use crate::plan::UpstreamPlan;
 use crate::ports::Loan;
 
 /// One core's connections to one server, or one worker.
 #[derive(Debug)]
-pub(super) struct Connections {
+pub(super) struct KeptConnections {
     /// Kept connections, each since when; the last used last.
-    kept: RefCell<VecDeque<(Instant, Connection)>>,
+    kept: RefCell<VecDeque<(Instant, UpstreamConnection)>>,
     /// Requests under way.
     busy: Cell<usize>,
     /// Wakes the task that watches the kept ones, when there is one.
@@ -36,7 +36,7 @@ pub(super) struct Connections {
 /// The right to use one connection: one of a server's, or a worker with what lends it.
 #[derive(Debug)]
 pub(super) struct Permit {
-    connections: Rc<Connections>,
+    connections: Rc<KeptConnections>,
     pub(super) loan: Option<Box<dyn Loan>>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Permit {
 #[derive(Debug)]
 pub(super) struct Lent {
     /// The connection.
-    pub connection: Connection,
+    pub connection: UpstreamConnection,
     /// The right to use it.
     pub permit: Permit,
     /// The connection may carry another request.
@@ -52,18 +52,18 @@ pub(super) struct Lent {
 }
 
 impl Permit {
-    pub(super) fn new(connections: &Rc<Connections>, loan: Option<Box<dyn Loan>>) -> Self {
+    pub(super) fn new(connections: &Rc<KeptConnections>, loan: Option<Box<dyn Loan>>) -> Self {
         connections.busy.set(connections.busy.get() + 1);
         Self { connections: Rc::clone(connections), loan }
     }
 
     /// The connections among which this is one.
-    pub(super) fn connections(&self) -> &Connections {
+    pub(super) fn connections(&self) -> &KeptConnections {
         &self.connections
     }
 }
 
-impl Connections {
+impl KeptConnections {
     /// None yet.
     pub(super) fn new(plan: &UpstreamPlan) -> Rc<Self> {
         Rc::new(Self {
@@ -89,7 +89,7 @@ impl Connections {
     }
 
     /// The kept connection that was used last and is still good.
-    pub(super) fn take_kept(&self, now: Instant) -> Option<Connection> {
+    pub(super) fn take_kept(&self, now: Instant) -> Option<UpstreamConnection> {
         let mut kept = self.kept.borrow_mut();
         loop {
             let (since, connection) = kept.pop_back()?;
@@ -105,7 +105,7 @@ impl Connections {
     }
 
     /// Keeps a connection, and has it watched.
-    fn keep(self: &Rc<Self>, mut connection: Connection) {
+    fn keep(self: &Rc<Self>, mut connection: UpstreamConnection) {
         connection.rest();
         let mut watcher = self.watcher.borrow_mut();
         let waker = watcher.get_or_insert_with(|| {
@@ -131,7 +131,7 @@ impl Connections {
 }
 
 /// Watches the kept connections of a server while there are any.
-async fn watch(connections: Weak<Connections>) {
+async fn watch(connections: Weak<KeptConnections>) {
     let mut timer = pin!(sleep_until(Instant::now()));
     poll_fn(|cx| {
         let Some(connections) = connections.upgrade() else { return Poll::Ready(()) };

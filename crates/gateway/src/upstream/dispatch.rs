@@ -3,13 +3,13 @@
 use tokio::time::Instant;
 
 use super::interim::InterimResponses;
-use super::render::Request;
+use super::render::UpstreamRequest;
 
 /// A request on its way to an upstream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dispatch<'d> {
     /// The request.
-    pub request: &'d Request,
+    pub request: &'d UpstreamRequest,
     /// Its key: by it a server is chosen where the upstream balances by key.
     pub key: &'d [u8],
     /// Takes the interim responses that come ahead of the response.

@@ -2,12 +2,12 @@
 
 use bytes::{Buf, BytesMut};
 
-use super::body::{Found, Rest};
+use super::body::{BodyStep, Rest};
 use http1::response;
 
 /// What the first final answer of a connection turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct AnswerReading {
     /// The status.
     pub status: u16,
     /// Its fields, as lines.
@@ -25,7 +25,7 @@ pub struct Reading {
 pub fn read_answer<'p>(
     pieces: impl IntoIterator<Item = &'p [u8]>,
     bodiless: bool,
-) -> Option<Reading> {
+) -> Option<AnswerReading> {
     let (mut inbox, mut reading, mut total) = (BytesMut::new(), None, 0);
     for piece in pieces {
         inbox.extend_from_slice(piece);
@@ -37,16 +37,21 @@ pub fn read_answer<'p>(
                 let keeps = head.framing.keeps.then_some(0);
                 let fields = head.fields.whole_lines().flat_map(|(_, line)| line.to_vec());
                 let (fields, body) = (fields.collect(), Vec::new());
-                let first =
-                    Reading { status: head.status, fields, body, is_whole: false, kept: keeps };
+                let first = AnswerReading {
+                    status: head.status,
+                    fields,
+                    body,
+                    is_whole: false,
+                    kept: keeps,
+                };
                 reading = Some((first, Rest::of(head.framing.length)));
             }
         }
         while let Some((found, rest)) = reading.as_mut().filter(|(found, _)| !found.is_whole) {
             match rest.find(&mut inbox) {
-                Ok(Found::Piece(piece)) => found.body.extend_from_slice(&piece),
-                Ok(Found::Nothing) => break,
-                Ok(Found::End) => found.is_whole = true,
+                Ok(BodyStep::Piece(piece)) => found.body.extend_from_slice(&piece),
+                Ok(BodyStep::Nothing) => break,
+                Ok(BodyStep::End) => found.is_whole = true,
                 Err(_) => return None,
             }
         }

@@ -14,7 +14,7 @@ use crate::error::FetchError;
 
 /// One core's connections to an upstream.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct UpstreamPool {
     upstream: Arc<Upstream>,
     to: To,
 }
@@ -25,7 +25,7 @@ enum To {
     Workers(WorkerConnections),
 }
 
-impl Pool {
+impl UpstreamPool {
     /// No connections yet.
     pub(crate) fn new(upstream: Arc<Upstream>) -> Self {
         let to = match upstream.workers.clone() {

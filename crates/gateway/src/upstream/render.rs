@@ -12,7 +12,7 @@ use http::Method;
 
 /// A request with its whole body.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct UpstreamRequest {
     method: Method,
     head: Vec<u8>,
     body: Bytes,
@@ -20,10 +20,10 @@ pub(crate) struct Request {
     offered: Box<[u8]>,
 }
 
-impl Request {
-    /// Begins a request's head; `room` is the number of bytes it may take.
-    pub(crate) fn begin(method: Method, target: &str, host: &str, room: usize) -> Self {
-        let mut head = Vec::with_capacity(room);
+impl UpstreamRequest {
+    /// Begins a request's head; `capacity` is the number of bytes it may take.
+    pub(crate) fn begin(method: Method, target: &str, host: &str, capacity: usize) -> Self {
+        let mut head = Vec::with_capacity(capacity);
         for part in [method.as_str(), " ", target, " HTTP/1.1\r\nhost: ", host, "\r\n"] {
             head.extend_from_slice(part.as_bytes());
         }

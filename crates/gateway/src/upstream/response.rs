@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::body::UpstreamBody;
 use super::connections::Lent;
-use super::render::Request;
+use super::render::UpstreamRequest;
 use crate::error::FetchError;
 
 /// A response whose body has not been read.
@@ -27,7 +27,7 @@ impl Response {
     /// # Errors
     /// When it changes the protocol, which nobody asked for.
     pub(super) fn to(
-        request: &Request,
+        request: &UpstreamRequest,
         head: Head,
         mut lent: Lent,
         piece_timeout: Duration,

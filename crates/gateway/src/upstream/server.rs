@@ -14,7 +14,7 @@ pub struct Upstream {
     /// What is to be done.
     pub plan: UpstreamPlan,
     /// Its servers; none when workers answer.
-    pub servers: Vec<Server>,
+    pub servers: Vec<UpstreamServer>,
     /// Its workers.
     pub workers: Option<Arc<dyn Workers>>,
     /// Retries that may still be made.
@@ -23,7 +23,7 @@ pub struct Upstream {
 
 /// One server of an upstream.
 #[derive(Debug)]
-pub struct Server {
+pub struct UpstreamServer {
     /// Its address.
     pub address: SocketAddr,
     /// Its health.
@@ -33,7 +33,7 @@ pub struct Server {
 impl Upstream {
     /// An upstream as planned; `workers` answer for it when its plan names no servers.
     pub(crate) fn new(plan: UpstreamPlan, workers: Option<Arc<dyn Workers>>) -> Self {
-        let health = |address: &SocketAddr| Server {
+        let health = |address: &SocketAddr| UpstreamServer {
             address: *address,
             health: Health::new(plan.health.as_ref()),
         };

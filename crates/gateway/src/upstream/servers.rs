@@ -13,12 +13,12 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use super::budget::RetryBudget;
-use super::connection::{Connection, Patience};
-use super::connections::{Connections, Lent, Permit};
+use super::connection::{Deadlines, UpstreamConnection};
+use super::connections::{KeptConnections, Lent, Permit};
 use super::dispatch::Dispatch;
 use super::response::Response;
-use super::server::{Server, Upstream};
-use super::stream::Stream;
+use super::server::{Upstream, UpstreamServer};
+use super::stream::UpstreamStream;
 use crate::error::FetchError;
 use crate::plan::Balance;
 
@@ -27,14 +27,14 @@ use crate::plan::Balance;
 pub(super) struct Servers {
     upstream: Arc<Upstream>,
     /// By server.
-    connections: Vec<Rc<Connections>>,
+    connections: Vec<Rc<KeptConnections>>,
     turn: Cell<usize>,
 }
 
 impl Servers {
     /// No connections yet.
     pub(super) fn new(upstream: Arc<Upstream>) -> Self {
-        let connections = |_: &Server| Connections::new(&upstream.plan);
+        let connections = |_: &UpstreamServer| KeptConnections::new(&upstream.plan);
         let connections = upstream.servers.iter().map(connections).collect();
         Self { connections, turn: Cell::new(0), upstream }
     }
@@ -121,26 +121,26 @@ impl Servers {
 
     async fn ask(
         &self,
-        connection: &mut Connection,
+        connection: &mut UpstreamConnection,
         dispatch: Dispatch<'_>,
     ) -> Result<Head, FetchError> {
         let answer_timeout = self.upstream.plan.answer_timeout;
-        let patience = Patience { answer_timeout, deadline: dispatch.deadline };
-        connection.ask(dispatch.request, dispatch.interim, patience).await
+        let deadlines = Deadlines { answer_timeout, deadline: dispatch.deadline };
+        connection.ask(dispatch.request, dispatch.interim, deadlines).await
     }
 
     fn response(
         &self,
         dispatch: Dispatch<'_>,
         head: Head,
-        connection: Connection,
+        connection: UpstreamConnection,
         permit: Permit,
     ) -> Result<Response, FetchError> {
         let lent = Lent { connection, permit, reusable: false };
         Response::to(dispatch.request, head, lent, self.upstream.plan.piece_timeout)
     }
 
-    async fn connect(&self, server: usize) -> Result<Connection, FetchError> {
+    async fn connect(&self, server: usize) -> Result<UpstreamConnection, FetchError> {
         let address = self.upstream.servers[server].address;
         let connect = timeout(self.upstream.plan.connect_timeout, TcpStream::connect(address));
         let stream = match connect.await {
@@ -149,12 +149,12 @@ impl Servers {
         };
         // Requests are whole writes; waiting for more (Nagle) would only delay them.
         let _ = stream.set_nodelay(true);
-        Ok(Connection::new(Stream::Tcp(stream)))
+        Ok(UpstreamConnection::new(UpstreamStream::Tcp(stream)))
     }
 }
 
 /// Highest random weight (Thaler and Ravishankar, 1998).
-fn rendezvous(servers: &[Server], index: usize, key: &[u8]) -> u64 {
+fn rendezvous(servers: &[UpstreamServer], index: usize, key: &[u8]) -> u64 {
     let state = foldhash::fast::FixedState::with_seed(0x7464);
     state.hash_one((servers[index].address, key))
 }

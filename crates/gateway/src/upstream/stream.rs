@@ -10,14 +10,14 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// A stream to whoever answers.
 #[derive(Debug)]
-pub(super) enum Stream {
+pub(super) enum UpstreamStream {
     /// To a server.
     Tcp(TcpStream),
     /// To a worker.
     Unix(UnixStream),
 }
 
-impl Stream {
+impl UpstreamStream {
     /// Connects to a worker's socket.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for UpstreamStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -74,7 +74,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for UpstreamStream {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -14,9 +14,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connections::{Lent, Permit};
 use super::dispatch::Dispatch;
-use super::pool::Pool;
+use super::pool::UpstreamPool;
 use super::response::Response;
-use super::stream::Stream;
+use super::stream::UpstreamStream;
 use crate::error::FetchError;
 use http1::FieldLines;
 use http1::fields::text;
@@ -33,14 +33,14 @@ pub(crate) enum Switched {
 /// A server that speaks another protocol.
 #[derive(Debug)]
 pub(crate) struct Far {
-    stream: Stream,
+    stream: UpstreamStream,
     /// What it said behind its 101.
     early: Bytes,
     _permit: Permit,
     shown: Option<Gauge>,
 }
 
-impl Pool {
+impl UpstreamPool {
     /// Sends a request that offers other protocols.
     ///
     /// # Errors

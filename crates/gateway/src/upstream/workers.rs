@@ -3,8 +3,8 @@
 //! Invariants: a worker is asked only while it is lent; it goes back when its response is read to
 //! the end, and otherwise with the word of what became of it. A request that a worker dropped
 //! without a response, or with one that was read ahead and broke off, goes to another one, once, if
-//! it changes nothing or nothing of it was sent (RFC 9112 §9.3.1). Connections are kept by worker,
-//! and forgotten when the worker is gone.
+//! it changes nothing or nothing of it was sent (RFC 9112 §9.3.1). KeptConnections are kept by
+//! worker, and forgotten when the worker is gone.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,12 +15,12 @@ use std::time::Duration;
 use http1::response::Head;
 use tokio::time::{Instant, timeout};
 
-use super::connection::{Connection, Patience};
-use super::connections::{Connections, Lent, Permit};
+use super::connection::{Deadlines, UpstreamConnection};
+use super::connections::{KeptConnections, Lent, Permit};
 use super::dispatch::Dispatch;
 use super::response::Response;
 use super::server::Upstream;
-use super::stream::Stream;
+use super::stream::UpstreamStream;
 use crate::error::FetchError;
 use crate::ports::{Loan, NoWorker, Workers};
 
@@ -36,7 +36,7 @@ pub(super) struct WorkerConnections {
     workers: Arc<dyn Workers>,
     upstream: Arc<Upstream>,
     /// By worker.
-    connections: RefCell<HashMap<u64, Rc<Connections>>>,
+    connections: RefCell<HashMap<u64, Rc<KeptConnections>>>,
 }
 
 /// What one worker made of a request.
@@ -90,8 +90,8 @@ impl WorkerConnections {
             }
         };
         let permit = Permit::new(&connections, Some(loan));
-        let patience = self.patience(None);
-        let head = connection.ask(dispatch.request, dispatch.interim, patience).await?;
+        let deadlines = self.deadlines(None);
+        let head = connection.ask(dispatch.request, dispatch.interim, deadlines).await?;
         Ok((head, Lent { connection, permit, reusable: false }))
     }
 
@@ -112,7 +112,7 @@ impl WorkerConnections {
             },
         };
         let mut permit = Permit::new(&connections, Some(loan));
-        let head = connection.ask(request, interim, self.patience(dispatch.deadline)).await;
+        let head = connection.ask(request, interim, self.deadlines(dispatch.deadline)).await;
         let may_repeat =
             !connection.has_heard() && (request.is_idempotent() || connection.sent() == 0);
         let head = match head {
@@ -157,26 +157,26 @@ impl WorkerConnections {
     }
 
     /// The connections to a worker; those to workers that are gone are forgotten.
-    fn connections(&self, worker: u64) -> Rc<Connections> {
+    fn connections(&self, worker: u64) -> Rc<KeptConnections> {
         let mut all = self.connections.borrow_mut();
         if let Some(connections) = all.get(&worker) {
             return Rc::clone(connections);
         }
         all.retain(|_, connections| !connections.is_idle());
-        let connections = Connections::new(&self.upstream.plan);
+        let connections = KeptConnections::new(&self.upstream.plan);
         all.insert(worker, Rc::clone(&connections));
         connections
     }
 
-    fn patience(&self, deadline: Option<Instant>) -> Patience {
-        Patience { answer_timeout: self.upstream.plan.answer_timeout, deadline }
+    fn deadlines(&self, deadline: Option<Instant>) -> Deadlines {
+        Deadlines { answer_timeout: self.upstream.plan.answer_timeout, deadline }
     }
 
-    async fn connect(&self, loan: &dyn Loan) -> Result<Connection, FetchError> {
-        let connect = Stream::to_worker(loan.socket());
+    async fn connect(&self, loan: &dyn Loan) -> Result<UpstreamConnection, FetchError> {
+        let connect = UpstreamStream::to_worker(loan.socket());
         match timeout(self.upstream.plan.connect_timeout, connect).await {
             Err(_) => Err(FetchError::Timeout),
-            Ok(stream) => stream.map(Connection::new).map_err(|_| FetchError::Connect),
+            Ok(stream) => stream.map(UpstreamConnection::new).map_err(|_| FetchError::Connect),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use redb::StorageBackend;
 use stdx::Random;
 
-use super::{Change, Hash, Logged, RecordLog};
+use super::{Hash, Logged, RecordChange, RecordLog};
 use crate::purge::PREFIXES_MAX;
 
 /// A file in memory that keeps, at a power cut, any of the pages written since the last sync.
@@ -118,12 +118,12 @@ fn is_whole(record: &[u8]) -> Option<(u64, u64)> {
     (record == self::record(number, version, record.len() - 16)).then_some((number, version))
 }
 
-fn put(number: u64, version: u64, length: usize) -> Change {
-    Change { hash: hash(number), record: Some(record(number, version, length)), stamp: 0 }
+fn put(number: u64, version: u64, length: usize) -> RecordChange {
+    RecordChange { hash: hash(number), record: Some(record(number, version, length)), stamp: 0 }
 }
 
-fn forget(number: u64) -> Change {
-    Change { hash: hash(number), record: None, stamp: 0 }
+fn forget(number: u64) -> RecordChange {
+    RecordChange { hash: hash(number), record: None, stamp: 0 }
 }
 
 const PLENTY: u64 = 1 << 40;
@@ -133,7 +133,7 @@ fn brings_back_records_of_every_length_after_a_restart() {
     let file = TornFile::default();
     let store = RecordLog::open(file.clone(), PLENTY).unwrap();
     let lengths = [0, 1, 100, 4096, 32_684, 32_685, 65_384, 100_000, 3_000_000];
-    let changes: Vec<Change> =
+    let changes: Vec<RecordChange> =
         (0..).zip(lengths).map(|(number, length)| put(number, 1, length)).collect();
     store.write(&changes, 1, true).unwrap();
     drop(store);
@@ -165,7 +165,8 @@ fn keeps_to_its_bytes_whatever_the_length_of_records() {
         let mut number = 0;
         for batch in 0..30_u64 {
             let count = (1 << 20) / length as u64 + 1;
-            let changes: Vec<Change> = (0..count).map(|n| put(number + n, 1, length)).collect();
+            let changes: Vec<RecordChange> =
+                (0..count).map(|n| put(number + n, 1, length)).collect();
             number += count;
             store.write(&changes, 1, batch % 8 == 0).unwrap();
         }
@@ -212,7 +213,7 @@ fn a_power_cut_costs_recent_records_and_makes_none_up() {
                 let changes = loose.iter().map(|(number, version)| {
                     put(*number, *version, random.up_to(120_000) as usize)
                 });
-                let changes: Vec<Change> = changes.collect();
+                let changes: Vec<RecordChange> = changes.collect();
                 let is_durable = random.bits() & 3 == 0;
                 store.write(&changes, 7, is_durable).unwrap();
                 if is_durable {
@@ -239,7 +240,7 @@ fn a_power_cut_costs_recent_records_and_makes_none_up() {
 fn damaged_bytes_anywhere_never_bring_another_record() {
     let file = TornFile::default();
     let store = RecordLog::open(file.clone(), PLENTY).unwrap();
-    let changes: Vec<Change> = (0..300).map(|n| put(n, 1, 200 + n as usize * 40)).collect();
+    let changes: Vec<RecordChange> = (0..300).map(|n| put(n, 1, 200 + n as usize * 40)).collect();
     store.write(&changes, 1, true).unwrap();
     drop(store);
     let sound = file.bytes();
@@ -289,7 +290,7 @@ fn an_empty_or_cut_file_is_an_error_or_empty_and_never_half_read() {
 fn remembers_clock_and_purges_and_what_it_forgot_of_them() {
     let file = TornFile::default();
     let store = RecordLog::open(file.clone(), PLENTY).unwrap();
-    store.write(&[Change { stamp: 9, ..put(1, 1, 10) }], 55, true).unwrap();
+    store.write(&[RecordChange { stamp: 9, ..put(1, 1, 10) }], 55, true).unwrap();
     let mut purges = Logged::default();
     purges.places.insert(7, 3);
     let many = 1..=PREFIXES_MAX as u64 + 2;

@@ -3,7 +3,7 @@
 use super::PurgeLog;
 use crate::disk::log::Logged;
 use crate::fingerprint::fingerprint;
-use crate::purge::{Area, Verdict};
+use crate::purge::{Area, PurgeVerdict};
 use crate::tags::Tags;
 
 const KEY: &[u8] = b"http\nnews.test\n/a/b";
@@ -38,12 +38,12 @@ fn purges_of_earlier_lives_cover_what_was_fetched_before_them() {
     let held = written(&purges, &mut PurgeLog::default());
     let mut next = PurgeLog::default();
     assert!(next.resume(&Logged { stamp: 3, ..held }));
-    assert_eq!(next.verdict(0, KEY, &tags(&[])), Verdict::Gone);
-    assert_eq!(next.verdict(1, KEY, &tags(&[])), Verdict::Good);
-    assert_eq!(next.verdict(1, KEY, &tags(&["t"])), Verdict::Stale);
-    assert_eq!(next.verdict(2, KEY, &tags(&["t"])), Verdict::Good);
-    assert_eq!(next.verdict(2, b"http\nother.test\n/c/d", &tags(&[])), Verdict::Gone);
-    assert_eq!(next.verdict(3, b"http\nother.test\n/c/d", &tags(&[])), Verdict::Good);
+    assert_eq!(next.verdict(0, KEY, &tags(&[])), PurgeVerdict::Gone);
+    assert_eq!(next.verdict(1, KEY, &tags(&[])), PurgeVerdict::Good);
+    assert_eq!(next.verdict(1, KEY, &tags(&["t"])), PurgeVerdict::Stale);
+    assert_eq!(next.verdict(2, KEY, &tags(&["t"])), PurgeVerdict::Good);
+    assert_eq!(next.verdict(2, b"http\nother.test\n/c/d", &tags(&[])), PurgeVerdict::Gone);
+    assert_eq!(next.verdict(3, b"http\nother.test\n/c/d", &tags(&[])), PurgeVerdict::Good);
 }
 
 #[test]

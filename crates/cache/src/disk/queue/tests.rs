@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{BYTES_MAX, KEYS_MAX, Queue};
+use super::{BYTES_MAX, KEYS_MAX, WriteQueue};
 use crate::disk::record::DiskContent;
 
 fn names(length: usize) -> Option<DiskContent> {
@@ -21,7 +21,7 @@ fn length(wanted: Option<Option<DiskContent>>) -> Option<Option<usize>> {
 
 #[test]
 fn the_last_change_of_a_key_counts_until_it_is_written() {
-    let queue = Queue::default();
+    let queue = WriteQueue::default();
     assert!(queue.push(b"a"[..].into(), names(1)));
     assert!(queue.push(b"a"[..].into(), names(2)));
     assert_eq!(length(queue.get(b"a")), Some(Some(2)));
@@ -39,7 +39,7 @@ fn the_last_change_of_a_key_counts_until_it_is_written() {
 
 #[test]
 fn at_its_bytes_an_answer_is_dropped_and_its_key_forgotten() {
-    let queue = Queue::default();
+    let queue = WriteQueue::default();
     assert!(queue.push(b"old"[..].into(), names(10)));
     assert!(queue.push(b"large"[..].into(), names(BYTES_MAX - 100)));
     assert!(!queue.push(b"old"[..].into(), names(100)));
@@ -53,7 +53,7 @@ fn at_its_bytes_an_answer_is_dropped_and_its_key_forgotten() {
 
 #[test]
 fn beyond_its_keys_nothing_on_disk_is_trusted() {
-    let queue = Queue::default();
+    let queue = WriteQueue::default();
     for number in 0..=KEYS_MAX {
         queue.push(number.to_le_bytes()[..].into(), None);
     }

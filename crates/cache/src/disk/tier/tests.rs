@@ -178,7 +178,7 @@ fn a_record_of_another_key_under_the_same_hash_is_not_found() {
     wait_until_written(&tier);
     let opened = tier.state.opened.read().clone().unwrap();
     let record = opened.log.get(&hash(b"theirs")).unwrap();
-    let change = crate::disk::log::Change { hash: hash(b"ours"), record, stamp: 0 };
+    let change = crate::disk::log::RecordChange { hash: hash(b"ours"), record, stamp: 0 };
     opened.log.write(&[change], 0, true).unwrap();
     assert!(find(&tier, b"ours").is_none());
     assert_eq!(find(&tier, b"theirs").unwrap().body, "theirs");

@@ -7,8 +7,6 @@ use std::collections::VecDeque;
 
 use hashbrown::HashTable;
 
-use super::table_bytes;
-
 /// Bytes that a hash costs, with what lies idle.
 pub(super) const BYTES_EACH: usize = table_bytes(size_of::<u32>()) + size_of::<u64>() * 3 / 2;
 
@@ -57,4 +55,9 @@ impl Ghosts {
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }
+}
+
+/// Bytes of a place in a hash table, which is 7/16 to 7/8 full: by the worse half.
+pub(super) const fn table_bytes(content: usize) -> usize {
+    (content + 1) * 2
 }

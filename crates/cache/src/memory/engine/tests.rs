@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 
-use super::{Engine, SPARED_MAX, SharedKey, shard_of};
+use super::{S3Fifo, SPARED_MAX, SharedKey, shard_of};
 
 /// Numbers that look random, the same in every run (SplitMix64).
 struct Random(u64);
@@ -38,11 +38,11 @@ fn bytes(key: u64) -> SharedKey {
 }
 
 /// An engine of one part; values are numbers.
-fn engine(weight_max: u64) -> Engine<u64> {
-    Engine::new(weight_max, weight_max)
+fn engine(weight_max: u64) -> S3Fifo<u64> {
+    S3Fifo::new(weight_max, weight_max)
 }
 
-impl Engine<u64> {
+impl S3Fifo<u64> {
     /// Inserts a value of weight 1 that is its own key; returns the keys that made room.
     fn add(&self, key: u64) -> Vec<u64> {
         let evicted = self.insert(hash(key), bytes(key), key, 1);
@@ -66,7 +66,7 @@ impl Engine<u64> {
 fn contents_number_and_weight_agree_with_a_map_whatever_is_done() {
     let mut random = Random(1);
     for (weight_max, shard_min) in [(300, 300), (4000, 500), (97, 1)] {
-        let engine = Engine::<u64>::new(weight_max, shard_min);
+        let engine = S3Fifo::<u64>::new(weight_max, shard_min);
         let heaviest = weight_max / engine.shards() as u64;
         let mut model: HashMap<u64, (u64, u64)> = HashMap::new();
         for step in 0..20_000 {
@@ -184,7 +184,7 @@ fn a_newcomer_waits_for_a_bounded_number_of_others_to_be_judged() {
     let shard = engine.shards[0].read();
     let judged = shard.nodes.iter().filter(|node| {
         use std::sync::atomic::Ordering::Relaxed;
-        node.held.is_some() && node.uses.load(Relaxed) < 3
+        node.content.is_some() && node.uses.load(Relaxed) < 3
     });
     // The newcomer is one of them.
     assert_eq!(judged.count(), SPARED_MAX + 1);
@@ -202,7 +202,7 @@ fn keys_of_one_hash_are_two_keys() {
 
 #[test]
 fn what_makes_room_stands_in_the_same_part_as_what_comes() {
-    let engine = Engine::<u64>::new(1600, 100);
+    let engine = S3Fifo::<u64>::new(1600, 100);
     assert_eq!(engine.shards(), 16);
     for key in 0..10_000 {
         for evicted in engine.add(key) {
@@ -210,8 +210,8 @@ fn what_makes_room_stands_in_the_same_part_as_what_comes() {
         }
     }
     assert!((1500..=1600).contains(&engine.weight()));
-    assert_eq!(Engine::<u64>::new(1600, 800).shards(), 2);
-    assert_eq!(Engine::<u64>::new(1600, 5000).shards(), 1);
+    assert_eq!(S3Fifo::<u64>::new(1600, 800).shards(), 2);
+    assert_eq!(S3Fifo::<u64>::new(1600, 5000).shards(), 1);
 }
 
 /// Hits of the least recently used leaving first.

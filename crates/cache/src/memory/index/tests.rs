@@ -1,6 +1,6 @@
 //! Claims about finding keys by area.
 
-use super::{Index, Search, SharedKey};
+use super::{KeyIndex, Search, SharedKey};
 use crate::fingerprint::fingerprint;
 use crate::purge::Area;
 use crate::tags::Tags;
@@ -10,8 +10,8 @@ fn tags(names: &[&str]) -> Tags {
 }
 
 /// Keys of several hosts, one after another in the order in which they are kept.
-fn index() -> Index {
-    let index = Index::new(2);
+fn index() -> KeyIndex {
+    let index = KeyIndex::new(2);
     for (hash, key, names) in [
         (0, "http\na\n/", &["root"][..]),
         (0, "http\na\n/news", &["news", "all"]),
@@ -92,12 +92,12 @@ fn a_tag_is_found_wherever_it_stands() {
 
 #[test]
 fn what_is_noted_again_has_its_new_tags_and_what_is_forgotten_none() {
-    let index = Index::new(2);
+    let index = KeyIndex::new(2);
     let key = SharedKey::from(&b"http\na\n/"[..]);
     let mut shard = index.lock(0);
     shard.add(7, &key, &tags(&["old", "both"]));
     shard.add(7, &key, &tags(&["both", "new"]));
-    let finds = |shard: &super::Shard, tag: &str| {
+    let finds = |shard: &super::IndexShard, tag: &str| {
         shard.find(&mut Search::new(&Area::Tag(tag.into())), 9).len()
     };
     assert_eq!(["old", "both", "new"].map(|tag| finds(&shard, tag)), [0, 1, 1]);
@@ -110,7 +110,7 @@ fn what_is_noted_again_has_its_new_tags_and_what_is_forgotten_none() {
 fn a_search_that_has_found_all_finds_nothing_more() {
     // Hashes rise with one tag and fall with the next, whichever comes first.
     for hashes in [[8, 9, 1, 2], [1, 2, 8, 9]] {
-        let index = Index::new(2);
+        let index = KeyIndex::new(2);
         let mut shard = index.lock(0);
         for (hash, name) in hashes.into_iter().zip(["a", "a", "b", "b"]) {
             let key = SharedKey::from(format!("http\nh\n/{hash}").as_bytes());

@@ -5,7 +5,7 @@ use http::header::HeaderName;
 
 use super::section::Section;
 use crate::config::{KeyConfig, SegmentConfig};
-use crate::key::{Cookies, Fields, KeyPlan, NamePattern, Rules, Segment, Source};
+use crate::key::{Cookies, KeyPlan, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
 use crate::plan::Personalise;
 use crate::user::UserSource;
 
@@ -84,15 +84,15 @@ fn fields(
     section: &mut Section<'_, '_>,
     drop: Option<Vec<String>>,
     keep: Option<Vec<String>>,
-) -> Fields {
+) -> QueryFields {
     match (drop, keep) {
         (Some(_), Some(_)) => {
             section.wrong("key.keep", "name what counts (`keep`) or what does not (`drop`)");
-            Fields::All
+            QueryFields::All
         }
-        (Some(drop), None) => Fields::Drop(patterns(section, "key.drop", &drop)),
-        (None, Some(keep)) => Fields::Keep(patterns(section, "key.keep", &keep)),
-        (None, None) => Fields::All,
+        (Some(drop), None) => QueryFields::Drop(patterns(section, "key.drop", &drop)),
+        (None, Some(keep)) => QueryFields::Keep(patterns(section, "key.keep", &keep)),
+        (None, None) => QueryFields::All,
     }
 }
 
@@ -103,8 +103,8 @@ fn cookies(
 ) -> Cookies {
     match (named, strip) {
         (Some(_), Some(_)) => {
-            let why = "with `cookies` no other cookie is sent on: leave it out";
-            section.wrong("key.strip_cookies", why);
+            let reason = "with `cookies` no other cookie is sent on: leave it out";
+            section.wrong("key.strip_cookies", reason);
             Cookies::All
         }
         (Some(names), None) => {
@@ -149,21 +149,23 @@ fn header(section: &mut Section<'_, '_>, key: &str, name: &str) -> Option<Header
     found.filter(|_| !reserved)
 }
 
-fn segments(section: &mut Section<'_, '_>, configs: Option<Vec<SegmentConfig>>) -> Vec<Segment> {
+fn segments(section: &mut Section<'_, '_>, configs: Option<Vec<SegmentConfig>>) -> Vec<KeySegment> {
     let configs = configs.unwrap_or_default();
     configs.into_iter().filter_map(|config| segment(section, config)).collect()
 }
 
-fn segment(section: &mut Section<'_, '_>, config: SegmentConfig) -> Option<Segment> {
+fn segment(section: &mut Section<'_, '_>, config: SegmentConfig) -> Option<KeySegment> {
     let from = config.from.unwrap_or_default();
     let source = match from.split_once(':') {
         Some(("cookie", name)) if NamePattern::parse(name).is_some() => {
-            Some(Source::Cookie(name.into()))
+            Some(SegmentSource::Cookie(name.into()))
         }
-        Some(("header", name)) => header(section, "key.segments.from", name).map(Source::Header),
+        Some(("header", name)) => {
+            header(section, "key.segments.from", name).map(SegmentSource::Header)
+        }
         _ => {
-            let why = format!("`{from}` is neither `cookie:NAME` nor `header:NAME`");
-            section.wrong("key.segments.from", why);
+            let reason = format!("`{from}` is neither `cookie:NAME` nor `header:NAME`");
+            section.wrong("key.segments.from", reason);
             None
         }
     };
@@ -173,10 +175,10 @@ fn segment(section: &mut Section<'_, '_>, config: SegmentConfig) -> Option<Segme
     let is_plain = |text: &str| !text.is_empty() && text.bytes().all(is_value_byte);
     let all_plain = values.iter().chain(&default).all(|value| is_plain(value));
     if values.is_empty() || !all_plain {
-        let why = "name the values that are told apart, of visible characters without `;,\"`";
-        section.wrong("key.segments.values", why);
+        let reason = "name the values that are told apart, of visible characters without `;,\"`";
+        section.wrong("key.segments.values", reason);
     }
-    Some(Segment { source: source?, values, default: default? })
+    Some(KeySegment { source: source?, values, default: default? })
 }
 
 /// Bytes that mean the same in a cookie and in a header.

@@ -6,41 +6,32 @@ use std::time::Duration;
 use exchange::Filter;
 use twox_hash::XxHash3_64;
 
+use super::references::References;
 use super::section::Section;
 use super::storing::{self, OnDisk};
 use super::{key, target};
 use crate::config::{CorsConfig, PersonaliseConfig, RouteConfig};
 use crate::pattern::Pattern;
 use crate::plan::{
-    Arm, ClientGone, Coalesce, Collect, Cors, GuardPlan, Mode, Personalise, RecordMode,
+    Arm, ClientGone, Coalesce, Collect, Cors, DrawMode, GuardPlan, Personalise, RecordMode,
     RolloutPlan, Route, ServerTiming, Target, UpgradePlan, UpstreamPlan,
 };
 use crate::user::UserSource;
 
-/// What routes may refer to.
-pub(super) struct Known<'k> {
-    /// Upstreams.
-    pub upstreams: &'k [UpstreamPlan],
-    /// Names of models.
-    pub models: &'k [&'k str],
-    /// Whether there is a cache on disk.
-    pub has_disk: bool,
-}
-
 pub(super) fn route(
     section: &mut Section<'_, '_>,
     config: RouteConfig,
-    known: &Known<'_>,
+    known: &References<'_>,
 ) -> Option<Route> {
     let on_disk = OnDisk { has_disk: known.has_disk, namespace: namespace(&config) };
     let path = section.required("path", config.path);
     let pattern = path
         .as_ref()
-        .and_then(|path| Pattern::parse(path).map_err(|why| section.wrong("path", why)).ok());
+        .and_then(|path| Pattern::parse(path).map_err(|reason| section.wrong("path", reason)).ok());
     let collect = collect(section, config.collect, config.reply);
     let here = matches!(collect, Some(Collect::Empty | Collect::Gif));
     let arms = target::arms(section, config.to, here, known);
-    let patience = Patience::of(&arms, known.upstreams);
+    let defaults = DefaultTimes::of(&arms, known.upstreams);
     let when = config.when.and_then(|text| {
         Filter::parse(&text).map_err(|error| section.wrong("when", error.to_string())).ok()
     });
@@ -62,8 +53,8 @@ pub(super) fn route(
         host: config.host.map(|host| host.to_ascii_lowercase().into()),
         if_healthy: first_upstream.filter(|_| config.if_healthy == Some(true)),
         hit_for_miss: section.span("hit_for_miss", config.hit_for_miss, 10_000),
-        lease: section.span("lease", config.lease, patience.lease_ms),
-        wait: section.span("wait", config.wait, patience.wait_ms),
+        lease: section.span("lease", config.lease, defaults.lease_ms),
+        wait: section.span("wait", config.wait, defaults.wait_ms),
         record: record(section, config.record),
         cors: config.cors.map(|config| cors(section, config)),
         upgrade: upgrade(section, config.upgrade, config.tunnel_idle, &arms),
@@ -91,12 +82,12 @@ fn namespace(config: &RouteConfig) -> u64 {
 
 /// How long a fetch, and who waits for it, has where the route does not say: an upstream's own time
 /// for a response is never cut short.
-struct Patience {
+struct DefaultTimes {
     lease_ms: u64,
     wait_ms: u64,
 }
 
-impl Patience {
+impl DefaultTimes {
     fn of(arms: &[Arm], upstreams: &[UpstreamPlan]) -> Self {
         let upstreams = arms.iter().filter_map(|arm| upstreams.get(arm.upstream()?));
         let answer = upstreams.map(|upstream| upstream.answer_timeout).max();
@@ -160,7 +151,7 @@ fn personalise(
         section.wrong("personalise.user", "say where the user id is, such as `cookie:userId`");
         UserSource::Cookie("userId".into())
     });
-    let modes = [("sticky", Mode::Sticky), ("dice", Mode::Dice)];
+    let modes = [("sticky", DrawMode::Sticky), ("dice", DrawMode::Dice)];
     let rollout = RolloutPlan {
         salt: config.salt.as_deref().unwrap_or(route).into(),
         mode: section.choice("personalise.mode", config.mode, &modes),

@@ -1,6 +1,6 @@
 //! Checks `to`: where a route leads, and which share of the users each target gets.
 
-use super::route::Known;
+use super::references::References;
 use super::section::Section;
 use crate::config::ToConfig;
 use crate::plan::{Arm, SHARE_END, Target};
@@ -10,7 +10,7 @@ pub(super) fn arms(
     section: &mut Section<'_, '_>,
     to: Option<ToConfig>,
     here: bool,
-    known: &Known<'_>,
+    known: &References<'_>,
 ) -> Vec<Arm> {
     let answers_here = || vec![Arm { share_end: SHARE_END, target: Target::Here }];
     let list = match to {
@@ -50,7 +50,7 @@ pub(super) fn arms(
     arms
 }
 
-fn target(section: &mut Section<'_, '_>, to: &str, known: &Known<'_>) -> Target {
+fn target(section: &mut Section<'_, '_>, to: &str, known: &References<'_>) -> Target {
     match to.split_once(':') {
         None if to == "models" => return Target::Models,
         Some(("upstream", name)) => {
