@@ -157,8 +157,8 @@ impl Decoder {
             Format::Tidegate => {
                 layout.escape = Escape::Json;
                 layout.is_journal = true;
-                let own = meaning::JOURNAL.iter().filter(|(name, _)| !name.ends_with("stamp"));
-                Scanner::Json(JsonKeys::new(own.map(key).collect(), false))
+                let names = meaning::JOURNAL.iter().filter(|(name, _)| !name.ends_with("stamp"));
+                Scanner::Json(JsonKeys::new(names.map(key).collect(), false))
             }
             Format::Json(keys) => {
                 layout.escape = Escape::Json;

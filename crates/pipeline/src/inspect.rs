@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use exchange::{FieldName, Fields, Phase, Value};
+use exchange::{FieldName, FieldValue, Fields, Phase};
 use serde_json::{Map, Value as Json, json};
 
 use crate::batch::{CellValue, TableRows};
@@ -82,7 +82,7 @@ impl Inspector {
 fn fields(event: &impl Fields, further: &[FieldName]) -> Map<String, Json> {
     let mut names: Vec<FieldName> =
         FIELDS.iter().chain(&HEADERS).filter_map(|name| name.parse().ok()).collect();
-    if let Some(Value::Text(query)) = event.field(&FieldName::Query) {
+    if let Some(FieldValue::Text(query)) = event.field(&FieldName::Query) {
         let parameters = query.split(|byte| *byte == b'&').filter(|part| !part.is_empty());
         let parameters = parameters.map(|part| {
             let name = part.split(|byte| *byte == b'=').next().unwrap_or(part);
@@ -96,9 +96,9 @@ fn fields(event: &impl Fields, further: &[FieldName]) -> Map<String, Json> {
     let present = names.iter().filter_map(|name| {
         let value = event.field(name)?;
         let value = match (value, name) {
-            (Value::Integer(us), FieldName::Time) => Json::String(time(us)),
-            (Value::Integer(number), _) => json!(number),
-            (Value::Real(number), _) => json!(number),
+            (FieldValue::Integer(us), FieldName::Time) => Json::String(time(us)),
+            (FieldValue::Integer(number), _) => json!(number),
+            (FieldValue::Real(number), _) => json!(number),
             (text, _) => Json::String(text.to_string()),
         };
         Some((name.to_string(), value))
@@ -127,8 +127,8 @@ fn sketched(rollup: &Rollup, event: &impl Fields) -> Vec<(String, Json)> {
     let values = columns.zip(&rollup.sketches).filter_map(|(column, sketch)| {
         let (SketchOf::Unique(field) | SketchOf::Quantiles(field)) = sketch;
         let value = event.field(field).map(|value| match value {
-            Value::Integer(number) => json!(number),
-            Value::Real(number) => json!(number),
+            FieldValue::Integer(number) => json!(number),
+            FieldValue::Real(number) => json!(number),
             text => Json::String(text.to_string()),
         });
         Some((column.name.clone(), value?))

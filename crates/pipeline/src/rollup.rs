@@ -99,8 +99,8 @@ impl Rollup {
     #[must_use]
     pub fn part(&self, prefix: &str, lines: Option<&Filter>) -> Self {
         let filter = match (self.filter.clone(), lines) {
-            (Some(own), Some(lines)) => Some(own.and(lines.clone())),
-            (own, lines) => own.or_else(|| lines.cloned()),
+            (Some(filter), Some(lines)) => Some(filter.and(lines.clone())),
+            (filter, lines) => filter.or_else(|| lines.cloned()),
         };
         let named = |table: &Arc<Table>| {
             let name = format!("{prefix}{}", table.name);

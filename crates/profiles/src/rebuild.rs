@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use exchange::{Fields, Value};
+use exchange::{FieldValue, Fields};
 use generation::Stop;
 use journal::Reader;
 use stdx::RealDisk;
@@ -112,7 +112,7 @@ fn add_line(builder: &mut Builder, line: &[u8], plan: &Plan, categories: &Catego
         return true;
     };
     let item = match item {
-        Value::Text(text) => match std::str::from_utf8(&text) {
+        FieldValue::Text(text) => match std::str::from_utf8(&text) {
             Ok(text) => text.to_owned(),
             Err(_) => return true,
         },

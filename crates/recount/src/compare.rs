@@ -117,15 +117,15 @@ impl Comparer<'_> {
         };
         row.is_met = true;
         let pairs = columns.iter().zip(cells).zip(&row.kept);
-        let wrong = pairs.filter_map(|((column, held), kept)| {
+        let wrong = pairs.filter_map(|((column, stored), kept)| {
             let wanted = expected(column, kept, row, table.keys());
-            (!wanted.is(held)).then(|| (column, wanted.to_string(), held))
+            (!wanted.is(stored)).then(|| (column, wanted.to_string(), stored))
         });
-        if let Some((column, wanted, held)) = wrong.into_iter().next() {
+        if let Some((column, wanted, stored)) = wrong.into_iter().next() {
             let first = (self.place)(row.first);
-            let (column, held) = (&column.name, shown_cell(held));
+            let (column, stored) = (&column.name, shown_cell(stored));
             let words = format!(
-                "{}: `{column}` should be {wanted} and is {held}; its first line is {first}",
+                "{}: `{column}` should be {wanted} and is {stored}; its first line is {first}",
                 shown()
             );
             self.compared.differs(key.clone(), || words);
@@ -149,8 +149,8 @@ impl Comparer<'_> {
         // The cell after the key is the node.
         let columns = table.columns[keys + 1..].iter().zip(&cells[1..]);
         let mut wrong = None;
-        for ((column, held), values) in columns.zip(&mut row.values) {
-            if let (Err(reason), None) = (same_sketch(values, held), &wrong) {
+        for ((column, stored), values) in columns.zip(&mut row.values) {
+            if let (Err(reason), None) = (same_sketch(values, stored), &wrong) {
                 wrong = Some(format!("`{}` {reason}", column.name));
             }
             *values = SketchValues::Unique(Default::default());
@@ -183,7 +183,7 @@ impl Comparer<'_> {
                 let all: Vec<String> = columns
                     .iter()
                     .zip(cells)
-                    .map(|(column, held)| format!("{} {}", column.name, shown_cell(held)))
+                    .map(|(column, stored)| format!("{} {}", column.name, shown_cell(stored)))
                     .collect();
                 let words = || format!("({}): the log has no such line", all.join(", "));
                 self.compared.differs(vec![key[2].clone()], words);
@@ -226,7 +226,7 @@ impl Comparer<'_> {
     /// The key of a row as the log has it, and the other cells.
     fn key<'c>(&self, cells: &'c [OwnedCell], keys: usize) -> (Vec<CellKey>, &'c [OwnedCell]) {
         let (key, cells) = cells.split_at(keys);
-        let whole = |held: &OwnedCell| match key_of(held) {
+        let whole = |stored: &OwnedCell| match key_of(stored) {
             CellKey::Text(text) => {
                 let cut = text.rsplit_once('~').and_then(|(beginning, digits)| {
                     self.shortened.get(digits).filter(|whole| whole.starts_with(beginning))

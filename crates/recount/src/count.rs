@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use exchange::{FieldName, Fields, Value};
+use exchange::{FieldName, FieldValue, Fields};
 use pipeline::{KEY_TEXT_BYTES_MAX, KeyPart, Kind, Measure, Rollup, SketchOf};
 use sinks::OwnedCell;
 use twox_hash::{XxHash3_64, XxHash3_128};
@@ -238,31 +238,31 @@ fn keep(kept: &mut MeasureValue, measure: &Measure, line: &PlainLine, time: i64)
                 *most = Some(new);
             }
         }
-        (Measure::Last(field, kind), MeasureValue::Last(held)) if line.field(field).is_some() => {
+        (Measure::Last(field, kind), MeasureValue::Last(latest)) if line.field(field).is_some() => {
             let value = match kind {
                 Kind::Text => {
                     line.field(field).map(|value| OwnedCell::Text(clean(value).into_bytes()))
                 }
                 kind => number(line, field, *kind),
             };
-            latest(held, time, value.unwrap_or(OwnedCell::Absent));
+            keep_latest(latest, time, value.unwrap_or(OwnedCell::Absent));
         }
-        (Measure::LastTime(field), MeasureValue::Last(held)) if line.field(field).is_some() => {
-            latest(held, time, OwnedCell::Time(time));
+        (Measure::LastTime(field), MeasureValue::Last(latest)) if line.field(field).is_some() => {
+            keep_latest(latest, time, OwnedCell::Time(time));
         }
         _ => {}
     }
 }
 
-fn latest(held: &mut Option<Latest>, time: i64, value: OwnedCell) {
+fn keep_latest(latest: &mut Option<Latest>, time: i64, value: OwnedCell) {
     let hash = hash(&[key_of(&value)]);
-    match held {
+    match latest {
         Some(latest) if latest.time > time => {}
         Some(latest) if latest.time == time => {
             latest.hashes.insert(hash);
             latest.value = value;
         }
-        _ => *held = Some(Latest { time, value, hashes: HashSet::from([hash]) }),
+        _ => *latest = Some(Latest { time, value, hashes: HashSet::from([hash]) }),
     }
 }
 
@@ -282,7 +282,7 @@ fn part_of(part: &KeyPart, line: &PlainLine, time: i64) -> Option<CellKey> {
             let raw = line.field(field).map(bytes_of).unwrap_or_default();
             Some(CellKey::Text(short(&raw)))
         }
-        KeyPart::Field(field, kind) => number(line, field, *kind).map(|held| key_of(&held)),
+        KeyPart::Field(field, kind) => number(line, field, *kind).map(|value| key_of(&value)),
     }
 }
 
@@ -291,13 +291,13 @@ fn cell(line: &PlainLine, field: &FieldName, kind: Kind) -> CellKey {
         Kind::Text => {
             line.field(field).map_or(CellKey::Absent, |value| CellKey::Text(clean(value)))
         }
-        kind => number(line, field, kind).map_or(CellKey::Absent, |held| key_of(&held)),
+        kind => number(line, field, kind).map_or(CellKey::Absent, |value| key_of(&value)),
     }
 }
 
 /// A value of a sink, or of a line, as a part of a key.
-pub(crate) fn key_of(held: &OwnedCell) -> CellKey {
-    match held {
+pub(crate) fn key_of(cell: &OwnedCell) -> CellKey {
+    match cell {
         OwnedCell::Integer(number) => CellKey::Integer(*number),
         OwnedCell::Time(us) => CellKey::Time(*us),
         // Zero has two signs, and is one key.
@@ -311,31 +311,31 @@ pub(crate) fn key_of(held: &OwnedCell) -> CellKey {
 fn number(line: &PlainLine, field: &FieldName, kind: Kind) -> Option<OwnedCell> {
     let value = line.field(field)?;
     let text = match &value {
-        Value::Text(text) => Some(std::str::from_utf8(text).ok()?.trim_ascii().to_owned()),
+        FieldValue::Text(text) => Some(std::str::from_utf8(text).ok()?.trim_ascii().to_owned()),
         _ => None,
     };
     Some(match (kind, value) {
         (Kind::Real, value) => {
             let real = match value {
-                Value::Integer(number) => number as f64,
-                Value::Real(real) => real,
-                Value::Text(_) => text?.parse().ok()?,
+                FieldValue::Integer(number) => number as f64,
+                FieldValue::Real(real) => real,
+                FieldValue::Text(_) => text?.parse().ok()?,
             };
             OwnedCell::Real(Some(real).filter(|real| real.is_finite())?)
         }
         (kind, value) => {
             let number = match value {
-                Value::Integer(number) => i64::try_from(number).ok()?,
-                Value::Real(real) if real.abs() < 9e15 => real.round() as i64,
-                Value::Real(_) => return None,
-                Value::Text(_) => text?.parse().ok()?,
+                FieldValue::Integer(number) => i64::try_from(number).ok()?,
+                FieldValue::Real(real) if real.abs() < 9e15 => real.round() as i64,
+                FieldValue::Real(_) => return None,
+                FieldValue::Text(_) => text?.parse().ok()?,
             };
             if kind == Kind::Time { OwnedCell::Time(number) } else { OwnedCell::Integer(number) }
         }
     })
 }
 
-fn clean(value: Value<'_>) -> String {
+fn clean(value: FieldValue<'_>) -> String {
     String::from_utf8_lossy(&bytes_of(value)).replace('\0', "\u{fffd}")
 }
 

@@ -1,7 +1,7 @@
 //! What a cell of a sink should hold, by what was counted.
 //!
-//! Invariant: only what an engine may rightly hold otherwise is tolerated: real numbers that were
-//! added in another order, and sums that stop at an engine's largest number.
+//! Invariant: a cell may differ only where the engine is right to hold something else. Real numbers
+//! may have been added in another order. A sum may stop at the engine's largest number.
 
 use pipeline::{Column, ColumnRole};
 use sinks::OwnedCell;
@@ -33,8 +33,8 @@ pub(crate) fn expected<'r>(
     match kept {
         MeasureValue::Count(count) => ExpectedCell::Whole(*count),
         MeasureValue::Sum(sum, size) => ExpectedCell::Real(*sum, *size),
-        MeasureValue::Extreme(held) => {
-            ExpectedCell::Just(held.clone().unwrap_or(OwnedCell::Absent))
+        MeasureValue::Extreme(most) => {
+            ExpectedCell::Just(most.clone().unwrap_or(OwnedCell::Absent))
         }
         MeasureValue::Last(None) => ExpectedCell::Just(OwnedCell::Absent),
         MeasureValue::Last(Some(latest)) => ExpectedCell::Last(latest),
@@ -59,23 +59,23 @@ pub(crate) fn expected<'r>(
 
 impl ExpectedCell<'_> {
     /// Whether a cell of the sink may hold this.
-    pub(crate) fn is(&self, held: &OwnedCell) -> bool {
-        match (self, held) {
-            (Self::Whole(wanted), OwnedCell::Integer(held)) => {
-                let held = i128::from(*held);
+    pub(crate) fn is(&self, stored: &OwnedCell) -> bool {
+        match (self, stored) {
+            (Self::Whole(wanted), OwnedCell::Integer(stored)) => {
+                let stored = i128::from(*stored);
                 [SUM_MAX.0, i128::from(i64::MAX)].iter().any(|most| {
-                    *wanted == held || (wanted.abs() > *most && held == wanted.signum() * most)
+                    *wanted == stored || (wanted.abs() > *most && stored == wanted.signum() * most)
                 })
             }
-            (Self::Real(wanted, size), OwnedCell::Real(held)) => {
+            (Self::Real(wanted, size), OwnedCell::Real(stored)) => {
                 let most = wanted.clamp(-SUM_MAX.1, SUM_MAX.1);
-                (wanted - held).abs() <= TOLERANCE * size || most == *held
+                (wanted - stored).abs() <= TOLERANCE * size || most == *stored
             }
-            (Self::Just(OwnedCell::Real(wanted)), OwnedCell::Real(held)) => {
-                (wanted - held).abs() <= TOLERANCE * wanted.abs()
+            (Self::Just(OwnedCell::Real(wanted)), OwnedCell::Real(stored)) => {
+                (wanted - stored).abs() <= TOLERANCE * wanted.abs()
             }
-            (Self::Just(wanted), held) => wanted == held,
-            (Self::Last(latest), held) => latest.may_be(held),
+            (Self::Just(wanted), stored) => wanted == stored,
+            (Self::Last(latest), stored) => latest.may_be(stored),
             _ => false,
         }
     }

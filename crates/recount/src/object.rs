@@ -11,7 +11,7 @@ const DEPTH_MAX: usize = 64;
 
 /// A member of an object.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Member<'l> {
+pub(crate) struct JsonMember<'l> {
     /// Its key, escaped.
     pub key: &'l [u8],
     /// Its value: of text the inside, escaped, and of all else everything.
@@ -21,7 +21,7 @@ pub(crate) struct Member<'l> {
 }
 
 /// The members of the object that `text` is, and nothing more; none when it is no such.
-pub(crate) fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
+pub(crate) fn members(text: &[u8]) -> Option<Vec<JsonMember<'_>>> {
     let mut reader = ObjectReader { text, at: 0 };
     reader.white();
     let members = reader.object(0)?;
@@ -30,7 +30,7 @@ pub(crate) fn members(text: &[u8]) -> Option<Vec<Member<'_>>> {
 }
 
 /// The value of the first member of that name.
-pub(crate) fn member<'l>(object: &'l [u8], name: &str) -> Option<Member<'l>> {
+pub(crate) fn member<'l>(object: &'l [u8], name: &str) -> Option<JsonMember<'l>> {
     members(object)?.into_iter().find(|member| member.key == name.as_bytes())
 }
 
@@ -40,7 +40,7 @@ struct ObjectReader<'l> {
 }
 
 impl<'l> ObjectReader<'l> {
-    fn object(&mut self, depth: usize) -> Option<Vec<Member<'l>>> {
+    fn object(&mut self, depth: usize) -> Option<Vec<JsonMember<'l>>> {
         self.take(b'{')?;
         let mut members = Vec::new();
         if self.end(b'}') {
@@ -52,7 +52,7 @@ impl<'l> ObjectReader<'l> {
             self.white();
             self.take(b':')?;
             let (value, is_text) = self.value(depth)?;
-            members.push(Member { key, value, is_text });
+            members.push(JsonMember { key, value, is_text });
             if self.end(b'}') {
                 return Some(members);
             }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use exchange::{DefinedField, DefinedKind, FieldName, Fields, Value};
+use exchange::{DefinedField, DefinedKind, FieldName, FieldValue, Fields};
 use pipeline::{FieldRule, Format};
 
 use crate::cut::cut;
@@ -30,7 +30,7 @@ pub(crate) struct PlainLine {
     /// Microseconds since the Unix epoch.
     pub time_us: u64,
     texts: LineTexts,
-    defined: Vec<(Arc<DefinedField>, Option<Value<'static>>)>,
+    defined: Vec<(Arc<DefinedField>, Option<FieldValue<'static>>)>,
 }
 
 impl PlainReader {
@@ -85,7 +85,7 @@ impl PlainReader {
     }
 }
 
-fn extracted(rule: &FieldRule, line: &PlainLine) -> Option<Value<'static>> {
+fn extracted(rule: &FieldRule, line: &PlainLine) -> Option<FieldValue<'static>> {
     let text = bytes_of(line.field(&rule.from)?);
     let text = match &rule.pattern {
         None => text,
@@ -95,17 +95,17 @@ fn extracted(rule: &FieldRule, line: &PlainLine) -> Option<Value<'static>> {
         }
     };
     Some(match rule.field.kind {
-        DefinedKind::Text => Value::Text(Cow::Owned(text)),
+        DefinedKind::Text => FieldValue::Text(Cow::Owned(text)),
         DefinedKind::Integer => match parsed::<i64>(&text)? {
-            number @ 0.. => Value::Integer(number.unsigned_abs()),
-            _ => Value::Text(Cow::Owned(text)),
+            number @ 0.. => FieldValue::Integer(number.unsigned_abs()),
+            _ => FieldValue::Text(Cow::Owned(text)),
         },
-        DefinedKind::Real => Value::Real(parsed(&text).filter(|real: &f64| real.is_finite())?),
+        DefinedKind::Real => FieldValue::Real(parsed(&text).filter(|real: &f64| real.is_finite())?),
     })
 }
 
 impl Fields for PlainLine {
-    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         if let FieldName::Defined(field) = name {
             let (_, value) = self.defined.iter().find(|(known, _)| **known == *field)?;
             return value.clone();

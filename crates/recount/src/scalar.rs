@@ -1,11 +1,11 @@
 //! Single texts of a line as numbers and times.
 
-use exchange::Value;
+use exchange::FieldValue;
 
 /// The text of a value.
-pub(crate) fn bytes_of(value: Value<'_>) -> Vec<u8> {
+pub(crate) fn bytes_of(value: FieldValue<'_>) -> Vec<u8> {
     match value {
-        Value::Text(text) => text.into_owned(),
+        FieldValue::Text(text) => text.into_owned(),
         number => number.to_string().into_bytes(),
     }
 }

@@ -22,8 +22,8 @@ pub(crate) fn shown_key(columns: &[Column], key: &[CellKey]) -> String {
     format!("({})", cells.collect::<Vec<_>>().join(", "))
 }
 
-pub(crate) fn shown_cell(held: &OwnedCell) -> String {
-    match held {
+pub(crate) fn shown_cell(cell: &OwnedCell) -> String {
+    match cell {
         OwnedCell::Absent => "absent".to_owned(),
         OwnedCell::Integer(number) => number.to_string(),
         OwnedCell::Real(number) => number.to_string(),

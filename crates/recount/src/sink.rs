@@ -120,11 +120,11 @@ impl<'p> SinkRecount<'p> {
         mut progress: impl FnMut(u64, u64),
     ) -> Result<SourceCount, RecountError> {
         let node = &self.plan.node;
-        let held = self.contents.checkpoints.iter().filter(|held| held.source == source.name);
-        let (ours, others): (Vec<_>, Vec<_>) = held.partition(|held| held.node == *node);
+        let checkpoints = self.contents.checkpoints.iter().filter(|one| one.source == source.name);
+        let (ours, others): (Vec<_>, Vec<_>) = checkpoints.partition(|one| one.node == *node);
         self.others.extend(others.iter().map(|other| other.node.clone()));
-        let held = ours.first().map(|held| held.position.clone());
-        let (delivered, gone) = self.delivered(source, held.as_deref())?;
+        let position = ours.first().map(|ours| ours.position.clone());
+        let (delivered, gone) = self.delivered(source, position.as_deref())?;
         let all: u64 = delivered.iter().map(|part| part.end - part.start).sum();
         let mut total = SourceCount { gone, ..SourceCount::default() };
         let mut pass = Pass::new(self.plan, self.sink, source);
@@ -146,7 +146,7 @@ impl<'p> SinkRecount<'p> {
             total.bytes += read;
             total.gone += part.end - part.start - read;
         }
-        if source.name != JOURNAL && self.delivered(source, held.as_deref())?.0 != delivered {
+        if source.name != JOURNAL && self.delivered(source, position.as_deref())?.0 != delivered {
             return Err(RecountError::Rotated);
         }
         Ok(total)

@@ -16,17 +16,17 @@ const QUANTILE_ERROR: f64 = 0.0101;
 const QUANTILES: [f64; 5] = [0.0, 0.5, 0.9, 0.99, 1.0];
 
 /// Whether a sketch is of exactly these values, and answers within its error.
-pub(crate) fn same_sketch(values: &SketchValues, held: &OwnedCell) -> Result<(), String> {
-    let bytes = match held {
+pub(crate) fn same_sketch(values: &SketchValues, stored: &OwnedCell) -> Result<(), String> {
+    let bytes = match stored {
         OwnedCell::Blob(bytes) => bytes,
         _ if values.is_empty() => return Ok(()),
         _ => return Err("is absent and should not be".to_owned()),
     };
     match values {
         SketchValues::Unique(values) => {
-            let mut held =
+            let mut stored =
                 Uniques::decode(bytes).map_err(|error| format!("is no sketch: {error}"))?;
-            let (count, exact) = (held.count(), values.len() as u64);
+            let (count, exact) = (stored.count(), values.len() as u64);
             let most = (exact as f64 * UNIQUE_ERROR).ceil() as u64;
             if count.abs_diff(exact) > most {
                 return Err(format!("should be about {exact} and is {count}"));
@@ -40,18 +40,18 @@ pub(crate) fn same_sketch(values: &SketchValues, held: &OwnedCell) -> Result<(),
             })
         }
         SketchValues::Quantiles(values) => {
-            let held =
+            let stored =
                 Quantiles::decode(bytes).map_err(|error| format!("is no sketch: {error}"))?;
             let exact: u64 = values.values().sum();
-            if held.count() != exact {
-                return Err(format!("should be of {exact} values and is of {}", held.count()));
+            if stored.count() != exact {
+                return Err(format!("should be of {exact} values and is of {}", stored.count()));
             }
             let mut again = Quantiles::default();
             values.iter().for_each(|(at, times)| again.add_times(real_of(*at), *times));
             for q in QUANTILES {
                 let rank = (q * (exact.saturating_sub(1)) as f64) as u64;
                 let wanted = ranked(values, rank);
-                let is = held.quantile(q).unwrap_or(f64::NAN);
+                let is = stored.quantile(q).unwrap_or(f64::NAN);
                 // What is nearer to zero than 10⁻⁹ counts as zero.
                 let is_near = (is - wanted).abs() <= QUANTILE_ERROR * wanted.abs() + 1e-9;
                 if !is_near {

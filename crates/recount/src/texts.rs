@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use exchange::{FieldName, Fields, Phase, Value};
+use exchange::{FieldName, FieldValue, Fields, Phase};
 
 use crate::cut::Cut;
-use crate::object::{Member, member};
+use crate::object::{JsonMember, member};
 use crate::scalar::{parsed, seconds, time, whole};
 use crate::variable::{Meaning, is_number, variable};
 
-const ZERO: Option<Value<'static>> = Some(Value::Integer(0));
+const ZERO: Option<FieldValue<'static>> = Some(FieldValue::Integer(0));
 
 /// What a line says.
 #[derive(Default)]
@@ -32,25 +32,26 @@ pub(crate) struct LineTexts {
 }
 
 impl Fields for LineTexts {
-    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
-        let text = |name| self.fields.get(name).map(|text| Value::from(text.as_slice()));
-        let other = |name: &str| self.others.get(name).map(|text| Value::from(text.as_slice()));
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
+        let text = |name| self.fields.get(name).map(|text| FieldValue::from(text.as_slice()));
+        let other =
+            |name: &str| self.others.get(name).map(|text| FieldValue::from(text.as_slice()));
         let shown = |name| self.impression.as_ref().map(|shown| member(shown, name));
-        let or = |value: Option<Value<'static>>| value.filter(|_| self.is_ours);
+        let or = |value: Option<FieldValue<'static>>| value.filter(|_| self.is_ours);
         match name {
-            FieldName::Time => self.time_us.map(Value::Integer),
+            FieldName::Time => self.time_us.map(FieldValue::Integer),
             FieldName::Status | FieldName::BytesIn | FieldName::BytesOut => {
                 let digits = self.fields.get(name);
-                digits.map(|digits| Value::Integer(whole(digits).unwrap_or(0))).or(or(ZERO))
+                digits.map(|digits| FieldValue::Integer(whole(digits).unwrap_or(0))).or(or(ZERO))
             }
-            FieldName::Total => self.total_us.map(Value::Integer).or(or(ZERO)),
+            FieldName::Total => self.total_us.map(FieldValue::Integer).or(or(ZERO)),
             FieldName::QueryValue(_) if self.named.contains(name) => {
                 let raw = self.fields.get(name)?;
-                Some(Value::Text(exchange::decode_query(raw)))
+                Some(FieldValue::Text(exchange::decode_query(raw)))
             }
             FieldName::QueryValue(parameter) => {
                 let query = self.fields.get(&FieldName::Query)?;
-                exchange::query_value(query, parameter).map(Value::Text)
+                exchange::query_value(query, parameter).map(FieldValue::Text)
             }
             FieldName::Header(header) => {
                 text(name).or_else(|| other(&format!("http_{}", header.replace('-', "_"))))
@@ -60,22 +61,22 @@ impl Fields for LineTexts {
             FieldName::Model => Some(shown_text(shown("model")?)),
             FieldName::ModelVersion => Some(shown_text(shown("version")?)),
             FieldName::Propensity => match shown("propensity")? {
-                None => Some(Value::Real(f64::NAN)),
+                None => Some(FieldValue::Real(f64::NAN)),
                 Some(found) => {
-                    parsed(found.value).filter(|real: &f64| real.is_finite()).map(Value::Real)
+                    parsed(found.value).filter(|real: &f64| real.is_finite()).map(FieldValue::Real)
                 }
             },
-            FieldName::Cache if self.is_ours => text(name).or(Some(Value::from("none"))),
-            FieldName::Cache => self.fields.get(name).map(|text| Value::from(cache(text))),
-            FieldName::Decision => text(name).or_else(|| or(Some(Value::from("generic")))),
+            FieldName::Cache if self.is_ours => text(name).or(Some(FieldValue::from("none"))),
+            FieldName::Cache => self.fields.get(name).map(|text| FieldValue::from(cache(text))),
+            FieldName::Decision => text(name).or_else(|| or(Some(FieldValue::from("generic")))),
             name => text(name),
         }
     }
 }
 
-fn shown_text(member: Option<Member<'_>>) -> Value<'static> {
+fn shown_text(member: Option<JsonMember<'_>>) -> FieldValue<'static> {
     let text = member.filter(|member| member.is_text).map(|member| unescape_json(member.value));
-    Value::Text(Cow::Owned(text.unwrap_or_default()))
+    FieldValue::Text(Cow::Owned(text.unwrap_or_default()))
 }
 
 pub(crate) fn unescape_json(raw: &[u8]) -> Vec<u8> {
@@ -102,9 +103,9 @@ fn cache(text: &[u8]) -> &'static str {
 pub(crate) type Unescape = fn(&[u8]) -> Vec<u8>;
 
 impl LineTexts {
-    fn phase(&self, phase: Phase) -> Option<Value<'_>> {
+    fn phase(&self, phase: Phase) -> Option<FieldValue<'_>> {
         let us = whole(member(self.phases.as_ref()?, phase.name())?.value)?;
-        (us > 0).then_some(Value::Integer(us))
+        (us > 0).then_some(FieldValue::Integer(us))
     }
 
     pub(crate) fn put_all(&mut self, cut: &[Cut<'_, '_>], unescape: Unescape) -> Option<()> {

@@ -25,7 +25,7 @@ pub(crate) struct Client {
 
 /// A request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Call<'c> {
+pub(crate) struct ClientRequest<'c> {
     pub method: &'c str,
     /// Path and query.
     pub target: &'c str,
@@ -36,7 +36,7 @@ pub(crate) struct Call<'c> {
 
 /// What came back.
 #[derive(Debug)]
-pub(crate) struct CallReply {
+pub(crate) struct ClientReply {
     pub status: u16,
     pub body: Vec<u8>,
     fields: ureq::http::HeaderMap,
@@ -83,8 +83,8 @@ impl Client {
     /// # Errors
     /// [`NotListening`] when nothing listens there; another when the connection breaks, or the
     /// answer is not HTTP or comes too late.
-    pub(crate) fn send(&self, call: Call<'_>) -> Result<CallReply> {
-        let Call { method, target, fields, body } = call;
+    pub(crate) fn send(&self, call: ClientRequest<'_>) -> Result<ClientReply> {
+        let ClientRequest { method, target, fields, body } = call;
         let mut request =
             Request::builder().method(method).uri(format!("http://{}{target}", self.address));
         for (name, value) in fields {
@@ -98,10 +98,10 @@ impl Client {
         let body = answer.body_mut().with_config().limit(BODY_BYTES_MAX).read_to_vec();
         let body = body.with_context(|| format!("{method} {target}: read the answer"))?;
         let fields = std::mem::take(answer.headers_mut());
-        Ok(CallReply { status: answer.status().as_u16(), body, fields })
+        Ok(ClientReply { status: answer.status().as_u16(), body, fields })
     }
 
-    fn failed(&self, call: Call<'_>, error: ureq::Error) -> anyhow::Error {
+    fn failed(&self, call: ClientRequest<'_>, error: ureq::Error) -> anyhow::Error {
         let address = self.address;
         match error {
             ureq::Error::Io(source) if source.kind() == io::ErrorKind::ConnectionRefused => {
@@ -115,7 +115,7 @@ impl Client {
     }
 }
 
-impl CallReply {
+impl ClientReply {
     /// The value of a field.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields.get(name)?.to_str().ok()

@@ -9,7 +9,7 @@ use profiles::ProfilesError;
 use serde_json::{Value, json};
 
 use crate::cli::{AdminArgs, ConfigCommand, ProfilesCommand, RolloutCommand};
-use crate::client::{Call, Client, NotListening};
+use crate::client::{Client, ClientRequest, NotListening};
 use crate::config::{self, Plan};
 use crate::environment;
 use crate::hint::Hint;
@@ -200,7 +200,7 @@ pub(crate) fn ask_admin(
 ) -> Result<String> {
     let token = environment::admin_token();
     let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
-    let call = Call { method, target: path, fields: fields.as_slice(), body };
+    let call = ClientRequest { method, target: path, fields: fields.as_slice(), body };
     let reply = Client::new(admin.admin).send(call).map_err(|error| match error {
         error if error.is::<NotListening>() => error.context(NOT_THERE),
         error => error,

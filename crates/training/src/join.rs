@@ -7,11 +7,11 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use exchange::{Exchange, FieldName, Fields, Filter, Impression, Value};
+use exchange::{Exchange, FieldName, FieldValue, Fields, Filter, Impression};
 
 use crate::example::{Example, JoinCounts};
 use crate::pending::PendingFeedback;
-use crate::record::{Content, RecordKey};
+use crate::record::{RecordContent, RecordKey};
 use crate::sorter::Sorter;
 
 /// What is joined with what.
@@ -108,7 +108,7 @@ impl Collector {
             && !is_refresh(&exchange)
         {
             counts.impressions += 1;
-            let key = RecordKey::of(ranking, &exchange, Content::Impression);
+            let key = RecordKey::of(ranking, &exchange, RecordContent::Impression);
             sorter.push(&[&key.to_bytes(), line])?;
         }
         let feedback_times = join.times.start..join.times.end.saturating_add(join.within_us);
@@ -119,7 +119,7 @@ impl Collector {
         let request = exchange.field(&join.request).and_then(|value| id(&value));
         match (request, exchange.field(&join.item)) {
             (Some(ranking), Some(item)) => {
-                let key = RecordKey::of(ranking, &exchange, Content::Feedback);
+                let key = RecordKey::of(ranking, &exchange, RecordContent::Feedback);
                 sorter.push(&[&key.to_bytes(), item.to_string().as_bytes()])?;
             }
             _ => counts.nameless += 1,
@@ -144,21 +144,21 @@ struct Matching<'j, S> {
 impl<S: FnMut(&Example<'_>) -> io::Result<()>> Matching<'_, S> {
     /// Takes the next record; within a group the latest comes first.
     fn next(&mut self, record: &[u8]) -> io::Result<()> {
-        let (key, held) = RecordKey::split(record);
+        let (key, data) = RecordKey::split(record);
         if !self.last.replace(key).is_some_and(|last| last.is_of_group(&key)) {
             self.counts.unmatched += self.pending.clear();
         }
         match key.content {
-            Content::Ranking => {
-                let ranked = decoded(held).impression;
+            RecordContent::Ranking => {
+                let ranked = decoded(data).impression;
                 self.ranked = ranked.map(|ranked| (key.ranking, ranked.into_owned()));
                 Ok(())
             }
-            Content::Feedback => {
-                self.counts.unmatched += self.add_feedback(key, &String::from_utf8_lossy(held));
+            RecordContent::Feedback => {
+                self.counts.unmatched += self.add_feedback(key, &String::from_utf8_lossy(data));
                 Ok(())
             }
-            Content::Impression => self.show(key, &decoded(held)),
+            RecordContent::Impression => self.show(key, &decoded(data)),
         }
     }
 
@@ -215,8 +215,8 @@ fn decoded(line: &[u8]) -> Exchange<'_> {
 }
 
 /// A request id as it is written: hexadecimal digits.
-fn id(value: &Value<'_>) -> Option<u128> {
-    let Value::Text(text) = value else { return None };
+fn id(value: &FieldValue<'_>) -> Option<u128> {
+    let FieldValue::Text(text) = value else { return None };
     u128::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok().filter(|id| *id != 0)
 }
 

@@ -12,7 +12,7 @@ pub(crate) const KEY_BYTES: usize = 16 + 1 + 16 + 8 + 1;
 
 /// What a record holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum RecordContent {
     /// The line of the ranking, with its items.
     Ranking,
     /// The line of an impression.
@@ -29,24 +29,24 @@ pub(crate) struct RecordKey {
     pub user: u128,
     /// Microseconds since the Unix epoch; 0 for a ranking.
     pub time_us: u64,
-    pub content: Content,
+    pub content: RecordContent,
 }
 
 impl RecordKey {
     /// The key of the ranking itself.
     pub(crate) fn of_ranking(ranking: u128) -> Self {
-        Self { ranking, user: 0, time_us: 0, content: Content::Ranking }
+        Self { ranking, user: 0, time_us: 0, content: RecordContent::Ranking }
     }
 
     /// The key of an exchange that refers to a ranking.
-    pub(crate) fn of(ranking: u128, exchange: &Exchange<'_>, content: Content) -> Self {
+    pub(crate) fn of(ranking: u128, exchange: &Exchange<'_>, content: RecordContent) -> Self {
         let user = exchange.user.as_ref().map_or(0, |user| XxHash3_128::oneshot(user));
         Self { ranking, user, time_us: exchange.time_us, content }
     }
 
     /// Whether two records may belong together.
     pub(crate) fn is_of_group(&self, other: &Self) -> bool {
-        let is_ranking = |key: &Self| key.content == Content::Ranking;
+        let is_ranking = |key: &Self| key.content == RecordContent::Ranking;
         (self.ranking, self.user, is_ranking(self))
             == (other.ranking, other.user, is_ranking(other))
     }
@@ -54,10 +54,10 @@ impl RecordKey {
     pub(crate) fn to_bytes(self) -> [u8; KEY_BYTES] {
         let mut bytes = [0; KEY_BYTES];
         bytes[..16].copy_from_slice(&self.ranking.to_be_bytes());
-        bytes[16] = u8::from(self.content != Content::Ranking);
+        bytes[16] = u8::from(self.content != RecordContent::Ranking);
         bytes[17..33].copy_from_slice(&self.user.to_be_bytes());
         bytes[33..41].copy_from_slice(&(!self.time_us).to_be_bytes());
-        bytes[41] = u8::from(self.content == Content::Feedback);
+        bytes[41] = u8::from(self.content == RecordContent::Feedback);
         bytes
     }
 
@@ -70,9 +70,9 @@ impl RecordKey {
         let (time, rest) = rest.split_first_chunk().expect(WRITTEN);
         let ([feedback], rest) = rest.split_first_chunk().expect(WRITTEN);
         let content = match (refers, feedback) {
-            (0, _) => Content::Ranking,
-            (_, 0) => Content::Impression,
-            _ => Content::Feedback,
+            (0, _) => RecordContent::Ranking,
+            (_, 0) => RecordContent::Impression,
+            _ => RecordContent::Feedback,
         };
         let (ranking, user) = (u128::from_be_bytes(*ranking), u128::from_be_bytes(*user));
         (Self { ranking, user, time_us: !u64::from_be_bytes(*time), content }, rest)

@@ -48,13 +48,13 @@ pub fn decode(line: &[u8]) -> Result<Exchange<'_>, DecodeError> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let mut reader = Reader { line, at: 0 };
     let mut exchange = Exchange::default();
-    let mut seen = Seen::default();
-    reader.object(|reader, name| read_field(reader, name, &mut exchange, &mut seen))?;
+    let mut required = RequiredFields::default();
+    reader.object(|reader, name| read_field(reader, name, &mut exchange, &mut required))?;
     reader.white();
     if reader.at < line.len() {
         return Err(reader.expected("the end of the line"));
     }
-    match seen.missing() {
+    match required.missing() {
         Some(name) => Err(reader.error(DecodeReason::Missing(name))),
         None => Ok(exchange),
     }
@@ -66,14 +66,14 @@ pub(crate) fn parse_time(text: &[u8]) -> Option<u64> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct RequiredFields {
     time: bool,
     method: bool,
     path: bool,
     status: bool,
 }
 
-impl Seen {
+impl RequiredFields {
     fn missing(&self) -> Option<&'static str> {
         let required = [
             ("time", self.time),
@@ -81,7 +81,7 @@ impl Seen {
             ("path", self.path),
             ("status", self.status),
         ];
-        required.into_iter().find(|(_, seen)| !seen).map(|(name, _)| name)
+        required.into_iter().find(|(_, required)| !required).map(|(name, _)| name)
     }
 }
 
@@ -89,29 +89,29 @@ fn read_field<'a>(
     reader: &mut Reader<'a>,
     name: &[u8],
     exchange: &mut Exchange<'a>,
-    seen: &mut Seen,
+    required: &mut RequiredFields,
 ) -> Result<(), DecodeError> {
     match name {
         b"time" => {
             exchange.time_us = reader.parsed("an RFC 3339 time", time::parse)?;
-            seen.time = true;
+            required.time = true;
         }
         b"id" => exchange.id = reader.parsed("32 hexadecimal digits", parse_id)?,
         b"method" => {
             exchange.method = reader.text()?;
-            seen.method = true;
+            required.method = true;
         }
         b"scheme" => exchange.scheme = reader.text()?,
         b"host" => exchange.host = Some(reader.bytes()?),
         b"path" => {
             exchange.path = reader.bytes()?;
-            seen.path = true;
+            required.path = true;
         }
         b"query" => exchange.query = Some(reader.bytes()?),
         b"version" => exchange.version = reader.text()?,
         b"status" => {
             exchange.status = reader.number()?;
-            seen.status = true;
+            required.status = true;
         }
         b"bytes_in" => exchange.bytes_in = reader.number()?,
         b"bytes_out" => exchange.bytes_out = reader.number()?,

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use exchange::{DefinedField, FieldName, Fields, Phase, Value, decode_query, query_value};
+use exchange::{DefinedField, FieldName, FieldValue, Fields, Phase, decode_query, query_value};
 
 use super::number::{real, whole};
 use super::span::{ABSENT, LineSpan};
@@ -88,16 +88,16 @@ pub struct Event<'l> {
 pub(super) struct DefinedValue<'l> {
     /// Which field.
     pub field: Arc<DefinedField>,
-    pub value: Option<Value<'l>>,
+    pub value: Option<FieldValue<'l>>,
 }
 
 impl DefinedValue<'_> {
     /// The value, if the event has it.
-    fn value(&self) -> Option<Value<'_>> {
+    fn value(&self) -> Option<FieldValue<'_>> {
         Some(match self.value.as_ref()? {
-            Value::Text(text) => Value::Text(Cow::Borrowed(text)),
-            Value::Integer(number) => Value::Integer(*number),
-            Value::Real(number) => Value::Real(*number),
+            FieldValue::Text(text) => FieldValue::Text(Cow::Borrowed(text)),
+            FieldValue::Integer(number) => FieldValue::Integer(*number),
+            FieldValue::Real(number) => FieldValue::Real(*number),
         })
     }
 }
@@ -282,46 +282,45 @@ impl<'l> Event<'l> {
     }
 
     /// A text of our own journal that has a default when it is left out.
-    fn named(&self, slot: FieldSlot, default: &'static str) -> Option<Value<'l>> {
+    fn named(&self, slot: FieldSlot, default: &'static str) -> Option<FieldValue<'l>> {
         match self.text(slot) {
-            Some(text) if self.is_journal => Some(Value::Text(text)),
-            Some(text) if slot == FieldSlot::Cache => Some(Value::from(cache_result(&text))),
-            Some(text) => Some(Value::Text(text)),
-            None if self.is_journal => Some(Value::from(default)),
+            Some(text) if self.is_journal => Some(FieldValue::Text(text)),
+            Some(text) if slot == FieldSlot::Cache => Some(FieldValue::from(cache_result(&text))),
+            Some(text) => Some(FieldValue::Text(text)),
+            None if self.is_journal => Some(FieldValue::from(default)),
             None => None,
         }
     }
 
-    fn number(&self, slot: FieldSlot) -> Option<Value<'l>> {
+    fn number(&self, slot: FieldSlot) -> Option<FieldValue<'l>> {
         match self.raw(slot) {
-            Some(digits) => Some(Value::Integer(whole(digits).unwrap_or(0))),
-            None => self.is_journal.then_some(Value::Integer(0)),
+            Some(digits) => Some(FieldValue::Integer(whole(digits).unwrap_or(0))),
+            None => self.is_journal.then_some(FieldValue::Integer(0)),
         }
     }
 
-    fn total(&self) -> Option<Value<'l>> {
+    fn total(&self) -> Option<FieldValue<'l>> {
         match self.raw(FieldSlot::Total) {
             Some(text) if self.total_in_seconds => {
-                super::times::seconds_us(text).map(Value::Integer)
+                super::times::seconds_us(text).map(FieldValue::Integer)
             }
             _ => self.number(FieldSlot::Total),
         }
     }
 
-    fn query_value(&self, name: &str) -> Option<Value<'l>> {
+    fn query_value(&self, name: &str) -> Option<FieldValue<'l>> {
         if let Some(at) = self
             .extra_place(|field| matches!(field, FieldName::QueryValue(known) if **known == *name))
         {
             return self.extra[at].of(self.line).map(|raw| match self.unescaped(raw) {
-                Cow::Borrowed(raw) => Value::Text(decode_query(raw)),
-                Cow::Owned(raw) => Value::Text(Cow::Owned(decode_query(&raw).into_owned())),
+                Cow::Borrowed(raw) => FieldValue::Text(decode_query(raw)),
+                Cow::Owned(raw) => FieldValue::Text(Cow::Owned(decode_query(&raw).into_owned())),
             });
         }
         match self.text(FieldSlot::Query)? {
-            Cow::Borrowed(query) => query_value(query, name).map(Value::Text),
-            Cow::Owned(query) => {
-                query_value(&query, name).map(|value| Value::Text(Cow::Owned(value.into_owned())))
-            }
+            Cow::Borrowed(query) => query_value(query, name).map(FieldValue::Text),
+            Cow::Owned(query) => query_value(&query, name)
+                .map(|value| FieldValue::Text(Cow::Owned(value.into_owned()))),
         }
     }
 
@@ -329,18 +328,20 @@ impl<'l> Event<'l> {
         self.layout.extra.iter().position(is_it)
     }
 
-    fn other(&self, name: &str) -> Option<Value<'l>> {
+    fn other(&self, name: &str) -> Option<FieldValue<'l>> {
         let found = self
             .others
             .iter()
             .find(|(known, _)| known.of(self.line).is_some_and(|known| known == name.as_bytes()));
-        found.and_then(|(_, value)| value.of(self.line)).map(|raw| Value::Text(self.unescaped(raw)))
+        found
+            .and_then(|(_, value)| value.of(self.line))
+            .map(|raw| FieldValue::Text(self.unescaped(raw)))
     }
 
-    fn extra(&self, name: &FieldName) -> Option<Value<'l>> {
+    fn extra(&self, name: &FieldName) -> Option<FieldValue<'l>> {
         match (self.extra_place(|field| field == name), name) {
             (Some(at), _) => {
-                self.extra[at].of(self.line).map(|raw| Value::Text(self.unescaped(raw)))
+                self.extra[at].of(self.line).map(|raw| FieldValue::Text(self.unescaped(raw)))
             }
             (None, FieldName::Header(header)) if !self.others.is_empty() => {
                 self.other(&format!("http_{}", header.replace('-', "_")))
@@ -349,19 +350,19 @@ impl<'l> Event<'l> {
         }
     }
 
-    fn phase(&self, phase: Phase) -> Option<Value<'l>> {
+    fn phase(&self, phase: Phase) -> Option<FieldValue<'l>> {
         let found = walk::member(self.raw(FieldSlot::Phases)?, phase.name().as_bytes())?;
-        whole(found).filter(|us| *us > 0).map(Value::Integer)
+        whole(found).filter(|us| *us > 0).map(FieldValue::Integer)
     }
 
-    fn shown(&self, name: &str) -> Option<Value<'l>> {
+    fn shown(&self, name: &str) -> Option<FieldValue<'l>> {
         let impression = self.raw(FieldSlot::Impression)?;
         match (walk::member(impression, name.as_bytes()), name) {
-            (Some(number), "propensity") => real(number).map(Value::Real),
-            (None, "propensity") => Some(Value::Real(f64::NAN)),
+            (Some(number), "propensity") => real(number).map(FieldValue::Real),
+            (None, "propensity") => Some(FieldValue::Real(f64::NAN)),
             (text, _) => {
                 let text = text.and_then(walk::inside).unwrap_or_default();
-                Some(Value::Text(unescape(text, Escape::Json)))
+                Some(FieldValue::Text(unescape(text, Escape::Json)))
             }
         }
     }
@@ -369,9 +370,9 @@ impl<'l> Event<'l> {
 
 impl Fields for Event<'_> {
     #[inline]
-    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         match name {
-            FieldName::Path => self.text(FieldSlot::Path).map(Value::Text),
+            FieldName::Path => self.text(FieldSlot::Path).map(FieldValue::Text),
             FieldName::Defined(field) => {
                 self.defined.iter().find(|defined| *defined.field == *field)?.value()
             }
@@ -382,9 +383,9 @@ impl Fields for Event<'_> {
 
 impl<'l> Event<'l> {
     /// The value of a field that is none of the defined ones.
-    pub(super) fn value(&self, field: &FieldName) -> Option<Value<'l>> {
+    pub(super) fn value(&self, field: &FieldName) -> Option<FieldValue<'l>> {
         let slot = match field {
-            FieldName::Time => return Some(Value::Integer(self.time_us)),
+            FieldName::Time => return Some(FieldValue::Integer(self.time_us)),
             FieldName::Status => return self.number(FieldSlot::Status),
             FieldName::BytesOut => return self.number(FieldSlot::BytesOut),
             FieldName::BytesIn => return self.number(FieldSlot::BytesIn),
@@ -413,7 +414,7 @@ impl<'l> Event<'l> {
             FieldName::RankedBy => FieldSlot::RankedBy,
             FieldName::Header(_) | FieldName::Defined(_) => return self.extra(field),
         };
-        self.text(slot).map(Value::Text)
+        self.text(slot).map(FieldValue::Text)
     }
 }
 

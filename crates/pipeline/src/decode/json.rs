@@ -15,7 +15,7 @@ use super::meaning::Meaning;
 use super::number::whole;
 use super::span::LineSpan;
 use super::times::TimeCache;
-use super::walk::{Member, ObjectWalk, digits};
+use super::walk::{ObjectMember, ObjectWalk, digits};
 
 /// The keys of a format, and what they mean.
 #[derive(Debug, Clone, Default)]
@@ -262,11 +262,11 @@ impl<'r> ObjectReader<'r> {
     #[inline]
     fn field<'l>(
         &mut self,
-        member: Member,
+        member: ObjectMember,
         line: &'l [u8],
         event: &mut Event<'l>,
     ) -> Result<(), DecodeError> {
-        let Member { key, value } = member;
+        let ObjectMember { key, value } = member;
         let name = key.of(line).unwrap_or_default();
         let text = value.of(line).unwrap_or_default();
         let wrong = |what| {

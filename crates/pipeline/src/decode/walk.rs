@@ -26,7 +26,7 @@ pub(super) struct ObjectWalk<'l, 'm> {
 
 /// A member of an object.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Member {
+pub(super) struct ObjectMember {
     /// The inside of its key.
     pub key: LineSpan,
     /// The inside of a text, or everything else as it is written.
@@ -44,7 +44,7 @@ impl<'l, 'm> ObjectWalk<'l, 'm> {
 impl<'l, 'm> ObjectWalk<'l, 'm> {
     /// Takes a member without white space, escapes or an object in it.
     #[inline]
-    pub(super) fn usual_member(&mut self) -> Option<Member> {
+    pub(super) fn usual_member(&mut self) -> Option<ObjectMember> {
         let [open, close, after @ ..] = self.marks else { return None };
         let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
         let line = self.line;
@@ -55,7 +55,7 @@ impl<'l, 'm> ObjectWalk<'l, 'm> {
         if *line.get(start)? != b'"' {
             let end = digits(line, start)?;
             (self.at, self.marks) = (end, after);
-            return Some(Member { key, value: LineSpan::new(start, end) });
+            return Some(ObjectMember { key, value: LineSpan::new(start, end) });
         }
         let [open, close, marks @ ..] = after else { return None };
         let [open, close] = [*open, *close].map(|mark| mark as usize - self.start);
@@ -63,18 +63,18 @@ impl<'l, 'm> ObjectWalk<'l, 'm> {
             return None;
         }
         (self.at, self.marks) = (close + 1, marks);
-        Some(Member { key, value: LineSpan::new(start + 1, close) })
+        Some(ObjectMember { key, value: LineSpan::new(start + 1, close) })
     }
 
     /// Takes any member.
-    pub(super) fn member(&mut self) -> Result<Member, DecodeError> {
+    pub(super) fn member(&mut self) -> Result<ObjectMember, DecodeError> {
         self.white();
         let key = self.text()?;
         self.take(b':', "a colon")?;
         self.white();
         let value = self.value()?;
         self.white();
-        Ok(Member { key, value })
+        Ok(ObjectMember { key, value })
     }
 
     /// Takes one value: the inside of a text, or everything else as it is written.

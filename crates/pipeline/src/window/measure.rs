@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use exchange::{FieldName, Fields, Value};
+use exchange::{FieldName, FieldValue, Fields};
 
 use crate::batch::{Flat, Kind, TableRows, fit};
 use crate::rollup::Measure;
@@ -56,18 +56,18 @@ pub(super) fn number(event: &impl Fields, field: &FieldName, kind: Kind) -> Opti
     let value = event.field(field)?;
     if kind == Kind::Real {
         let number = match value {
-            Value::Integer(number) => number as f64,
-            Value::Real(number) => number,
-            Value::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
+            FieldValue::Integer(number) => number as f64,
+            FieldValue::Real(number) => number,
+            FieldValue::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
         };
         return number.is_finite().then_some(Flat::Real(number));
     }
     let number = match value {
-        Value::Integer(number) => i64::try_from(number).ok()?,
+        FieldValue::Integer(number) => i64::try_from(number).ok()?,
         // The range within which a real number is a whole one exactly.
-        Value::Real(number) if number.abs() < 9e15 => number.round() as i64,
-        Value::Real(_) => return None,
-        Value::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
+        FieldValue::Real(number) if number.abs() < 9e15 => number.round() as i64,
+        FieldValue::Real(_) => return None,
+        FieldValue::Text(text) => std::str::from_utf8(&text).ok()?.trim_ascii().parse().ok()?,
     };
     Some(if kind == Kind::Time { Flat::Time(number) } else { Flat::Integer(number) })
 }
@@ -90,7 +90,7 @@ pub(super) fn last(rows: &mut TableRows, cell: LastCell<'_>, event: &impl Fields
     }
     let Some(value) = event.field(field) else { return };
     match (kind, value) {
-        (Kind::Text, Value::Text(text)) => write_text(rows, at, &fit(&text, usize::MAX)),
+        (Kind::Text, FieldValue::Text(text)) => write_text(rows, at, &fit(&text, usize::MAX)),
         (Kind::Text, number) => write_text(rows, at, number.to_string().as_bytes()),
         (kind, _) => rows.cells[at] = number(event, field, kind).unwrap_or(Flat::Absent),
     }
@@ -130,9 +130,9 @@ fn is_less(one: Flat, other: Flat) -> bool {
 }
 
 /// The text of a value.
-pub(super) fn text_of(value: Value<'_>) -> Cow<'_, [u8]> {
+pub(super) fn text_of(value: FieldValue<'_>) -> Cow<'_, [u8]> {
     match value {
-        Value::Text(text) => text,
+        FieldValue::Text(text) => text,
         number => Cow::Owned(number.to_string().into_bytes()),
     }
 }

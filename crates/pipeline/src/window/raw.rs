@@ -3,7 +3,7 @@
 //! Invariant: texts that many rows share stand once among the rows: the machine, the source, and
 //! the file of neighbouring lines.
 
-use exchange::{FieldName, Fields, Value};
+use exchange::{FieldName, FieldValue, Fields};
 
 use super::measure;
 use crate::batch::{Flat, Kind, TableRows, fit};
@@ -55,7 +55,7 @@ impl EventRows {
             let cell = match kind {
                 Kind::Text => match event.field(field) {
                     None => Flat::Absent,
-                    Some(Value::Text(text)) => keep(rows, &fit(&text, usize::MAX)),
+                    Some(FieldValue::Text(text)) => keep(rows, &fit(&text, usize::MAX)),
                     Some(number) => keep(rows, number.to_string().as_bytes()),
                 },
                 kind => measure::number(event, field, *kind).unwrap_or(Flat::Absent),

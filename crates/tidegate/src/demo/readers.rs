@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use stdx::Random;
 
-use crate::client::{Call, Client};
+use crate::client::{Client, ClientRequest};
 
 /// Readers who come back often; the rest of the file is not needed to see the loop close.
 const READERS_MAX: usize = 400;
@@ -119,7 +119,7 @@ impl Play {
         };
         let fields = cookie.as_slice();
         self.wait();
-        let reply = client.send(Call {
+        let reply = client.send(ClientRequest {
             method: "GET",
             target: "/1/recommendations.json",
             fields,
@@ -136,7 +136,12 @@ impl Play {
             if self.reads(reader, id, item["category"].as_str().unwrap_or("")) {
                 let target = format!("/1/feedback/read?item={id}&request={request}");
                 self.wait();
-                client.send(Call { method: "POST", target: &target, fields, body: b"" })?;
+                client.send(ClientRequest {
+                    method: "POST",
+                    target: &target,
+                    fields,
+                    body: b"",
+                })?;
                 any = true;
             }
         }

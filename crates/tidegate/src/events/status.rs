@@ -12,7 +12,7 @@ use pipeline::{Binlog, Note};
 use serde_json::Value;
 
 use super::open;
-use crate::client::{Call, Client};
+use crate::client::{Client, ClientRequest};
 use crate::commands;
 use crate::config::Plan;
 use crate::environment;
@@ -63,7 +63,7 @@ fn ask_edge(plan: &Plan) -> Result<Value> {
     let token = plan.admin_token.clone().or_else(environment::admin_token);
     let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
     let fields = fields.as_slice();
-    let call = Call { method: "GET", target: "/status", fields, body: b"" };
+    let call = ClientRequest { method: "GET", target: "/status", fields, body: b"" };
     let reply = Client::new(plan.admin).send(call)?;
     anyhow::ensure!(reply.status == 200, "ask `{}` for the status: {}", plan.admin, reply.status);
     let mut document: Value = serde_json::from_slice(&reply.body).context("read the status")?;

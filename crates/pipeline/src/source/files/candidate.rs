@@ -12,7 +12,7 @@ use super::file_table::ListedFile;
 use super::identify::Suspect;
 use super::log::{FileKey, Log, LogId, key_of};
 use super::logs::Logs;
-use super::mark::{Content, Relation, WINDOW, hash};
+use super::mark::{Relation, WINDOW, WindowedContent, hash};
 use super::unpack::{OpenLog, Packing};
 
 /// A file that is being recognised.

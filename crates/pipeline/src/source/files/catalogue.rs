@@ -14,7 +14,7 @@ use stdx::Disk;
 use super::file_table::{FileRole, FileTable};
 use super::log::{Log, LogId, NewCarrier, key_of};
 use super::logs::Logs;
-use super::mark::Content;
+use super::mark::WindowedContent;
 use super::open_files::{Keeping, OpenFiles};
 use super::reports::Reports;
 use super::unpack::OpenLog;

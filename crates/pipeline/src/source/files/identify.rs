@@ -11,7 +11,7 @@ use crate::error::SourceError;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Identity {
+pub(super) enum Identification {
     /// The log goes on in it.
     Carrier(LogId),
     /// It has nothing that the log's own file does not have.
@@ -60,14 +60,14 @@ pub(super) fn identify(
     suspects: &[Suspect],
     is_second_look: bool,
     evidence: &mut impl Evidence,
-) -> Result<Identity, SourceError> {
+) -> Result<Identification, SourceError> {
     let is_same = |suspect: &&Suspect| suspect.relation == Relation::Same;
     let mut same: Vec<_> = suspects.iter().filter(is_same).collect();
     // The log that was read furthest has most of the file.
     same.sort_unstable_by_key(|suspect| std::cmp::Reverse((suspect.offset, suspect.log)));
     for suspect in same {
         if evidence.is_free(suspect.log)? {
-            return Ok(Identity::Carrier(suspect.log));
+            return Ok(Identification::Carrier(suspect.log));
         }
         if let Some(identity) = copy(suspect.log, evidence)? {
             return Ok(identity);
@@ -78,7 +78,7 @@ pub(super) fn identify(
     };
     for suspect in suspects.iter().filter(is_partly) {
         if !is_second_look {
-            return Ok(Identity::Doubtful);
+            return Ok(Identification::Doubtful);
         }
         if !evidence.is_free(suspect.log)? {
             match copy(suspect.log, evidence)? {
@@ -88,25 +88,25 @@ pub(super) fn identify(
         }
         if evidence.is_damaged() {
             // It is being packed still; what is not there yet may come.
-            return Ok(Identity::Copy(suspect.log));
+            return Ok(Identification::Copy(suspect.log));
         }
         match suspect.relation {
-            Relation::Beginning => return Ok(Identity::Receded(suspect.log)),
+            Relation::Beginning => return Ok(Identification::Receded(suspect.log)),
             Relation::Diverged(from) if evidence.is_same_file(suspect.log) => {
-                return Ok(Identity::Changed(suspect.log, from));
+                return Ok(Identification::Changed(suspect.log, from));
             }
             _ => {}
         }
     }
-    Ok(Identity::Unfamiliar)
+    Ok(Identification::Unfamiliar)
 }
 
 /// Whether the file is a copy of a log that has its own; none when it is another log.
-fn copy(log: LogId, evidence: &mut impl Evidence) -> Result<Option<Identity>, SourceError> {
+fn copy(log: LogId, evidence: &mut impl Evidence) -> Result<Option<Identification>, SourceError> {
     Ok(match evidence.is_copy(log)? {
-        Some(true) => Some(Identity::Copy(log)),
+        Some(true) => Some(Identification::Copy(log)),
         Some(false) => None,
-        None => Some(Identity::Undecided),
+        None => Some(Identification::Undecided),
     })
 }
 

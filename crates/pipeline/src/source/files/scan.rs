@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 use super::candidate::{Candidate, Opening, packed_mark_at};
 use super::catalogue::Catalogue;
 use super::file_table::{FileRecord, FileRole, ListedFile, Sighting};
-use super::identify::{Evidence, Identity, identify};
+use super::identify::{Evidence, Identification, identify};
 use super::log::{FileKey, Log, LogId, NewCarrier, key_of};
-use super::mark::{Content, Mark, WINDOW};
+use super::mark::{Mark, WINDOW, WindowedContent};
 use super::options::FileOptions;
 use super::patterns::Listing;
 use super::reports::Reports;
@@ -264,15 +264,15 @@ impl Scan<'_> {
         let suspects = new.suspects(&self.catalogue.logs).map_err(disk(&new.path))?;
         let mut evidence = FileEvidence { scan: self, new: &mut new };
         match identify(&suspects, is_second_look, &mut evidence)? {
-            Identity::Carrier(id) => self.carry(id, new, false),
-            Identity::Copy(id) => {
+            Identification::Carrier(id) => self.carry(id, new, false),
+            Identification::Copy(id) => {
                 self.catalogue.files.set_role(new.key, FileRole::Copy(id));
             }
-            Identity::Receded(id) => self.go_on_behind_loss(id, new, None)?,
-            Identity::Changed(id, from) => self.go_on_behind_loss(id, new, Some(from))?,
-            Identity::Undecided => self.undecided(&new.listed()),
-            Identity::Doubtful => self.progress.doubtful.push(new.listed()),
-            Identity::Unfamiliar => self.unfamiliar(new)?,
+            Identification::Receded(id) => self.go_on_behind_loss(id, new, None)?,
+            Identification::Changed(id, from) => self.go_on_behind_loss(id, new, Some(from))?,
+            Identification::Undecided => self.undecided(&new.listed()),
+            Identification::Doubtful => self.progress.doubtful.push(new.listed()),
+            Identification::Unfamiliar => self.unfamiliar(new)?,
         }
         Ok(())
     }
@@ -459,10 +459,10 @@ impl Evidence for FileEvidence<'_, '_> {
         if !scan.catalogue.open(log, scan.reports)? {
             return Ok(None);
         }
-        let Some((log, own)) = scan.catalogue.opened(log) else { return Ok(None) };
+        let Some((log, opened)) = scan.catalogue.opened(log) else { return Ok(None) };
         let end = new.opened.content_len().map_err(disk(&new.path))?;
         let theirs = new.opened.window(end).map_err(disk(&new.path))?;
-        let ours = own.window(end).map_err(disk(Path::new(&log.file.name)))?;
+        let ours = opened.window(end).map_err(disk(Path::new(&log.file.name)))?;
         Ok(Some(ours.is_some() && ours == theirs))
     }
 

@@ -24,7 +24,7 @@ pub(super) struct TurnQueue {
 struct LogTurn {
     log: LogId,
     /// The offset at which it is over.
-    until: u64,
+    end: u64,
 }
 
 /// What becomes of a log that may end without a line feed.
@@ -94,7 +94,7 @@ impl TurnQueue {
     /// `offset` tells how far a log is read; none for one that is gone.
     pub(super) fn go_on(&mut self, offset: impl Fn(LogId) -> Option<u64>) -> Option<LogId> {
         let turn = self.current?;
-        let is_over = offset(turn.log).is_none_or(|offset| offset >= turn.until);
+        let is_over = offset(turn.log).is_none_or(|offset| offset >= turn.end);
         if !is_over || self.waiting.is_empty() {
             return Some(turn.log);
         }
@@ -107,9 +107,9 @@ impl TurnQueue {
     pub(super) fn next(&mut self, end: impl Fn(LogId) -> Option<u64>) -> Option<LogId> {
         while let Some(log) = self.waiting.pop_front() {
             self.is_waiting.remove(&log);
-            if let Some(until) = end(log) {
+            if let Some(end) = end(log) {
                 self.turns += 1;
-                self.current = Some(LogTurn { log, until });
+                self.current = Some(LogTurn { log, end });
                 return Some(log);
             }
         }

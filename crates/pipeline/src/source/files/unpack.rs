@@ -8,7 +8,7 @@ use std::sync::Arc;
 use flate2::bufread::MultiGzDecoder;
 use stdx::DiskFile;
 
-use super::mark::{Content, WINDOW};
+use super::mark::{WINDOW, WindowedContent};
 
 /// Bytes that can be read again from a packed file without beginning anew.
 const HISTORY: usize = 512 << 10;
@@ -95,7 +95,7 @@ impl OpenLog {
     }
 }
 
-impl Content for OpenLog {
+impl WindowedContent for OpenLog {
     fn window(&mut self, end: u64) -> io::Result<Option<Vec<u8>>> {
         let mut window = vec![0; (end as usize).min(WINDOW)];
         let start = end - window.len() as u64;

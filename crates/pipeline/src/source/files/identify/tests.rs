@@ -1,6 +1,6 @@
 //! Claims about what a file is taken for, without any file.
 
-use super::{Evidence, Identity, Suspect, identify};
+use super::{Evidence, Identification, Suspect, identify};
 use crate::error::SourceError;
 use crate::source::files::log::LogId;
 use crate::source::files::mark::Relation;
@@ -38,11 +38,11 @@ fn suspect(log: LogId, offset: u64, relation: Relation) -> Suspect {
     Suspect { log, offset, relation }
 }
 
-fn first(suspects: &[Suspect], mut known: Known) -> Identity {
+fn first(suspects: &[Suspect], mut known: Known) -> Identification {
     identify(suspects, false, &mut known).unwrap()
 }
 
-fn second(suspects: &[Suspect], mut known: Known) -> Identity {
+fn second(suspects: &[Suspect], mut known: Known) -> Identification {
     identify(suspects, true, &mut known).unwrap()
 }
 
@@ -54,20 +54,20 @@ fn a_file_carries_the_log_without_a_file_that_was_read_furthest() {
         suspect(3, 20, Relation::Same),
     ];
     let known = |free: &[LogId]| Known { free: free.to_vec(), ..Known::default() };
-    assert_eq!(first(&suspects, known(&[1, 2, 3])), Identity::Carrier(2));
-    assert_eq!(first(&suspects, known(&[1, 3])), Identity::Carrier(3));
-    assert_eq!(first(&suspects, known(&[])), Identity::Unfamiliar);
+    assert_eq!(first(&suspects, known(&[1, 2, 3])), Identification::Carrier(2));
+    assert_eq!(first(&suspects, known(&[1, 3])), Identification::Carrier(3));
+    assert_eq!(first(&suspects, known(&[])), Identification::Unfamiliar);
 }
 
 #[test]
 fn a_file_with_nothing_more_than_a_logs_own_file_is_a_copy() {
     let suspects = [suspect(1, 10, Relation::Same), suspect(2, 5, Relation::Same)];
     let known = Known { copies: vec![1], free: vec![2], ..Known::default() };
-    assert_eq!(first(&suspects, known), Identity::Copy(1));
+    assert_eq!(first(&suspects, known), Identification::Copy(1));
     let known = Known { away: vec![1], free: vec![2], ..Known::default() };
-    assert_eq!(first(&suspects, known), Identity::Undecided);
+    assert_eq!(first(&suspects, known), Identification::Undecided);
     let known = Known { free: vec![2], ..Known::default() };
-    assert_eq!(first(&suspects, known), Identity::Carrier(2), "it has more than the log 1");
+    assert_eq!(first(&suspects, known), Identification::Carrier(2), "it has more than the log 1");
 }
 
 #[test]
@@ -75,14 +75,14 @@ fn a_file_that_is_a_logs_up_to_a_point_is_decided_at_the_second_look() {
     for relation in [Relation::Beginning, Relation::Diverged(7)] {
         let suspects = [suspect(1, 10, relation)];
         let known = || Known { free: vec![1], same_file: Some(1), ..Known::default() };
-        assert_eq!(first(&suspects, known()), Identity::Doubtful);
+        assert_eq!(first(&suspects, known()), Identification::Doubtful);
         let decided = match relation {
-            Relation::Diverged(from) => Identity::Changed(1, from),
-            _ => Identity::Receded(1),
+            Relation::Diverged(from) => Identification::Changed(1, from),
+            _ => Identification::Receded(1),
         };
         assert_eq!(second(&suspects, known()), decided);
         let damaged = Known { is_damaged: true, ..known() };
-        assert_eq!(second(&suspects, damaged), Identity::Copy(1), "it is being packed");
+        assert_eq!(second(&suspects, damaged), Identification::Copy(1), "it is being packed");
     }
 }
 
@@ -90,22 +90,22 @@ fn a_file_that_is_a_logs_up_to_a_point_is_decided_at_the_second_look() {
 fn another_file_that_went_another_way_is_another_log() {
     let suspects = [suspect(1, 10, Relation::Diverged(7))];
     let known = Known { free: vec![1], ..Known::default() };
-    assert_eq!(second(&suspects, known), Identity::Unfamiliar);
+    assert_eq!(second(&suspects, known), Identification::Unfamiliar);
 }
 
 #[test]
 fn the_beginning_of_a_log_that_has_a_file_is_a_copy_or_another_log() {
     let suspects = [suspect(1, 10, Relation::Beginning)];
     let known = Known { copies: vec![1], ..Known::default() };
-    assert_eq!(second(&suspects, known), Identity::Copy(1));
-    assert_eq!(second(&suspects, Known::default()), Identity::Unfamiliar);
+    assert_eq!(second(&suspects, known), Identification::Copy(1));
+    assert_eq!(second(&suspects, Known::default()), Identification::Unfamiliar);
     let known = Known { away: vec![1], ..Known::default() };
-    assert_eq!(second(&suspects, known), Identity::Undecided);
+    assert_eq!(second(&suspects, known), Identification::Undecided);
 }
 
 #[test]
 fn a_log_that_goes_on_in_the_file_wins_over_one_that_ended_in_it() {
     let suspects = [suspect(1, 50, Relation::Beginning), suspect(2, 10, Relation::Same)];
     let known = Known { free: vec![1, 2], ..Known::default() };
-    assert_eq!(first(&suspects, known), Identity::Carrier(2));
+    assert_eq!(first(&suspects, known), Identification::Carrier(2));
 }
