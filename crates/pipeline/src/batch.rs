@@ -15,8 +15,8 @@ pub const KEY_TEXT_BYTES_MAX: usize = 512;
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// UTF-8 without NUL, since not every engine takes others; in a key at most
-    /// [`KEY_TEXT_BYTES_MAX`] bytes. What did not fit was made to before it came here.
+    /// UTF-8 without NUL, since not every engine takes others. In a key it has at most
+    /// [`KEY_TEXT_BYTES_MAX`] bytes. Text that did not fit was made to fit before it came here.
     Text,
     /// A signed whole number.
     Integer,
@@ -51,7 +51,7 @@ pub enum ColumnRole {
         /// The divisor; 0 makes the mean absent.
         count: usize,
     },
-    /// The values are sketches and are merged by `metrics::merge_sketches`: the sink reads the one
+    /// The values are sketches, merged by `metrics::merge_sketches`. The sink reads the sketch that
     /// it holds and writes the merged one, in the transaction of the batch. An engine's upsert
     /// replaces the column with what is written.
     Sketch,
@@ -80,7 +80,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Whether a row that meets the one held needs to see it: a column is a sketch.
+    /// Whether a row must see the stored one that it meets: a column is a sketch.
     pub fn has_sketches(&self) -> bool {
         self.columns.iter().any(|column| column.role == ColumnRole::Sketch)
     }
@@ -241,7 +241,7 @@ pub struct Checkpoint {
     pub source: String,
     /// How many batches were committed; the compare-and-swap is on this number.
     pub sequence: u64,
-    /// Where the source goes on, in its own words.
+    /// Where the source goes on, as the source writes it.
     pub position: String,
 }
 
@@ -255,9 +255,9 @@ pub struct Batch {
     pub rows: Vec<TableRows>,
 }
 
-/// `text` as engines take it: UTF-8 without NUL, at most `bytes_max` bytes. A longer one keeps its
-/// beginning, `…`, and 16 hexadecimal digits of the XXH3 of the whole, so that two that only differ
-/// in their ends are two still.
+/// `text` as engines take it: UTF-8 without NUL, at most `bytes_max` bytes. A longer text keeps its
+/// beginning, then `…` and 16 hexadecimal digits of the XXH3 of the whole. So two texts that differ
+/// only in their ends still differ.
 pub(crate) fn fit(text: &[u8], bytes_max: usize) -> Cow<'_, [u8]> {
     let valid = match std::str::from_utf8(text) {
         Ok(valid) if memchr::memchr(0, text).is_none() => Cow::Borrowed(valid),

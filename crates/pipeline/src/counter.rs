@@ -1,7 +1,7 @@
 //! The lines of a batch under way: decoded, counted in windows, or quarantined.
 //!
-//! Invariant: every line that is given to it is counted once, as an event or as refused, and
-//! belongs to the batch that is taken next.
+//! Invariant: every line that is given to it is counted once, as an event or as refused. It belongs
+//! to the batch that is taken next.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,8 +1,10 @@
 //! From the bytes of lines to events: one scanner per format, all with the same outcome.
 //!
-//! Lines are taken in regions that fit the nearest cache: first the structural bytes of a whole
-//! region are found, then its lines are cut at them. Invariant: every line is seen once, as an
-//! event or as refused, and no input makes a scanner panic. Refuses: to repair a line.
+//! Lines are taken in regions that fit the nearest cache. First the structural bytes of a whole
+//! region are found, then its lines are cut at them.
+//! Invariant: every line is seen once, as an event or as refused, and no input makes a scanner
+//! panic.
+//! Refuses: to repair a line.
 
 mod combined;
 mod define;
@@ -37,7 +39,7 @@ use times::TimeCache;
 
 /// Bytes whose structure is looked up at once.
 const REGION: usize = 32 << 10;
-/// Own keys that stand for the whole request target in lines that are not ours.
+/// Keys of the journal that stand for the whole request target in other JSON lines.
 const TARGETS: [(&str, Meaning); 2] = [("path", Meaning::Target), ("version", Meaning::Protocol)];
 /// Variables of nginx that lines of JSON are likely to have as keys.
 const VARIABLES: [&str; 20] = [
@@ -174,7 +176,7 @@ impl Decoder {
         Self { scanner, layout, rules, times: TimeCache::default(), marks: Vec::new() }
     }
 
-    /// Reads every line of `bytes` that ends with a line feed; `seen` gets where it starts, the
+    /// Reads every line of `bytes` that ends with a line feed. `seen` gets where it starts, the
     /// line, and what became of it.
     pub fn each<'l>(
         &mut self,

@@ -1,7 +1,8 @@
 //! The thread that commits batches: one at a time, again and again until the sink has it.
 //!
 //! Invariant: a batch is given up only when the sink holds a checkpoint that is neither the one
-//! before it nor its own; then somebody else delivers this source, and nothing of it was committed.
+//! before it nor its own. Then another process delivers this source, and nothing of the batch was
+//! committed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -124,8 +125,8 @@ fn died() -> SinkError {
     SinkError::Unreachable { engine: "sink", place: "thread".to_owned(), reason }
 }
 
-/// Makes log files and the quarantine durable. What cannot be is delivered all the same: its rows
-/// are right, and should a log come back shorter after a power cut, its source finds that out.
+/// Makes log files and the quarantine durable. What cannot be made durable is delivered all the
+/// same: its rows are right. Should a log come back shorter after a power cut, its source notices.
 fn sync(files: &[Arc<dyn DiskFile>]) {
     for file in files {
         if let Err(error) = file.sync() {

@@ -69,7 +69,7 @@ pub enum LineError {
 /// A source could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The file system says no.
+    /// The file system refuses.
     #[error("{operation} `{path}`: {reason}")]
     Disk {
         /// What was tried.
@@ -79,7 +79,7 @@ pub enum SourceError {
         /// What the system says.
         reason: io::Error,
     },
-    /// The journal says no.
+    /// The journal refuses.
     #[error(transparent)]
     Journal(#[from] journal::JournalError),
     /// A log is not what it was when it was read, and the source is strict.

@@ -106,7 +106,7 @@ fn fields(event: &impl Fields, further: &[FieldName]) -> Map<String, Json> {
     present.collect()
 }
 
-/// The rows that the line alone makes, by table, with the values that sketches take; none when the
+/// The rows that the line alone makes, by table, with the values that sketches take. None when the
 /// rollup does not count it.
 fn counts(rollup: &Arc<Rollup>, event: &impl Fields, time_us: i64) -> Vec<(String, Json)> {
     let mut window = Window::new(Arc::clone(rollup), "", "");

@@ -3,9 +3,9 @@
 //! The life of an event is [`Pipeline::run`]: tail → decode → window → deliver → checkpoint →
 //! retire. A log file is the queue; nothing is kept beside it that could be lost.
 //!
-//! Invariant: the rows of a stretch of lines and the position just after it are committed by the
-//! sink in one transaction, which only succeeds when the position is still the one it was read
-//! from. So every complete line counts once, whatever crashes, and a second writer is fenced off.
+//! Invariant: the sink commits rows and the position just after their lines in one transaction. It
+//! commits only when it still holds the position that the lines were read from. So every complete
+//! line counts once, whatever crashes, and a second writer is fenced off.
 //! Refuses: to know an engine (`sinks` has the drivers), and to block whoever writes the log.
 
 mod batch;

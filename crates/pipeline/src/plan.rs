@@ -1,4 +1,4 @@
-//! From the sections as written to what is meant, with every error at once.
+//! From the sections as written to a plan, with every error at once.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const NODE: &str = "node";
 /// How long a rotated file must have been silent, unless said otherwise.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// A source as meant.
+/// A source that was checked.
 #[derive(Debug, Clone)]
 pub struct SourcePlan {
     /// Its name.
@@ -41,7 +41,7 @@ pub struct SourcePlan {
     pub format: Format,
 }
 
-/// A rollup as meant, and where it goes.
+/// A rollup that was checked, and where it goes.
 #[derive(Debug, Clone)]
 pub struct RollupPlan {
     /// Sources that it counts; none: all.
@@ -59,7 +59,7 @@ impl RollupPlan {
     }
 }
 
-/// A sink as meant.
+/// A sink that was checked.
 #[derive(Debug, Clone)]
 pub struct SinkPlan {
     /// Its name.
@@ -87,7 +87,7 @@ pub struct Plan {
     pub status: Option<SocketAddr>,
     /// Memory for the running values of one pipeline, in bytes.
     pub window_bytes_max: usize,
-    /// The folder for lines that are no events.
+    /// The directory for lines that are no events.
     pub quarantine_dir: PathBuf,
     /// Bytes of one file there.
     pub quarantine_bytes_max: u64,
@@ -116,8 +116,8 @@ pub struct Sections {
     pub sinks: Vec<SinkConfig>,
 }
 
-/// Checks the sections; `wrong` is told the key and the cause of every error. `has_journal` says
-/// that the process keeps a journal, which then is a source.
+/// Checks the sections. `wrong` gets the key and the reason of every error. `has_journal` says that
+/// the process keeps a journal, which then is a source.
 pub fn plan(
     sections: &Sections,
     root: &Path,

@@ -1,4 +1,4 @@
-//! A rollup as meant: which lines count, by which key, and what is kept of them.
+//! A rollup as it is counted: which lines count, by which key, and what is kept of them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::batch::{Column, ColumnRole, Kind, Table};
 /// One part of a key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeyPart {
-    /// The value of a field; a line without it has the empty text, or does not count when the
+    /// The value of a field. A line without it has the empty text, or does not count when the
     /// column holds numbers.
     Field(FieldName, Kind),
     /// The time of the line, rounded down to this many microseconds.

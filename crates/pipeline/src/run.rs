@@ -71,7 +71,7 @@ pub struct Pipeline {
     pub flush: Duration,
     /// Memory for running values; what exceeds it is delivered at once.
     pub window_bytes_max: usize,
-    /// End when the source is caught up and everything is delivered.
+    /// Whether to end when the source is caught up and everything is delivered.
     pub until_caught_up: bool,
     /// What an operator is shown of it.
     pub status: Arc<Status>,
@@ -128,8 +128,8 @@ impl Pipeline {
         run.run(stop, self.until_caught_up)
     }
 
-    /// Waits while another process moves the checkpoint: until that has stood still for `quiet`,
-    /// or a stop is requested. A sink that does not answer says nothing about the other process.
+    /// Waits while another process moves the checkpoint, until it has stood still for `quiet` or a
+    /// stop is requested. A sink that does not answer says nothing about the other process.
     pub fn stand_by(mut self, quiet: Duration, stop: &StopSignal) {
         let mut seen = None;
         let mut since = Instant::now();

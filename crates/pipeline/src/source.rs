@@ -1,6 +1,6 @@
 //! Where lines come from: a queue that is read from a position on, and that keeps its lines.
 //!
-//! A source hands out complete lines, each once, in order; its position is a short text that the
+//! A source hands out complete lines, each once, in order. Its position is a short text that the
 //! sink keeps for it. What was handed out but not committed is handed out again after a restart.
 
 mod files;
@@ -68,8 +68,8 @@ pub enum ReadOutcome<'s> {
         /// The offset just after the last one.
         to: u64,
     },
-    /// A file has less than what was handed out of it, as after a power cut: these bytes were
-    /// counted, and the file has them no more. Reading goes on at its end.
+    /// A file has less than what was handed out of it, as after a power cut. The missing bytes were
+    /// counted, and the file no longer has them. Reading goes on at its end.
     Receded {
         /// The file's name.
         file: &'s str,
@@ -85,7 +85,8 @@ pub enum ReadOutcome<'s> {
         /// What the system says.
         reason: &'s str,
     },
-    /// A file came up that another node may have read before: wants [`LineSource::others`] anew.
+    /// A file came up that another node may have read before. The source wants
+    /// [`LineSource::others`] anew.
     Unfamiliar,
     /// Nothing more at present.
     CaughtUp,

@@ -1,8 +1,8 @@
 //! Starts a pipeline again from the checkpoint whenever it fails, panics included.
 //!
-//! Source 001 stopped instead, for fear of corrupt data; here the transaction makes it safe:
-//! whatever a failed pipeline had in memory was not committed, and is read again. A pipeline that
-//! was fenced off stands by, and takes over when the other process stops.
+//! Invariant: a failed pipeline loses and doubles nothing. Whatever it had in memory was not
+//! committed, and is read again from the checkpoint. A pipeline that was fenced off stands by, and
+//! takes over when the other process stops.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// How long the checkpoint must stand still before a process that stands by takes over.
 const QUIET: Duration = Duration::from_secs(3);
 
-/// Runs pipelines that `make` makes, one after the other, until one ends as it should or `stop`
-/// is told; `name` stands in messages.
+/// Runs pipelines that `make` makes, one after the other, until one ends as it should or a stop is
+/// requested. `name` stands in messages.
 pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, stop: &StopSignal) {
     let mut backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE, u64::from(std::process::id()));
     loop {
@@ -60,7 +60,8 @@ pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, 
 }
 
 /// Leaves the source to the other process until that has been quiet for a while. An idle log looks
-/// the same as a dead process: then both deliver, and the first line tells again who does.
+/// the same as a dead process. Then both deliver, and the first line decides again which of them
+/// does.
 fn stand_by(
     name: &str,
     fence: &SinkError,

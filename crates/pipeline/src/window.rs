@@ -1,12 +1,13 @@
 //! The aggregates of one rollup since the last batch: rows under way, found by a hash of their key.
 //!
-//! A row is laid out as it will be delivered from its first line on, so that a window is handed
-//! over by a swap, and the memory of a delivered one is filled again. Beside it there is a table
-//! of hashes, seeded anew in every process: who writes log lines must not choose what collides.
-//! A key is compared as it came; only one that finds no row is checked for what engines do not take
-//! and looked up again as it will stand there, so each key has one row.
-//! Rows lie far apart in memory, so lines wait until there are [`WAITING_MAX`] of them, and then
-//! look for their rows side by side, so that the waits for memory overlap.
+//! A row is laid out as it will be delivered from its first line on. So a window is handed over by
+//! a swap, and the memory of a delivered one is filled again.
+//! Beside the rows there is a table of hashes. It is seeded anew in every process: whoever writes
+//! log lines must not choose what collides. A key is compared as it came. Only a key that finds no
+//! row is checked for what engines do not take, and looked up again as it will stand there. So each
+//! key has one row.
+//! Rows lie far apart in memory. So lines wait until there are [`WAITING_MAX`] of them, and then
+//! look for their rows side by side: the waits for memory overlap.
 //!
 //! Invariant: nothing here was delivered, and everything read since the last batch is here.
 
@@ -283,7 +284,7 @@ impl Window {
         }
     }
 
-    /// The rows of the table of sketches; a sketch that saw no value is absent, and a row without
+    /// The rows of the table of sketches. A sketch that saw no value is absent, and a row without
     /// any is left out.
     fn take_sketches(&mut self) -> Option<TableRows> {
         let table = self.rollup.sketch_table.as_ref()?;

@@ -4,9 +4,11 @@
 //! ngx_http_log_module); `common` may end after the bytes. More may follow, after a space.
 //!
 //! A line whose structural bytes lie as they mostly do is cut at them without a further search. Any
-//! other is read from left to right. Invariant: both ways find the same fields.
-//! Refuses: torn lines, and two lines in one. The signs of these are a second time group, a quote
-//! that is not closed, text where the grammar has none, and an address glued to another.
+//! other is read from left to right.
+//! Invariant: both ways find the same fields.
+//! Refuses: torn lines, and two lines in one. The signs of these are a second time group and a
+//! quote that is not closed. Others are text where the grammar has none, and an address glued to
+//! another.
 
 use exchange::{DecodeError, DecodeReason};
 

@@ -1,8 +1,8 @@
 //! One log line as an event: where its fields lie in the line, and what they mean.
 //!
 //! Invariant: nothing is copied or unescaped until it is asked for, and then only when the line
-//! holds an escape. A field that the line does not have is absent, never empty: `-` and the empty
-//! text mean absent in every format but our own journal's.
+//! holds an escape. A field that the line does not have is absent, never empty. `-` and the empty
+//! text mean absent in every format but the journal's.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! Lines of JSON (RFC 8259): our own journal's, nginx's with `escape=json`, and those of others by
+//! Lines of JSON (RFC 8259): the journal's, nginx's with `escape=json`, and any others by
 //! configured keys.
 //!
 //! One object is one line. The fields of most lines stand in one order. So after each key the one
-//! that followed it last time is compared first, quotes and colon and all. Values that are no field
-//! are kept by their key. Objects and arrays inside are skipped; a field of theirs is looked for
-//! only when it is asked for.
+//! that followed it last time is compared first, with its quotes and colon. Values that are no
+//! field are kept by their key. Objects and arrays inside are skipped; a field of theirs is looked
+//! for only when it is asked for.
 //! Refuses: whatever is no object, and more than one object in a line.
 
 use exchange::{DecodeError, DecodeReason};
@@ -48,7 +48,7 @@ struct MemberHead {
 }
 
 impl JsonKeys {
-    /// JsonKeys with their meanings; of two of one name the first counts.
+    /// Keys with their meanings; of two with one name the first counts.
     pub(super) fn new(keys: Vec<(Box<[u8]>, Meaning)>, keeps_others: bool) -> Self {
         let key = |(name, meaning): (Box<[u8]>, Meaning)| {
             let numbers =
@@ -223,8 +223,8 @@ impl<'r> ObjectReader<'r> {
         }
     }
 
-    /// Takes the member that was foretold, if it is a slot with a plain value: text without
-    /// escapes, an object of whole numbers, or one such number where that is wanted.
+    /// Takes the member that was foretold, if it is a slot with a plain value. Plain is text
+    /// without escapes, an object of whole numbers, or one such number where that is wanted.
     #[inline]
     fn foretold_member(&mut self, walk: &mut ObjectWalk<'_, '_>) -> Option<(FieldSlot, LineSpan)> {
         let guess = self.keys.guess(self.last);

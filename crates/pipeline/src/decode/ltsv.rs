@@ -1,8 +1,8 @@
 //! Labelled tab-separated values (ltsv.org) with the labels recommended there, and any others as
 //! `var.LABEL`.
 //!
-//! A line without `time` or `status`, or without `uri` and `req`, is refused, and so is one with
-//! two times: it is two lines in one.
+//! Refuses: a line without `time` or `status`, or without both `uri` and `req`. A line with two
+//! times is two lines in one, and is refused too.
 
 use exchange::{DecodeError, DecodeReason};
 

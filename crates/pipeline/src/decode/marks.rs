@@ -1,6 +1,7 @@
-//! Finds the bytes that give lines their structure: 64 at a time, as in "Parsing Gigabytes of
-//! JSON per Second" (Langdale and Lemire 2019, §3.1), where the machine has AVX2 or AVX-512.
+//! Finds the bytes that give lines their structure, 64 at a time where the machine has AVX2 or
+//! AVX-512.
 //!
+//! The method is that of "Parsing Gigabytes of JSON per Second" (Langdale and Lemire 2019, §3.1).
 //! Invariant: positions come in rising order, and the portable way finds the same ones.
 #![cfg_attr(
     target_arch = "x86_64",
@@ -56,8 +57,8 @@ pub(super) fn quoted(line: &[u8], at: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// Whether the beginning of another line stands in what should be a user's name, which may hold
-/// spaces, but not the ` - ` between address and user.
+/// Whether the beginning of another line stands in what should be a user's name. Such a name may
+/// hold spaces, but not the ` - ` between address and user.
 pub(super) fn is_glued_user(user: &[u8]) -> bool {
     user.ends_with(b" -") || memchr::memmem::find(user, b" - ").is_some()
 }

@@ -18,7 +18,7 @@ pub(super) enum Meaning {
     Path,
     /// It is `HTTP/1.1`.
     Protocol,
-    /// It is the whole time in seconds.
+    /// It is the total time in seconds.
     TotalSeconds,
     /// It is a field.
     FieldSlot(FieldSlot),

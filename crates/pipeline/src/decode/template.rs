@@ -1,9 +1,10 @@
 //! Any `log_format` of nginx (nginx.org, ngx_http_log_module), compiled: literals and variables.
 //!
 //! A variable ends where the literal after it begins. Inside quotes an escaped quote does not end
-//! it, for nginx escapes quotes unless told `escape=none`. A time of known length ends there.
-//! Refused: text that differs from a literal, a line that goes on after its end, and a value
-//! outside quotes that holds a time group: it is two lines in one.
+//! it: nginx escapes quotes unless the format says `escape=none`. A time of known length ends
+//! there.
+//! Refuses: text that differs from a literal, and a line that goes on after its end. A value
+//! outside quotes that holds a time group is two lines in one, and is refused too.
 
 use exchange::{DecodeError, DecodeReason, FieldName};
 

@@ -1,5 +1,7 @@
-//! The times of log lines: neighbours mostly share their second, so the last text is kept with
-//! what it means, and a time that differs in the seconds only costs two digits.
+//! The times of log lines.
+//!
+//! Neighbouring lines mostly share their second. So the last text is kept with what it means, and a
+//! time that differs only in the seconds costs two digits.
 
 use exchange::{parse_log_time, parse_rfc3339};
 
@@ -42,8 +44,8 @@ impl TimeCache {
         Some(us)
     }
 
-    /// Reads a time in any way that logs write it: as above, in seconds since the Unix epoch with
-    /// or without a fraction, or in milliseconds.
+    /// Reads a time in any way that logs write it: as above, in milliseconds, or in seconds since
+    /// the Unix epoch. The seconds may have a fraction.
     pub fn any(&mut self, text: &[u8]) -> Option<u64> {
         let text = text.strip_prefix(b"[").and_then(|t| t.strip_suffix(b"]")).unwrap_or(text);
         if let Ok(log) = text.try_into()

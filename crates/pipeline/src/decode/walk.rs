@@ -186,8 +186,8 @@ impl<'l, 'm> ObjectWalk<'l, 'm> {
         }
     }
 
-    /// Finds the end of an object of plain numbers, such as `{"route":1,"fetch":250}`, as most
-    /// phases are, and the marks after it; `marks` are those after its brace at `start`.
+    /// Finds the end of an object of plain numbers, such as `{"route":1,"fetch":250}`, and the
+    /// marks after it. Most phases are such. `marks` are those after its brace at `start`.
     pub(super) fn flat(&self, start: usize, mut marks: &'m [u32]) -> Option<(usize, &'m [u32])> {
         let line = self.line;
         let mut at = start;

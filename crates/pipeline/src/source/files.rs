@@ -1,13 +1,13 @@
 //! Log files that other programs write, rotate, empty, pack and delete.
 //!
-//! A log is recognised by its content ([`mark`]), so it keeps its place under any name, on any
-//! machine, packed or not. Each part has a rule of its own: a [`scan`] finds out which file carries
-//! which log, [`turns`] say whose turn it is, a [`reader`] reads one log.
+//! A log is recognised by its content ([`mark`]). So it keeps its place under any name, on any
+//! machine, packed or not. Each part has one rule: a [`scan`] finds out which file carries which
+//! log, [`turns`] say whose turn it is, a [`reader`] reads one log.
 //! Invariant: what was handed out of a log is never handed out again. What is known to have been
-//! there and cannot be read any more is reported to the byte. Reading is by large chunks, oldest
-//! log first, each up to where it ended when its turn began. Memory is one chunk, a few open files,
-//! and some hundred bytes for each file that is there.
-//! Refuses: to wait for anything but the disk, to guess what a file held that nobody saw.
+//! there and cannot be read any more is reported to the byte.
+//! Reading is by large chunks, oldest log first, each up to where it ended when its turn began.
+//! Memory is one chunk, a few open files, and some hundred bytes for each file that is there.
+//! Refuses: to wait for anything but the disk, and to guess what a file held that was never read.
 
 mod candidate;
 mod catalogue;
@@ -375,7 +375,7 @@ impl FileSource {
         self.catalogue.close(id);
     }
 
-    /// A log's bytes are not in its file any more: somebody emptied it.
+    /// A log's bytes are not in its file any more: the file was emptied.
     fn cut(&mut self, id: LogId) -> Result<(), SourceError> {
         self.stop_turn();
         self.scanner.cut(id, &mut self.catalogue)

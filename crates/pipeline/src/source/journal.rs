@@ -32,7 +32,7 @@ impl JournalSource {
         Self { dir, disk, consumer_name, consumer: None, reader: None, offset: 0 }
     }
 
-    /// The same for who only looks: nothing is written, and no segment held back.
+    /// The same for a reader that only looks: nothing is written, and no segment held back.
     pub fn onlooker(dir: PathBuf, disk: Arc<dyn Disk>) -> Self {
         Self { dir, disk, consumer_name: None, consumer: None, reader: None, offset: 0 }
     }

@@ -1,7 +1,7 @@
 //! Part of a source, delivered again: some of its bytes, under a position of their own.
 //!
-//! Invariant: exactly the lines are handed out that begin within the range of their file, and a
-//! position belongs to the part it was taken in: another part never goes on from it.
+//! Invariant: exactly the lines are handed out that begin within the range of their file. A
+//! position belongs to the part it was taken in, and another part never goes on from it.
 
 use std::ops::Range;
 use std::path::Path;

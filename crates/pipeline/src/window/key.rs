@@ -1,6 +1,6 @@
-//! The key of a row as bytes, which one hash and one comparison cover: text after its length in
-//! four bytes, a number in eight.
+//! The key of a row as bytes, which one hash and one comparison cover.
 //!
+//! Text stands after its length in four bytes, a number in eight.
 //! Invariant: keys of the same parts are equal when their bytes are, and none begins with another.
 
 use std::borrow::Cow;

@@ -1,7 +1,7 @@
 //! The logs that are known, the files that carry them, and the handles that are open.
 //!
-//! Invariant: a file has the role of a carrier exactly where it is the `carrier` of that log, and
-//! only a log's own carrier is open for it. So both change here and nowhere else.
+//! Invariant: a file has the role of a carrier exactly where it is the `carrier` of that log. Only
+//! a log's own carrier is open for it. So both change here and nowhere else.
 
 use std::io;
 use std::ops::Range;
@@ -44,7 +44,7 @@ impl Catalogue {
         self.current = None;
     }
 
-    /// Opens the file of a log, unless it is open; false when it is not there under its last name.
+    /// Opens the file of a log, unless it is open. False when it is not there under its last name.
     /// One that cannot be opened is reported, and is the log's no more.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Catalogue {
         self.logs.get_mut(id).map_or(0..0, |log| log.move_to(new, now))
     }
 
-    /// A log's bytes are not in its file any more: somebody emptied it.
+    /// A log's bytes are not in its file any more: the file was emptied.
     pub(super) fn cut(&mut self, id: LogId) {
         self.close(id);
         self.release(id);

@@ -1,6 +1,7 @@
-//! What a chunk of a log is good for: lines, the search of a long one's end, or the news that the
-//! log was emptied.
+//! What to do with a chunk of a log that was read.
 //!
+//! It holds complete lines, or a part of a line that is too long, or shows that the log was
+//! emptied.
 //! Invariant: a chunk counts only if the bytes before it are those that were there when the log was
 //! read up to that place. So no line of another log is ever handed out as this one's.
 //! Refuses: to read or to change anything.

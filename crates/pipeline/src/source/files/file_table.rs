@@ -1,8 +1,8 @@
 //! The files that are there: what the last scan saw of each, and what each is to us.
 //!
 //! Invariant: a file stands here once, however many names it has, by device and inode. It has one
-//! role; that of a carrier belongs to the one log whose `carrier` it is ([`super::catalogue`]).
-//! Reads nothing.
+//! role. That of a carrier belongs to the one log whose `carrier` it is ([`super::catalogue`]).
+//! Refuses: to read.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

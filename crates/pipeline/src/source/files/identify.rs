@@ -1,9 +1,9 @@
 //! What a file turns out to be, by how its content relates to the logs that begin alike.
 //!
 //! Invariant: of two files with the content of one log only one carries it, and the other is a
-//! copy. A file that is a log's only up to a point is taken for the log's only at a second look,
+//! copy. A file may hold a log only up to a point. It is taken for that log only at a second look,
 //! when it is known which other files carry logs.
-//! Refuses: to read or to change anything; [`Evidence`] tells what the decision has to know.
+//! Refuses: to read or to change anything. [`Evidence`] answers what the decision has to know.
 
 use super::log::LogId;
 use super::mark::Relation;

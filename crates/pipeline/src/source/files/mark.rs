@@ -2,7 +2,7 @@
 //!
 //! A mark says how far a log was read and what stands before that place. It recognises the log
 //! under any name, on any machine, packed or not. What is appended later changes none of it.
-//! Refuses: device, inode, times; they lie (reused inodes, copies, restored backups).
+//! Refuses: to go by device, inode or times. Inodes are reused, files are copied and restored.
 
 use std::fmt::Write;
 use std::io;

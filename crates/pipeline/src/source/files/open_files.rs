@@ -46,8 +46,8 @@ impl OpenFiles {
         self.files.len() < OPEN_MAX
     }
 
-    /// The log whose file should be closed for another, if there is no room; `keeping` tells how
-    /// much each is wanted, none for one that must stay.
+    /// The log whose file should be closed for another, if there is no room. `keeping` tells how
+    /// much each is wanted; none stands for one that must stay.
     pub(super) fn to_close(&self, keeping: impl Fn(LogId) -> Option<Keeping>) -> Option<LogId> {
         if self.has_room() {
             return None;

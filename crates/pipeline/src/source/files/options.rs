@@ -30,8 +30,8 @@ pub struct FileOptions {
     pub strict: bool,
     /// Makes files durable before positions in them are committed.
     pub sync: bool,
-    /// How long a rotated file must have been silent until its last, incomplete line is given up
-    /// and the file is closed.
+    /// How long a rotated file must have been silent until it is closed. Its last, incomplete line
+    /// is then given up.
     pub quiet: Duration,
     /// Orders files by their first lines; by their last change without it.
     pub time_of: Option<TimeOf>,

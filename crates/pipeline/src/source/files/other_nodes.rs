@@ -1,7 +1,7 @@
 //! How far other nodes have read the same logs, by their positions in the sink.
 //!
-//! Invariant: what they have committed is taken into account for each log that is new here, and is
-//! asked for again whenever one comes up after it was told last.
+//! Invariant: what they have committed is taken into account for each log that is new here. It is
+//! asked for again whenever a log comes up after it was last known.
 
 use super::logs::Logs;
 use super::mark::{Mark, Relation};
@@ -11,7 +11,7 @@ use super::unpack::OpenLog;
 #[derive(Default)]
 pub(super) struct OtherNodes {
     logs: Logs,
-    /// Their positions were told since a file came up that nobody here knows.
+    /// Their positions came since a file came up that nobody here knows.
     is_fresh: bool,
     is_wanted: bool,
 }

@@ -1,7 +1,7 @@
 //! Which files a source names: paths in which `*`, `?`, `[…]` and `**` stand for names.
 //!
-//! Names that are not UTF-8 are not found. A directory that cannot be listed
-//! makes the list incomplete: then nothing may be concluded from a file's absence.
+//! Names that are not UTF-8 are not found. A directory that cannot be listed makes the list
+//! incomplete: then nothing may be concluded from a file's absence.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};

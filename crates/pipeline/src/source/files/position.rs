@@ -1,7 +1,8 @@
 //! The position of files as text: JSON, one entry for each log that may go on.
 //!
 //! Invariant: the text stays small, however long the source runs. A log that was read to its end
-//! and rests takes one short string, and only as long as a file with its content is there.
+//! and rests takes one short string. It stands there only as long as a file with its content is
+//! there.
 
 use serde::{Deserialize, Serialize};
 use stdx::FileIdentity;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::source::ReadOutcome;
 
-/// Reports that nobody has heard yet.
+/// Reports that were not handed out yet.
 #[derive(Debug, Default)]
 pub(super) struct Reports {
     waiting: VecDeque<Report>,

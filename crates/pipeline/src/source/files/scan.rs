@@ -2,7 +2,7 @@
 //!
 //! A file that has neither been renamed nor grown nor touched since the last scan is not opened.
 //! Any other is recognised by its content ([`identify`]). A copy of a log is left alone while the
-//! log's own file is whole, and goes on with the log when that is gone or emptied.
+//! log's own file is whole. It goes on with the log when that file is gone or emptied.
 //! Invariant: a log is dropped only once it is certain that no file has it. Whatever cannot be
 //! decided yet is looked at again.
 
@@ -139,7 +139,7 @@ impl Scan<'_> {
     }
 
     /// Puts files first that carried a log when it was read last, then the longer before the
-    /// shorter: so that of two files with the same content the one that goes on carries the log.
+    /// shorter. So of two files with the same content the one that goes on carries the log.
     fn in_order(&self, mut files: Vec<ListedFile>) -> Vec<ListedFile> {
         let logs = self.catalogue.logs.iter();
         let lost = logs.filter(|(_, log)| log.file.carrier.is_none());
@@ -319,8 +319,8 @@ impl Scan<'_> {
         Ok(!is_whole)
     }
 
-    /// Goes on with a log in what is left of its file: where that ends, or, where other bytes stand
-    /// from the offset `changed_from` on, with the next line behind what was read.
+    /// Goes on with a log in what is left of its file, where that ends. Where other bytes stand
+    /// from the offset `changed_from` on, it goes on with the next line behind what was read.
     fn go_on_behind_loss(
         &mut self,
         id: LogId,

@@ -1,6 +1,6 @@
 //! Log files that must be durable before a position in them may be committed.
 //!
-//! Invariant: it holds a bounded number of files; one more is synced at once, which stalls reading.
+//! Invariant: it holds a bounded number of files. One more is synced at once, which stalls reading.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a log waits at most once, and never while it is its turn. A turn ends where the log
 //! ended when the turn began, so that a log that grows without end holds up no other.
-//! Knows logs by their numbers only; reads nothing.
+//! Refuses: to read. It knows logs by their numbers only.
 
 use std::collections::{HashSet, VecDeque};
 

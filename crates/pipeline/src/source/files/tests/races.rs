@@ -1,4 +1,4 @@
-//! Claims about folders that change while they are looked through.
+//! Claims about directories that change while they are looked through.
 
 use std::collections::VecDeque;
 use std::fs;

@@ -1,4 +1,4 @@
-//! A folder with logs, and a reader that keeps what it is told.
+//! A directory with logs, and a reader that keeps what it gets.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
