@@ -47,6 +47,3 @@ pub use source::{
 };
 pub use status::{Status, StatusReport};
 pub use supervise::supervise;
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,8 @@
 //! Addresses of servers: `postgres://user:password@host:port/database?sslmode=require`.
 //!
 //! Invariant: what a [`ServerAddress`] shows of itself never holds the password: `Display`, `Debug`
-//! and [`UrlError`]. Refuses: parameters that it does not know. So a typing error is no default.
+//! and [`UrlError`].
+//! Refuses: parameters that it does not know. So a typing error never becomes a default.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ pub(crate) const TRIES: u32 = 5;
 /// Why a piece of work was not done.
 #[derive(Debug)]
 pub(crate) enum AttemptError {
-    /// The caller is told just this; the connection is in order.
+    /// The caller gets just this; the connection is in order.
     Final(SinkError),
     /// The server, or we, will say the same again.
     Refused(String),
@@ -25,7 +25,7 @@ pub(crate) enum AttemptError {
 }
 
 impl AttemptError {
-    /// What the pipeline is told.
+    /// What the pipeline gets.
     pub(crate) fn into_sink_error(
         self,
         engine: &'static str,

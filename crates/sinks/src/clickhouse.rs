@@ -1,14 +1,14 @@
 //! ClickHouse over HTTP: it has no transactions, but forgets an insert that it has seen already.
 //!
 //! Every insert carries an `insert_deduplication_token` of node, source, sequence and table. A
-//! batch is first written whole into `tidegate_batches`, by one insert; what that table then holds
-//! under the sequence is the batch, whoever wrote it, and what is applied: the rows of each rollup
-//! into `<name>_deltas`, and last the row in `tidegate_checkpoints`. A batch that was interrupted
-//! is found there by the next claim, and applied again with the same tokens.
-//! The view `<name>` adds up the deltas.
+//! batch is first written whole into `tidegate_batches`, by one insert. What that table then holds
+//! under the sequence is the batch, whichever process wrote it, and that is applied. The rows of
+//! each rollup go into `<name>_deltas`, and last the row into `tidegate_checkpoints`. A batch that
+//! was interrupted is found there by the next claim, and applied again with the same tokens. The
+//! view `<name>` adds up the deltas.
 //!
 //! Invariant: rows that are applied come from `tidegate_batches`, so two attempts cannot differ.
-//! Refuses servers without these tokens, unless told that rows may count twice.
+//! Refuses: servers without these tokens, unless the address says that rows may count twice.
 
 mod http;
 mod schema;
@@ -227,7 +227,7 @@ impl ClickHouseSink {
         parts.collect()
     }
 
-    /// Deletes batches that nobody will ask for.
+    /// Deletes batches that nobody will ask for any more.
     fn forget(&self, new: &Checkpoint) -> Result<(), AttemptError> {
         self.connection.execute(&format!(
             "ALTER TABLE {BATCHES} DELETE WHERE node = {} AND source = {} AND sequence < {}",

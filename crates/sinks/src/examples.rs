@@ -1,7 +1,7 @@
 //! Files of training examples: one row for each item that was shown, as CSV or Parquet.
 //!
 //! Both have the same columns, [`COLUMNS`]. Memory is one row group, whatever the file holds.
-//! Refuses: to leave out what does not fit: text that is no UTF-8 gets U+FFFD, an absent
+//! Refuses: to leave out what does not fit. Text that is no UTF-8 gets U+FFFD, and an absent
 //! propensity is absent.
 
 use std::borrow::Cow;

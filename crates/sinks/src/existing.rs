@@ -1,7 +1,8 @@
 //! A table that is there already: whether rows can go into it, and which columns it lacks.
 //!
-//! Invariant: a table that passes has every key as one unique index, or upserts would double rows,
-//! and nothing that an insert would be refused for. Refuses to change a column that is there.
+//! Invariant: a table that passes has every key as one unique index, or upserts would double rows.
+//! It has nothing that an insert would be refused for.
+//! Refuses: to change a column that is there.
 
 use pipeline::{Column, ColumnRole, Kind, Table};
 

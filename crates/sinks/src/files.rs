@@ -1,13 +1,15 @@
 //! Files of rows: `ndjson:DIR` and `csv:DIR`, one file a table, appended to.
 //!
-//! A file cannot merge rows: it gets what each batch adds, and whoever reads it adds up by key.
+//! A file cannot merge rows. It gets what each batch adds, and whoever reads it adds up by key.
 //! `checkpoints.json` holds the checkpoints and the length of every file. Rows are appended and
-//! synced, then it is replaced by one rename, which is the commit. Invariant: what lies behind the
-//! length that it names was not committed, and is cut off before the next rows are appended.
+//! synced, then it is replaced by one rename, which is the commit.
+//! Invariant: what lies behind the length that it names was not committed. It is cut off before the
+//! next rows are appended.
 //!
-//! Writers take turns by a lock on the file `lock`, which ends with its process; a second writer
-//! of one source then finds another sequence. Refuses to append to a file that is shorter than
-//! what was delivered into it; a file that was moved away begins anew.
+//! Writers take turns by a lock on the file `lock`, which ends with its process. A second writer of
+//! one source then finds another sequence.
+//! Refuses: to append to a file that is shorter than what was delivered into it. A file that was
+//! moved away begins anew.
 
 mod encode;
 
@@ -28,7 +30,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(10);
 const CHECKPOINTS: &str = "checkpoints.json";
 
-/// Delivers into a folder of files.
+/// Delivers into a directory of files.
 #[derive(Debug)]
 pub struct FileSink {
     dir: PathBuf,
@@ -54,7 +56,7 @@ struct CheckpointEntry {
 }
 
 impl FileSink {
-    /// A sink for the folder `dir`, which is made when it is first used.
+    /// A sink for the directory `dir`, which is made when it is first used.
     pub(crate) fn new(dir: &Path, format: Format) -> Self {
         Self { dir: dir.to_owned(), format }
     }

@@ -1,7 +1,7 @@
-//! Rows as JSON: what engines without columns of ours are given.
+//! Rows as JSON, for engines that have no columns of their own.
 //!
-//! Text that is not UTF-8 has U+FFFD where it is not; bytes are hexadecimal; numbers that JSON
-//! cannot say are `null`.
+//! Invalid bytes of text become U+FFFD. Bytes are hexadecimal. Numbers that JSON cannot say are
+//! `null`.
 
 use std::io::Write;
 
@@ -10,8 +10,8 @@ use pipeline::{CellValue, ColumnRole, TableRows};
 /// How times are written.
 pub(crate) type WriteTime = fn(i64, &mut Vec<u8>);
 
-/// Appends an object with the row's values by the names of their columns; what is absent is left
-/// out. Columns that an engine computes are left out too.
+/// Appends an object with the row's values by the names of their columns. Absent values are left
+/// out, and so are columns that an engine computes.
 pub(crate) fn object(rows: &TableRows, index: usize, time: WriteTime, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut is_first = true;

@@ -1,11 +1,11 @@
 //! Kafka: a batch is one transaction of one message per row, and of the checkpoint.
 //!
-//! A message's topic is the prefix and the rollup's name, its key the row's key as a JSON array,
-//! its value the row's deltas as a JSON object: whoever reads `read_committed` and adds them up has
+//! A message's topic is the prefix and the rollup's name. Its key is the row's key as a JSON array,
+//! its value the row's deltas as a JSON object. Whoever reads `read_committed` and adds them up has
 //! what a database would hold. The checkpoint is a message of the compacted topic
 //! `tidegate_checkpoints`, whose key is node and source.
 //!
-//! Invariant: only the latest process that claimed a node's source can commit: its
+//! Invariant: only the latest process that claimed a node's source can commit. Its
 //! `transactional.id` fences the others off, and it knows the checkpoint that it follows.
 //! Refuses: TLS, which librdkafka has from OpenSSL only.
 
@@ -125,7 +125,7 @@ impl KafkaSink {
         Ok(())
     }
 
-    /// Makes sure that the checkpoint before `new` is the one held.
+    /// Makes sure that the checkpoint before `new` is the one in the topic.
     fn compare(&mut self, new: &Checkpoint) -> Result<(), SinkError> {
         let is_claimed = self
             .claimed

@@ -3,6 +3,7 @@
 //! Each module has a struct that holds the connection, `connect`, and the three methods of
 //! [`pipeline::Sink`]. SQL texts come from `sql`, which knows the dialects.
 //! Invariant: rows and checkpoint are committed together or not at all.
+//! Refuses: to decide what is delivered, or when.
 
 mod address;
 mod attempt;

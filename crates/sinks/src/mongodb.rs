@@ -1,15 +1,15 @@
 //! MongoDB's wire protocol, without transactions over several documents.
 //!
 //! A batch is first written into `tidegate_batches`. Then one update of the checkpoint's document
-//! commits it: it names the batch, and holds only where the checkpoint before it and the claim are
-//! those of this process. After that the batch is applied, document by document, and the
+//! commits it by naming the batch. The update holds only where the checkpoint before it and the
+//! claim are those of this process. After that the batch is applied, document by document, and the
 //! checkpoint's document forgets it. What a crash interrupts is applied again by the next claim.
-//! A document of a rollup holds, under `tidegate`, the sequence of the last batch of each node and
-//! source that it has, so none is applied to it twice.
+//! A document of a rollup has a member `tidegate`. It holds the sequence of the last batch of each
+//! node and source that the document has, so no batch is applied to it twice.
 //!
 //! Invariant: a batch is applied if and only if the checkpoint says so, sooner or later whole.
 //! Until it is whole, readers may see some of its documents without the others.
-//! Refuses addresses that want DNS lookups (`mongodb+srv:`).
+//! Refuses: addresses that need DNS look-ups (`mongodb+srv:`).
 
 mod apply;
 mod documents;
@@ -37,7 +37,7 @@ const SELECTION_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a batch may take.
 const BATCH_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Delivers into MongoDB, or what speaks like it.
+/// Delivers into MongoDB, or into a server that speaks its protocol.
 pub struct MongoSink {
     url: String,
     place: String,
@@ -187,7 +187,7 @@ async fn commit(database: &Database, batch: &Batch, claim: &Claim) -> Result<(),
     .await
 }
 
-/// Makes sure that the checkpoint before `new` is the one held, under this claim.
+/// Makes sure that the checkpoint before `new` is the one stored, under this claim.
 async fn check(database: &Database, new: &Checkpoint, claim: &Claim) -> Result<(), AttemptError> {
     let id = identity(&new.node, &new.source);
     let found = collection(database, CHECKPOINTS).find_one(doc! { "_id": id }).await?;

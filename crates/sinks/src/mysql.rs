@@ -1,11 +1,11 @@
 //! MariaDB and MySQL: a batch is one transaction of multi-row `INSERT … ON DUPLICATE KEY UPDATE`.
 //!
 //! The checkpoint's row is updated first, so its lock makes a second writer wait, and then find
-//! another sequence. Sessions are strict, in UTC, and read what is committed: what does not fit is
-//! an error and never cut, and writers of other keys are not held up by locks on gaps.
+//! another sequence. Sessions are strict, in UTC, and read what is committed. So what does not fit
+//! is an error and never cut. Writers of other keys are not held up by locks on gaps.
 //!
-//! A link that failed, or did not answer in time, is thrown away with its runtime, which closes
-//! the socket: the server rolls back what was not committed.
+//! A connection that failed, or did not answer in time, is thrown away with its runtime. That
+//! closes the socket, and the server rolls back what was not committed.
 
 mod bind;
 mod connection;
@@ -48,7 +48,7 @@ impl MySqlSink {
         Self { address, connection: None }
     }
 
-    /// Does a piece of work within the time for it; on trouble the link is gone.
+    /// Does a piece of work within the time for it; after a failure the connection is gone.
     fn attempt<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut Session) -> Result<T, AttemptError>,

@@ -1,13 +1,13 @@
 //! PostgreSQL: a batch is one transaction, its rows come by binary COPY.
 //!
-//! Rows of a table with keys are copied into a temporary table and merged from there by one
-//! `INSERT … SELECT … ON CONFLICT DO UPDATE`; others go straight in. The checkpoint's row is
-//! updated first, so its lock makes a second writer wait, and then find another sequence.
-//! Refuses: to set `synchronous_commit`, which is the operator's choice; the checkpoint is in the
+//! Rows of a table with keys are copied into a temporary table and merged from there by one `INSERT
+//! … SELECT … ON CONFLICT DO UPDATE`. Others go straight in. The checkpoint's row is updated first,
+//! so its lock makes a second writer wait, and then find another sequence.
+//! Refuses: to set `synchronous_commit`, which is the operator's choice. The checkpoint is in the
 //! same commit as the rows and is lost with them.
 //!
-//! A link that failed, or did not answer in time, is thrown away with its runtime, which closes
-//! the socket: the server rolls back what was not committed.
+//! A connection that failed, or did not answer in time, is thrown away with its runtime. That
+//! closes the socket, and the server rolls back what was not committed.
 
 mod connection;
 mod copy;
@@ -49,7 +49,7 @@ impl PostgresSink {
         Self { address, connection: None }
     }
 
-    /// Does a piece of work within the time for it; on error the link is gone.
+    /// Does a piece of work within the time for it; after a failure the connection is gone.
     fn attempt<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut Client, &mut Vec<Arc<Table>>) -> Result<T, AttemptError>,

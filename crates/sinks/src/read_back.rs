@@ -1,7 +1,7 @@
 //! What a SQL sink holds: its checkpoints, and the rows of tables as they were committed with them.
 //!
-//! Invariant: all that is handed over is of one moment, for one statement reads it, and no more
-//! than a few rows are in memory. Texts are asked for that every engine gives alike.
+//! Invariant: all that is handed over is of one moment, for one statement reads it. No more than a
+//! few rows are in memory. Texts are asked for that every engine gives alike.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,8 +20,8 @@ const CHECKPOINT: usize = 4;
 pub struct ReadBackQuery<'w> {
     /// The tables, which are there.
     pub tables: &'w [Arc<Table>],
-    /// Only rows of this time or later, in microseconds since the Unix epoch; a hint, which tables
-    /// without a time and SQLite do not take.
+    /// Only rows of this time or later, in microseconds since the Unix epoch. It is a hint, which
+    /// tables without a time and SQLite do not take.
     pub since: Option<u64>,
     /// Only rows before this time, likewise.
     pub until: Option<u64>,

@@ -1,8 +1,9 @@
 //! Rows of any query that an engine runs, handed over one at a time, every value as its text.
 //!
-//! Invariant: the engine is asked to refuse changes, whatever the text of the query says, and no
-//! more than a few rows are in memory. Times come in UTC. Refuses engines that know no SQL, and
-//! sets no limit to how long the engine may take: who asked can wait.
+//! Invariant: the engine is asked to refuse changes, whatever the text of the query says. No more
+//! than a few rows are in memory. Times come in UTC.
+//! Refuses: engines that know no SQL, and limits to how long the engine may take: who asked can
+//! wait.
 
 use std::path::Path;
 

@@ -1,11 +1,12 @@
 //! Rows as an SQL server can take them: values in its range, each key once, in the order of keys.
 //!
-//! Servers refuse what logs hold: text that is not UTF-8 or has NULs, keys longer than an index
-//! entry, numbers that are none, sums beyond the largest number. A server's refusal would stop a
-//! pipeline for good, so whoever can choose a path could stop it. Invariant: what comes out of
-//! [`SanitisedRows::new`] fits; different rows that became one key are merged as the table says.
+//! Servers refuse what logs hold: text that is not UTF-8 or has NULs, and keys longer than an index
+//! entry. They refuse numbers that are none, and sums beyond the largest number. A server's refusal
+//! would stop a pipeline for good, so whoever can choose a path could stop it.
+//! Invariant: what comes out of [`SanitisedRows::new`] fits. Different rows that became one key are
+//! merged as the table says.
 //!
-//! The order of keys is the same for every writer, so two that upsert the same rows wait for each
+//! The order of keys is the same for every writer. So two that upsert the same rows wait for each
 //! other and do not deadlock.
 
 use std::borrow::Cow;
@@ -42,7 +43,7 @@ pub(crate) enum KeyLimit {
     Characters(usize),
 }
 
-/// Rows that sanitised, in the order of their keys.
+/// Rows that a server can take, in the order of their keys.
 pub(crate) struct SanitisedRows<'a> {
     width: usize,
     values: Vec<SqlValue<'a>>,
@@ -50,7 +51,7 @@ pub(crate) struct SanitisedRows<'a> {
 }
 
 impl<'a> SanitisedRows<'a> {
-    /// Makes `rows` sanitised; `limits` has one for each key column.
+    /// Makes `rows` fit; `limits` has one for each key column.
     ///
     /// # Errors
     /// When two rows that became one hold what is no sketch.

@@ -52,7 +52,7 @@ impl Dialect {
     }
 
     /// Inserts the rows of `source` (`VALUES …` or `SELECT …`), each merged into the one with the
-    /// same key; a row of the source has a value for each column of [`stored`].
+    /// same key. A row of the source has a value for each column of [`stored`].
     pub(crate) fn merge(&self, table: &Table, source: &str) -> String {
         let name = self.quoted(&table.name);
         let mut text = format!("INSERT INTO {name} ({}) {source}", self.stored_names(table));
@@ -69,7 +69,7 @@ impl Dialect {
         text
     }
 
-    /// Reads the sketches of the row with a key; `placeholder` writes the n-th parameter, from 0,
+    /// Reads the sketches of the row with a key. `placeholder` writes the n-th parameter, from 0,
     /// one for each column of the key.
     pub(crate) fn stored_sketches(
         &self,
@@ -157,8 +157,8 @@ impl Dialect {
     }
 }
 
-/// The name of the machine in the key of a table of sketches, which the table beside it does not
-/// have: room is left for it in both, so that their other keys are cut alike.
+/// The name of the machine in the key of a table of sketches. The table beside it does not have
+/// this column. Room is left for it in both, so that their other keys are cut alike.
 pub(crate) fn is_node(table: &Table, column: &Column) -> bool {
     table.has_sketches() && table.columns[..table.keys()].last() == Some(column)
 }

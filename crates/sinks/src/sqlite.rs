@@ -1,7 +1,7 @@
 //! SQLite: the database is a file beside us, and a batch is one transaction.
 //!
 //! Times are text such as `2026-11-21T09:48:00Z` in a key and `2026-11-21T09:48:07.250000Z`
-//! elsewhere, which SQLite's date functions read and which sort as they should.
+//! elsewhere. SQLite's date functions read both, and both sort as they should.
 
 mod dialect;
 mod error;

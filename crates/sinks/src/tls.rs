@@ -1,7 +1,7 @@
 //! TLS to servers, by rustls: what `sslmode` and `sslrootcert` mean.
 //!
-//! `require` encrypts and looks at no certificate, as libpq does: it keeps listeners out, not
-//! somebody who answers in the server's place. `verify-full` keeps both out.
+//! `require` encrypts and looks at no certificate, as libpq does. It keeps listeners out, but not a
+//! server that answers in the right one's place. `verify-full` keeps both out.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tests.
+//! Claims about addresses of servers: what is read, refused and never shown.
 
 use super::*;
 

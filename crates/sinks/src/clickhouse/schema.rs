@@ -9,7 +9,7 @@ use crate::json::WriteTime;
 
 /// Batches, whole, until they are applied.
 pub(super) const BATCHES: &str = "tidegate_batches";
-/// Checkpoints; the one with the largest sequence is the one held.
+/// Checkpoints; the one with the largest sequence is the one that counts.
 pub(super) const CHECKPOINTS: &str = "tidegate_checkpoints";
 /// How many inserts into a table the server remembers.
 const WINDOW: &str = "non_replicated_deduplication_window = 10000";

@@ -1,5 +1,7 @@
-//! The sink against a small server that forgets inserts by their tokens, as ClickHouse does since
-//! 22.3; a real but older ClickHouse takes plain inserts in `make test-engines`.
+//! The sink against a small server that forgets inserts by their tokens.
+//!
+//! ClickHouse does so since 22.3. A real but older ClickHouse takes plain inserts in `make
+//! test-engines`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
 //! Rows as lines of JSON or CSV (RFC 8259, RFC 4180).
 //!
-//! Times are RFC 3339, bytes are hexadecimal. Means are left out: those of several batches cannot
-//! be added up, their sums and counts can. Nothing is `null` in JSON and empty in CSV, where the
-//! empty text is `""`.
+//! Times are RFC 3339, bytes are hexadecimal. Means are left out: means of several batches cannot
+//! be added up, their sums and counts can. An absent value is `null` in JSON and empty in CSV,
+//! where the empty text is `""`.
 
 use std::fmt::Write;
 

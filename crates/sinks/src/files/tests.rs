@@ -1,4 +1,4 @@
-//! Tests.
+//! Claims about files of rows: commits, cuts, locks and what is refused.
 
 use super::*;
 use crate::open;

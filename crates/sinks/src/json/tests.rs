@@ -1,4 +1,4 @@
-//! Rows as JSON.
+//! Claims about rows as JSON.
 
 use std::sync::Arc;
 

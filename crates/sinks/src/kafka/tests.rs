@@ -1,5 +1,6 @@
-//! The sink against librdkafka's mock cluster, which knows topics, producers and transactions,
-//! but fences nobody off and hides no aborted message: `make test-engines` has a real broker.
+//! The sink against librdkafka's mock cluster, which knows topics, producers and transactions.
+//!
+//! It fences nobody off and hides no aborted message: `make test-engines` has a real broker.
 
 use std::sync::Arc;
 

@@ -114,7 +114,7 @@ fn part(row: &Document, name: &str) -> Document {
     row.get_document(name).cloned().unwrap_or_default()
 }
 
-/// The latest value is the same however often it is told, so it needs no fence.
+/// The latest value is the same however often it is applied, so it needs no fence.
 fn last(row: &Document) -> Vec<Update> {
     let values = row.get_array("last").map(Vec::as_slice).unwrap_or_default();
     let values = values.iter().filter_map(Bson::as_document).map(|last| {

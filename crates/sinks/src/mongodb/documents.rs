@@ -1,4 +1,4 @@
-//! The documents that are ours: which collections they are in, and what stands in them.
+//! The documents that belong to the sink: which collections they are in, and what stands in them.
 
 use ::mongodb::bson::{Bson, Document};
 use ::mongodb::{Collection, Database};

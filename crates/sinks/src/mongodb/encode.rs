@@ -1,5 +1,6 @@
-//! A batch as documents that say by themselves what is to be done, whatever the configuration is
-//! when they are applied.
+//! A batch as documents that say by themselves what is to be done.
+//!
+//! Invariant: applying them needs no configuration, which may have changed by then.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

@@ -33,7 +33,7 @@ pub(super) struct Session {
 }
 
 impl From<Error> for AttemptError {
-    /// The server's or the driver's words, without the statement and without values.
+    /// What the server or the driver says, without the statement and without values.
     fn from(error: Error) -> Self {
         let Error::Server(server) = &error else {
             return Self::Unreachable(stdx::Chain(&error).to_string());

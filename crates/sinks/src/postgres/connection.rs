@@ -26,7 +26,7 @@ pub(super) struct PostgresConnection {
 }
 
 impl From<tokio_postgres::Error> for AttemptError {
-    /// The server's or the driver's words, without the statement and without values.
+    /// What the server or the driver says, without the statement and without values.
     fn from(error: tokio_postgres::Error) -> Self {
         let Some(server) = error.as_db_error() else {
             return Self::Unreachable(stdx::Chain(&error).to_string());

@@ -4,7 +4,8 @@ use pipeline::Kind;
 
 use crate::sql::Dialect;
 
-/// The column of a temporary twin that holds the number of the row; no column of ours is called so.
+/// The column of a temporary twin that holds the number of the row. No column of a rollup has this
+/// name.
 pub(super) const ROW: &str = "\"#\"";
 
 pub(super) const DIALECT: Dialect = Dialect {

@@ -1,4 +1,4 @@
-//! Rows of sketches: what is held is read, merged and written back in one transaction.
+//! Rows of sketches: the stored one is read, merged and written back in one transaction.
 
 use pipeline::{ColumnRole, Table};
 use tokio_postgres::Transaction;

@@ -1,4 +1,4 @@
-//! rustls as tokio-postgres wants it. Without channel binding: SCRAM proves the password anyway.
+//! rustls as tokio-postgres takes it, without channel binding: SCRAM proves the password anyway.
 
 use std::io;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Tests.
+//! Claims about rows that a server can take.
 
 use super::*;
 

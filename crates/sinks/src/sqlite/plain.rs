@@ -1,5 +1,6 @@
-//! Rows that never meet: many in one statement, since half of what SQLite does for one is to start
-//! and end a statement.
+//! Rows that never meet, many in one statement.
+//!
+//! Half of what SQLite does for one row is to start and end a statement.
 
 use pipeline::{ColumnRole, TableRows};
 use rusqlite::{Statement, Transaction};

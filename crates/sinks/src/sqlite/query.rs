@@ -48,7 +48,7 @@ pub struct QueryAnswer {
 /// There is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
-    /// SQLite says no.
+    /// SQLite refuses.
     #[error("query `{place}`: {reason}")]
     Engine {
         /// The database.

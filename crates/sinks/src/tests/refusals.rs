@@ -1,4 +1,4 @@
-//! Tables that are there already, and servers that say no.
+//! Tables that are there already, and servers that refuse.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Tests.
+//! Claims about values as MySQL takes them.
 
 use super::*;
 
