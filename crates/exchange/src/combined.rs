@@ -1,9 +1,10 @@
 //! Reads the `combined` access log format of nginx and Apache, and the older `common` one.
 //!
-//! `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
+//! The format is `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
 //! "$http_referer" "$http_user_agent"` (nginx.org, ngx_http_log_module); `common` ends after the
-//! bytes. Quoted parts use nginx's `\xXX` escapes or Apache's `\"` and `\\`; `-` means absent.
-//! The format has no request id, so the id is 0; what follows the last known part is ignored.
+//! bytes.
+//! Quoted parts use nginx's `\xXX` escapes or Apache's `\"` and `\\`; `-` means absent. The format
+//! has no request id, so the id is 0. What follows the last known part is ignored.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
 //! The exchange record: borrowed as the gateway fills it, decoded as readers get it.
 //!
-//! Text that comes from the client is bytes, because HTTP does not promise UTF-8; text that
+//! Text that comes from the client is bytes, because HTTP does not promise UTF-8. Text that
 //! Tidegate itself makes up is `str`. Absent means that the request or the record lacks it.
 
 use std::borrow::Cow;

@@ -13,15 +13,15 @@
 //! ```
 //!
 //! `not` binds tighter than `and`, `and` tighter than `or`; `not a == b` is `not (a == b)`.
-//! In text, `\` before a quote or another `\` stands for that character and otherwise for
-//! itself, so that regular expressions need no doubling. Durations (`20ms`, `1.5s`, `5m`) are for
-//! fields that measure time and are required there; sizes (`10KB`, `1MiB`) are numbers.
-//! Text of a field is compared with a number by reading it as one. Every comparison with an
-//! absent field is false, but for `!=` and `!~`, which are the negations of `==` and `~`.
+//! In text, `\` before a quote or another `\` stands for that character and otherwise for itself.
+//! So regular expressions need no doubling. Durations (`20ms`, `1.5s`, `5m`) are for fields that
+//! measure time and are required there; sizes (`10KB`, `1MiB`) are numbers.
+//! Text of a field is compared with a number by reading it as one. Every comparison with an absent
+//! field is false, but for `!=` and `!~`, which are the negations of `==` and `~`.
 //!
-//! Field names are resolved and expressions compiled when the filter is parsed; evaluation
-//! compares no names. The regex engine runs in linear time, patterns are capped at 256 KB
-//! compiled, filters at 64 levels and 4096 bytes.
+//! Field names are resolved and expressions compiled when the filter is parsed; evaluation compares
+//! no names. The regex engine runs in linear time. Patterns are capped at 256 KB compiled, filters
+//! at 64 levels and 4096 bytes.
 
 mod condition;
 mod lexer;

@@ -1,8 +1,8 @@
 //! The exchange record, its line formats, and the filter language over its fields.
 //!
-//! An exchange is one HTTP request with its response, decision and timings.
-//! The gateway fills an [`ExchangeRef`] and writes it as one line; every reader decodes an
-//! [`Exchange`] from that line and asks it for fields by [`FieldName`].
+//! An exchange is one HTTP request with its response, decision and timings. The gateway fills an
+//! [`ExchangeRef`] and writes it as one line. Every reader decodes an [`Exchange`] from that line
+//! and asks it for fields by [`FieldName`].
 //! Refuses: I/O, clocks, and any knowledge of where lines are kept.
 
 mod combined;

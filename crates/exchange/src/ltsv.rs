@@ -1,10 +1,14 @@
 //! Reads labelled tab-separated values (ltsv.org) with the labels recommended there.
 //!
-//! Known labels: `time` (as in `combined`, brackets optional, or RFC 3339), `host` (the client's
-//! address), `user`, `req`, `method`, `uri`, `protocol`, `vhost`, `status`, `size`, `reqsize`,
-//! `referer`, `ua`, `reqtime` (seconds), `reqtime_microsec`, `id`. Others are skipped, `-` and
-//! the empty value mean absent. A line without `time` or `status`, or without `uri` and `req`,
-//! is refused.
+//! Known labels, of which all others are skipped:
+//!
+//! - `time`, as in `combined`, brackets optional, or RFC 3339;
+//! - `req`, or `method`, `uri`, `protocol`; `vhost`, `referer`, `ua`, `reqsize`;
+//! - `status`, `size`, `reqtime` (seconds), `reqtime_microsec`;
+//! - `host` (the client's address), `user`, `id`.
+//!
+//! `-` and the empty value mean absent.
+//! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
 //! The checks of a profile file: quick ones before it is used, a full one behind.
 //!
-//! Quick means under a second for five million rows: no statement here reads a whole table unless
-//! it is bounded in time. What is left out is made up for by the full check, which reads every
-//! page and row, and whose scan also takes the keys into memory.
+//! Quick means under a second for five million rows: no statement of the quick checks reads a whole
+//! table unless it is bounded in time. The full check makes up for what is left out. It reads every
+//! page and row, and takes the keys into memory as it does.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -116,7 +116,7 @@ pub(crate) struct Full {
 /// Reads every page and every row.
 ///
 /// # Errors
-/// When anything does not hold, or `stop` was asked.
+/// When anything does not hold, or a stop was requested.
 pub(crate) fn check_full(
     connection: &mut Connection,
     layout: &Layout,
@@ -152,8 +152,8 @@ pub(crate) fn check_full(
     Ok(Full { rows, profiles, filter })
 }
 
-/// Returns what is wrong with the data of rows that say that there is a profile; none if it is
-/// empty or a JSON object in each.
+/// Returns what is wrong with the data of rows that say that there is a profile. None if it is
+/// empty or a JSON object in each of them.
 pub(crate) fn bad_data(
     connection: &Connection,
     layout: &Layout,
@@ -192,8 +192,8 @@ fn data_problem(data: ValueRef<'_>) -> Option<String> {
     }
 }
 
-/// Returns the number of rows, the keys that have a profile, and the checksum (of files of our
-/// builder, which has written them in the order of their row numbers).
+/// Returns the number of rows, the keys that have a profile, and the checksum. Only files of our
+/// builder have a checksum, over their rows in the order of the row numbers.
 fn scan(
     connection: &Connection,
     layout: &Layout,

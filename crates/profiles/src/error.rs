@@ -46,10 +46,10 @@ pub enum ProfilesError {
         /// The share of these that may be lost.
         shrink_max: f64,
     },
-    /// The journal cannot be read: its folder or the disk needs care.
+    /// The journal cannot be read: its directory or the disk needs care.
     #[error("read the journal `{dir}`", dir = dir.display())]
     Journal {
-        /// The folder of the journal.
+        /// The directory of the journal.
         dir: PathBuf,
         /// What the journal says.
         source: journal::JournalError,

@@ -1,10 +1,11 @@
 //! One profile file in use: an immutable, validated generation that answers look-ups.
 //!
-//! Invariants: all connections, and the handle beside them, are on the same file (the path leads
-//! to one identity before the first is opened and after the last). An answer counts only if that
-//! file still has this identity afterwards, so that an overwrite in place gives `Broken` and never
-//! an answer read from two files. Once the file has passed its full check, its keys are in memory,
-//! and whether a user has a profile needs neither SQLite nor this look.
+//! Invariants: all connections, and the handle beside them, are on the same file. The path leads to
+//! one identity before the first is opened and after the last. An answer counts only if that file
+//! still has this identity afterwards. So an overwrite in place gives `Broken` and never an answer
+//! read from two files.
+//! Once the file has passed its full check, its keys are in memory. Whether a user has a profile
+//! then needs neither SQLite nor this look.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -33,8 +34,8 @@ use crate::schema::{Layout, is_set};
 /// What an operator asks about a file in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStatus {
-    /// Rows, exact once the full check has passed; none while a foreign file is too large to be
-    /// counted at once.
+    /// Rows, exact once the full check has passed. None while the file of another builder is too
+    /// large to be counted at once.
     pub rows: Option<u64>,
     /// Rows that say that there is a profile; none until the full check has passed.
     pub profiles: Option<u64>,
@@ -148,8 +149,8 @@ impl ProfileFile {
         }
     }
 
-    /// Returns the profile of `user`, empty if the file says no more than that there is one;
-    /// none if there is none or the file fails to answer.
+    /// Returns the profile of `user`, empty if the file says no more than that there is one. None
+    /// if there is no profile, or the file fails to answer.
     pub fn data(&self, user: &[u8]) -> Option<Profile> {
         let some = |data: &&[u8]| !data.is_empty();
         let parsed = self.fetch(user, |data| data.filter(some).map(Profile::parse))?;
@@ -159,7 +160,7 @@ impl ProfileFile {
         }))
     }
 
-    /// Returns what `read` makes of the data of `user`; none if there is no profile or the file
+    /// Returns what `read` makes of the data of `user`. None if there is no profile, or the file
     /// fails to answer.
     pub(crate) fn fetch<R>(&self, user: &[u8], read: impl Fn(Option<&[u8]>) -> R) -> Option<R> {
         let key = self.key(user)?;
@@ -174,11 +175,11 @@ impl ProfileFile {
         self.settled(found)?
     }
 
-    /// Checks the file in full and takes its keys into memory: from then on, whether a user has a
+    /// Checks the file in full and takes its keys into memory. From then on, whether a user has a
     /// profile is answered from there.
     ///
     /// # Errors
-    /// When the file is corrupt, has other rows than its builder wrote, or has changed beneath.
+    /// When the file is corrupt, has other rows than its builder wrote, or was changed in place.
     pub fn verify(&self, stop: &Stop) -> Result<(), ProfilesError> {
         let mut checker = self.checker.lock();
         let Some(connection) = checker.as_mut() else { return Ok(()) };
@@ -303,8 +304,8 @@ impl ProfileFile {
 
 /// Runs `read` on the row whose key equals `key` byte for byte and whose flag is set.
 ///
-/// SQLite alone is not exact enough: a column of numbers takes `007` for 7, a column that ignores
-/// case takes `Ann` for `ann`, and a broken index leads to another user's row.
+/// SQLite alone is not exact enough. A column of numbers takes `007` for 7, and a column that
+/// ignores case takes `Ann` for `ann`. A broken index leads to another user's row.
 fn find<R>(
     connection: &Connection,
     sql: &str,

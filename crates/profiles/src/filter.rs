@@ -1,15 +1,15 @@
 //! The compact filter: a file's keys in memory, as hashes, which say without SQLite whether a
 //! user has a profile.
 //!
-//! Hashes of 64 bits in an open table with linear probing (Knuth, TAOCP 3, 6.4), two thirds full.
-//! A hash's own place and those that follow lie in one cache line or two, so a look-up among
-//! millions waits for memory once: half of what sorted hashes behind an index take. The table is
-//! mapped in huge pages where the system gives them, or the wait would be for a page table first.
-//! 12 bytes for each profile.
-//! A user without a profile is taken for one with a probability of a few in 2^64; the hash is
+//! Hashes of 64 bits stand in an open table with linear probing (Knuth, TAOCP 3, 6.4), two thirds
+//! full: 12 bytes for each profile. A hash's slot and those that follow lie in one cache line or
+//! two. So a look-up among millions waits for memory once: half of what sorted hashes behind an
+//! index take. The table is mapped in huge pages where the system gives them. Otherwise the look-up
+//! would first wait for a page table.
+//! A user without a profile is taken for one with a probability of a few in 2^64. The hash is
 //! seeded per file, so nobody can look for such an id.
-//! A binary fuse filter takes 1.1 bytes and is as fast for users without a profile, but then
-//! leaves users with one to SQLite, at 4 µs instead of 0.2 for each of their cached answers.
+//! A binary fuse filter takes 1.1 bytes and is as fast for users without a profile. But it leaves
+//! users with one to SQLite, at 4 µs instead of 0.2 for each of their cached answers.
 
 use std::hash::BuildHasher;
 
@@ -73,7 +73,7 @@ fn hash(state: &RandomState, key: &[u8]) -> u64 {
     state.hash_one(key).max(FREE + 1)
 }
 
-/// Numbers in memory of their own.
+/// Numbers in anonymous memory.
 struct Slots {
     bytes: MmapMut,
     len: usize,

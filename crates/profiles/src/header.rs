@@ -1,9 +1,10 @@
 //! What can be told about a database file without SQLite: is it whole?
 //!
-//! SQLite opens a file that was copied by half and answers from the half it has. Its header says
-//! how many pages there ought to be (<https://sqlite.org/fileformat2.html>, section 1.3), a copy
-//! that was allocated first and filled later holds pages of zeros, and a `-journal` or `-wal`
-//! beside the file holds changes that are not in it.
+//! SQLite opens a file that was copied by half and answers from the half it has. So three things
+//! are looked at. The header says how many pages there ought to be
+//! (<https://sqlite.org/fileformat2.html>, section 1.3). A copy that was allocated first and filled
+//! later holds pages of zeros. A `-journal` or `-wal` beside the file holds changes that are not in
+//! it.
 
 use std::fs::File;
 use std::io;

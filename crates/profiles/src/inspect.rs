@@ -59,8 +59,8 @@ pub struct UserInspection {
     pub reason: Option<String>,
 }
 
-/// Runs the quick and the full checks on the file at `path`, and looks at the data of every row
-/// that another builder wrote.
+/// Runs the quick and the full checks on the file at `path`. Looks at the data of every row that
+/// another builder wrote.
 ///
 /// # Errors
 /// The first check that fails; the message says what to do.
@@ -75,8 +75,8 @@ pub fn check(path: &Path) -> Result<CheckReport, ProfilesError> {
     Ok(CheckReport { path: path.to_owned(), bytes, file: file.status(), quick, full })
 }
 
-/// Looks `user` up in the file at `path`, after the quick checks only; without a user, shows some
-/// of the keys that it holds.
+/// Looks `user` up in the file at `path`, after the quick checks only. Without a user, shows some
+/// of the keys in it.
 ///
 /// # Errors
 /// When the file fails the quick checks.

@@ -1,9 +1,9 @@
 //! A user's profile as the file's `data` column holds it, and what a model reads from it.
 //!
-//! The column is one JSON object. Every number in it becomes a feature under its dotted path, so
-//! `{"affinity":{"b":0.61},"reads":12,"age_days":3}` gives `affinity.b`, `reads` and `age_days`;
-//! whoever builds the file may add numbers without a change here. `recent` is the list of ids
-//! most recently read, newest first. Anything else (texts, other lists) is skipped.
+//! The column is one JSON object. Every number in it becomes a feature under its dotted path. So
+//! `{"affinity":{"b":0.61},"reads":12,"age_days":3}` gives `affinity.b`, `reads` and `age_days`.
+//! Whoever builds the file may add numbers without a change here. `recent` is the list of ids most
+//! recently read, newest first. Anything else (texts, other lists) is skipped.
 //!
 //! Parsing costs a handful of allocations whatever the number of features: names and ids lie end
 //! to end in two buffers. It is on the path of every personalised answer.

@@ -1,9 +1,9 @@
-//! Builds the profile file from rows that an engine gives: a row for each read, or for what reads
-//! were counted by.
+//! Builds the profile file from rows that an engine gives.
 //!
+//! A row stands for one read, or for all reads that a rollup counted under one key.
 //! Invariant: a build that did not get every row does not replace the file. Rows are counted one
-//! after the other as they come; memory is as [`Builder`] says. Knows no engine: who calls runs
-//! the query.
+//! after the other as they come; memory is as [`Builder`] says.
+//! Refuses: to know an engine. The caller runs the query.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -19,14 +19,14 @@ pub type TakeRow<'t> = dyn FnMut(&[String], &[Option<&[u8]>]) -> ControlFlow<()>
 
 /// Builds the file of `plan` from the rows that `run` hands over; users come keyed by `user_key`.
 ///
-/// The columns are `user`, `item`, `time` (UTC as RFC 3339, as `2026-11-21 09:48:00`, as a date,
-/// or in seconds since the Unix epoch) and `category`; the last two may be absent, which means at
-/// present, and as the items file says. Rows without user or item, or with empty ones, are
-/// passed over.
+/// The columns are `user`, `item`, `time` and `category`. A time is UTC as RFC 3339, as `2026-11-21
+/// 09:48:00`, as a date, or in seconds since the Unix epoch. A read without a time is of now, and
+/// without a category it has that of the items file. Rows without user or item, or with empty ones,
+/// are passed over.
 ///
 /// # Errors
-/// When `run` fails, rows are no reads, the items file cannot be read, the file cannot be written,
-/// or would have too few rows; the file is then as it was.
+/// When `run` fails, rows are no reads, or the items file cannot be read. When the file cannot be
+/// written, or would have too few rows. It is then as it was.
 pub fn rebuild_from_query<E: Error + Send + Sync + 'static>(
     plan: &Plan,
     user_key: &UserKey,

@@ -3,11 +3,12 @@
 //!
 //! Every build starts from nothing and reads the journal's window again. It needs no state that
 //! could be lost or disagree with the journal, and forgets what fell out of the window by itself.
-//! Lines that are no exchanges are counted and passed over; the pipeline is who reports them.
+//! Lines that are no exchanges are counted and passed over; the pipeline reports them.
 //!
-//! A build that would be refused when served, for having lost too many rows, does not replace the
-//! file: it would outlive a restart, and the last good one would not. Nor does one with fewer rows
-//! replace a file that was made by hand, however small: it cannot be built again.
+//! Invariant: a build that would be refused when served, for having lost too many rows, does not
+//! replace the file. It would outlive a restart, and the last good one would not. Nor does a build
+//! with fewer rows replace a file that was made by hand, however small: that file cannot be built
+//! again.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -35,8 +36,8 @@ pub(crate) type Categories = HashMap<String, String>;
 /// Reads every line that the journal holds at the start; memory is as [`Builder`] says.
 ///
 /// # Errors
-/// When journal or items file cannot be read, the file cannot be written, or it would have too few
-/// rows; the file is then as it was.
+/// When the journal or the items file cannot be read, or the file cannot be written. When it would
+/// have too few rows. It is then as it was.
 pub fn rebuild_from_journal(
     dir: &Path,
     plan: &Plan,

@@ -1,8 +1,8 @@
 //! Keys spread over a file, to look up before the file is used.
 //!
-//! Picked by value and not by position, since stepping to the millionth row would read all before
-//! it. So picked, they touch index and table in places far apart, where a copy that was cut or
-//! left holes shows.
+//! Keys are picked by value and not by position, since stepping to the millionth row would read all
+//! before it. So picked, they touch index and table in places far apart. There a copy shows that
+//! was cut or left holes.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
@@ -87,8 +87,8 @@ impl ToSql for StoredKey {
     }
 }
 
-/// Returns probes from `first` to `last`, both included: by value for whole numbers, by the eight
-/// bytes after the common prefix for texts.
+/// Returns probes from `first` to `last`, both included. Whole numbers are probed by value, texts
+/// by the eight bytes after the common prefix.
 fn between(first: &StoredKey, last: &StoredKey) -> Vec<StoredKey> {
     let steps = |from: i128, to: i128| {
         (0..SAMPLES).map(move |step| from + (to - from) * i128::from(step) / i128::from(SAMPLES))

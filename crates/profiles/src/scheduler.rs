@@ -1,4 +1,4 @@
-//! Builds a profile file again and again, in a thread of its own.
+//! Builds a profile file again and again, in another thread.
 //!
 //! Owns when the next build starts and how the last one went. Whatever serves the file notices by
 //! itself that another has taken its place.

@@ -78,7 +78,7 @@ fn unpacked(path: &Path) -> io::Result<BufReader<Box<dyn Read>>> {
 /// The segments of the journal in `dir` up to the offset `end`.
 ///
 /// # Errors
-/// When the folder cannot be read.
+/// When the directory cannot be read.
 pub(crate) fn of_journal(dir: &Path, end: u64) -> io::Result<Vec<DeliveredLog>> {
     let mut segments: Vec<(u64, PathBuf)> = Vec::new();
     for entry in std::fs::read_dir(dir)? {

@@ -87,7 +87,7 @@ pub fn open(url: &str, root: &Path) -> Result<Box<dyn Sink>, UrlError> {
         }
         "mongodb" => Ok(Box::new(MongoSink::new(url)?)),
         "ndjson" | "csv" if rest.is_empty() => {
-            Err(UrlError::Incomplete { url: url.to_owned(), what: "folder" })
+            Err(UrlError::Incomplete { url: url.to_owned(), what: "directory" })
         }
         "ndjson" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Ndjson))),
         "csv" => Ok(Box::new(FileSink::new(&root.join(rest), Format::Csv))),

@@ -1,5 +1,6 @@
-//! A small blocking HTTP client for our own listeners on this machine: the demo's readers and the
-//! admin commands.
+//! A small blocking HTTP client for the listeners of this program on this machine.
+//!
+//! The demo's readers and the admin commands use it.
 //!
 //! Invariant: a call ends within its timeouts, and its answer has a bounded length.
 //! Refuses: to follow redirects, and to go through a proxy. What goes to upstreams is

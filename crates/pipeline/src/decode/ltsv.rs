@@ -1,7 +1,7 @@
 //! Labelled tab-separated values (ltsv.org) with the labels recommended there, and any others as
 //! `var.LABEL`.
 //!
-//! Refuses: a line without `time` or `status`, or without both `uri` and `req`. A line with two
+//! Refuses: a line without `time` or `status`, or with neither `uri` nor `req`. A line with two
 //! times is two lines in one, and is refused too.
 
 use exchange::{DecodeError, DecodeReason};

@@ -129,7 +129,7 @@ impl LineSource for FileSource {
                 Ok(mut logs) => logs.drain().for_each(|log| {
                     all.add(log);
                 }),
-                Err(error) => tracing::warn!(%error, "the position of another node"),
+                Err(error) => tracing::warn!(%error, "cannot read the position of another node"),
             }
         }
         self.scanner.others.tell(all);

@@ -29,7 +29,8 @@ pub(super) struct SinkCopy {
 }
 
 impl SinkCopy {
-    /// Copies `tables` of a sink, of rows with a time those of `times` if the engine can choose.
+    /// Copies `tables` of a sink. Of rows with a time it copies those of `times`, if the engine can
+    /// choose.
     ///
     /// # Errors
     /// When the sink knows no SQL, is not there, or was not delivered to.

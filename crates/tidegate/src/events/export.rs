@@ -1,5 +1,6 @@
 //! `tidegate events export --training`: what was shown, with what was done with it, as a table.
 //!
+//! It reads a log into a [`Collector`] and writes what that joins.
 //! Invariant: a file is there whole or not at all.
 
 use std::fs::File;

@@ -16,7 +16,7 @@ pub(super) fn binlog_path(plan: &Plan) -> PathBuf {
 }
 
 /// The lines of `source`. With the name of a `consumer` the journal keeps what that has not read
-/// yet; without one it keeps nothing on behalf of this reader. Errors call the source `name`.
+/// yet. Without one it keeps nothing for this reader. Errors call the source `name`.
 pub(super) fn line_source(
     plan: &Plan,
     source: &SourcePlan,

@@ -1,7 +1,8 @@
 //! `tidegate events query`: what a rollup says, or any SQL, from its sink.
 //!
 //! A rollup in PostgreSQL or MariaDB is copied into a SQLite file for the time of the query, since
-//! only that merges sketches. Memory is the answer.
+//! only SQLite merges sketches here. Memory is the answer.
+//! Refuses: to change anything in the sink.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;

@@ -27,8 +27,9 @@ use crate::signals::EndSignals;
 /// How long a sink may be down under `--once`.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
 
-/// Delivers until it is to end, or with `once` until everything is delivered; `give_up_after` says
-/// how long a pipeline may fail then. With `supervised` it speaks to the process that started it.
+/// Delivers until it is to end, or with `once` until everything is delivered. `give_up_after` says
+/// how long a pipeline may fail then. With `supervised` it writes its status for the process that
+/// started it.
 ///
 /// # Errors
 /// When there is nothing to deliver, or a pipeline was given up.
@@ -85,7 +86,7 @@ pub(super) fn command(
     ended
 }
 
-/// A pattern that nothing matches may be right, before the first line, and may be mistyped.
+/// A pattern that matches nothing may be right, before the first line, and may be mistyped.
 fn warn_of_absent_files(plan: &Plan) {
     for source in plan.events.sources.iter().filter(|source| !source.files.is_empty()) {
         if !source.files.iter().any(|files| files.matches_any(&RealDisk)) {
@@ -94,7 +95,7 @@ fn warn_of_absent_files(plan: &Plan) {
     }
 }
 
-/// The edge process holds the other end, and never writes: the end says that it is gone.
+/// The edge process holds the other end and never writes to it: the end says that it is gone.
 fn await_end_of_stdin() {
     let mut byte = [0];
     while matches!(std::io::stdin().read(&mut byte), Ok(1)) {}

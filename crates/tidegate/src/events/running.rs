@@ -48,7 +48,7 @@ impl RunningPipeline {
         Ok(Self { name, status, stop, thread, failing: None, behind_max: 0 })
     }
 
-    /// What has it end.
+    /// What makes it end.
     pub(super) fn stop(&self) -> StopSignal {
         self.stop.clone()
     }

@@ -1,4 +1,6 @@
 //! A directory for the time of one command.
+//!
+//! Invariant: it goes with its value, and no other command has the same one.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

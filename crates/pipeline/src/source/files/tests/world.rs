@@ -13,7 +13,7 @@ use super::super::*;
 
 pub(super) const QUIET: Duration = Duration::from_secs(600);
 
-/// A folder with logs.
+/// A directory with logs.
 pub(super) struct World {
     pub clock: ManualClock,
     pub options: FileOptions,
@@ -151,7 +151,7 @@ impl Tail {
         count("logs") + count("done")
     }
 
-    /// Looks at the folders again, and reads until there is nothing more.
+    /// Looks at the directories again, and reads until there is nothing more.
     pub(super) fn drain(&mut self) -> Seen {
         self.try_drain().unwrap_or_else(|failed| panic!("{} after {:?}", failed.1, failed.0))
     }
