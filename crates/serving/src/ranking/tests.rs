@@ -18,8 +18,8 @@ impl Random {
 }
 
 fn ranking(items: usize, change: impl FnOnce(&mut ModelPlan)) -> Ranking {
-    let folder = fixture::folder(items);
-    let mut plan = fixture::plan(folder.path());
+    let dir = fixture::dir(items);
+    let mut plan = fixture::plan(dir.path());
     change(&mut plan);
     Ranking::open(vec![plan])
 }
