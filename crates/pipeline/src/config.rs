@@ -1,6 +1,6 @@
 //! The sections `[[source]]`, `[[rollup]]` and `[[sink]]` as they may stand in the file.
 //!
-//! Every key is optional here; [`crate::plan`] checks what is required and what fits together.
+//! Every key is optional here; [`crate::plan()`] checks what is required and what fits together.
 
 use std::collections::BTreeMap;
 

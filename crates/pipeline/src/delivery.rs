@@ -18,7 +18,7 @@ use crate::sink::Sink;
 use crate::status::Status;
 
 /// How often a waiting delivery looks whether it is to end.
-const GLANCE: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -212,7 +212,7 @@ impl DeliveryWorker {
             if self.gives_up.load(Ordering::Relaxed) {
                 return false;
             }
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(LOOK_INTERVAL);
         }
         true
     }

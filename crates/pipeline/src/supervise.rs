@@ -19,7 +19,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A pipeline that ran this long is taken to have been well.
 const WELL_AFTER: Duration = Duration::from_secs(30);
-const GLANCE: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// How long the checkpoint must stand still before a process that stands by takes over.
 const QUIET: Duration = Duration::from_secs(3);
 
@@ -54,7 +54,7 @@ pub fn supervise(name: &str, make: impl Fn() -> Pipeline, status: &Arc<Status>, 
             if stop.is_requested() {
                 return;
             }
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(LOOK_INTERVAL);
         }
     }
 }

@@ -43,7 +43,8 @@ pub struct FileStatus {
     pub resident_bytes: Option<usize>,
     /// When our builder finished it, in milliseconds since the Unix epoch; none for other files.
     pub built_unix_ms: Option<u64>,
-    /// How users are keyed in it, as [`UserKey::mark`] says; none for files of other builders.
+    /// How users are keyed in it, as [`crate::UserKey::mark`] says. None for files of other
+    /// builders.
     pub users: Option<String>,
     /// Look-ups that failed since it was loaded.
     pub broken: u64,
