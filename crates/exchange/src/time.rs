@@ -1,7 +1,7 @@
 //! RFC 3339 timestamps in UTC with microseconds: `2026-11-21T03:54:12.123456Z`.
 //!
-//! The date part of the second last written is kept per thread, so that a busy core converts a
-//! date once a second.
+//! The date part of the second last written is kept per thread. So a busy core converts a date once
+//! a second.
 
 use std::cell::Cell;
 

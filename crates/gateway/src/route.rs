@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use exchange::{FieldName, Fields, Value};
+use exchange::{FieldName, FieldValue, Fields};
 use http1::Head;
 
 use crate::error::Refusal;
@@ -92,21 +92,21 @@ fn host_matches(pattern: &str, host: &str) -> bool {
 struct RequestFields<'h>(&'h Head<'h>);
 
 impl Fields for RequestFields<'_> {
-    fn field(&self, name: &FieldName) -> Option<Value<'_>> {
+    fn field(&self, name: &FieldName) -> Option<FieldValue<'_>> {
         let head = self.0;
         match name {
             FieldName::Method => Some(head.method().into()),
             FieldName::Host => Some(head.host().into()),
             FieldName::Path => Some(head.path().into()),
-            FieldName::Query => head.query().map(Value::from),
+            FieldName::Query => head.query().map(FieldValue::from),
             FieldName::QueryValue(name) => {
-                exchange::query_value(head.query()?.as_bytes(), name).map(Value::Text)
+                exchange::query_value(head.query()?.as_bytes(), name).map(FieldValue::Text)
             }
             FieldName::Version => Some(if head.is_http_10() { "1.0" } else { "1.1" }.into()),
             FieldName::ClientIp => Some(peer(head.peer().ip()).into()),
-            FieldName::UserAgent => head.get("user-agent").map(Value::from),
-            FieldName::Referer => head.get("referer").map(Value::from),
-            FieldName::Header(name) => head.get(name).map(Value::from),
+            FieldName::UserAgent => head.get("user-agent").map(FieldValue::from),
+            FieldName::Referer => head.get("referer").map(FieldValue::from),
+            FieldName::Header(name) => head.get(name).map(FieldValue::from),
             // The others are known only when the exchange has ended.
             _ => None,
         }

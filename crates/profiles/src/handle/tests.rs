@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::{BuildOptions, Builder, Read};
+use crate::{BuildOptions, Builder, UserRead};
 
 struct Fixture {
     folder: tempfile::TempDir,
@@ -26,7 +26,12 @@ impl Fixture {
         let mut builder = Builder::new(options, 1_000);
         for user in 0..1_000 {
             let user = format!("{prefix}-{user}");
-            builder.add(Read { user: user.as_bytes(), item: prefix, category: "b", unix_ms: 9 });
+            builder.add(UserRead {
+                user: user.as_bytes(),
+                item: prefix,
+                category: "b",
+                unix_ms: 9,
+            });
         }
         builder.finish(&self.path).unwrap();
     }
