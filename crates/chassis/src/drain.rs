@@ -31,7 +31,7 @@ impl Default for Drain {
 }
 
 impl Drain {
-    /// Begins the drain. After `grace` its deadline passes, and observers cut off what is unfinished.
+    /// Begins the drain, with a deadline after `grace`. Observers cut off unfinished work then.
     pub fn begin(&self, grace: Duration) {
         *self.deadline.lock() = Some(Instant::now() + grace);
         self.begun.send_replace(true);
