@@ -1,4 +1,7 @@
-//! Finds the route of a request: host, path, method, filter, health; the first that matches wins.
+//! Finds the route of a request by host, path, method, filter and health.
+//!
+//! Invariant: the first route that matches wins. Pure: it reads the head, and asks whether an
+//! upstream is healthy. Never here: what happens to the request.
 
 use std::net::IpAddr;
 
@@ -9,11 +12,11 @@ use crate::error::Refusal;
 use crate::pattern::Match;
 use crate::plan::Route;
 
-/// Finds the index of the route; `is_healthy` tells of an upstream, by its index.
+/// Finds the index of the route; `is_healthy` says whether an upstream is healthy, by its index.
 ///
 /// # Errors
-/// `NoRoute` (also for a captured value that is not allowed), or `Method` when only the method
-/// kept a route from matching.
+/// `NoRoute`, also for a captured value that is not allowed. `Method` if a route would match with
+/// another method.
 pub(crate) fn find(
     routes: &[Route],
     head: &Head<'_>,
@@ -49,7 +52,7 @@ pub(crate) fn find(
     Err(Refusal::Method(allowed.join(", ").into()))
 }
 
-/// Whether the route is for this host, given without its port.
+/// Whether the route matches this host, given without its port.
 pub(crate) fn takes_host(route: &Route, host: &str) -> bool {
     route.host.as_deref().is_none_or(|pattern| host_matches(pattern, host))
 }
@@ -61,14 +64,14 @@ fn takes(route: &Route, head: &Head<'_>) -> bool {
         || (route.cors.is_some() && is_preflight(head))
 }
 
-/// Whether a browser asks if it may send the request proper.
+/// Whether the request is a preflight: a browser asks if it may send the actual request.
 pub(crate) fn is_preflight(head: &Head<'_>) -> bool {
     head.method() == "OPTIONS"
         && head.get("origin").is_some()
         && head.get("access-control-request-method").is_some()
 }
 
-/// The host without its port and its trailing dot.
+/// Returns the host without its port and its trailing dot.
 pub(crate) fn plain_host(host: &str) -> &str {
     if host.starts_with('[') {
         return host.split_inclusive(']').next().unwrap_or(host);
@@ -88,7 +91,7 @@ fn host_matches(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// A request under way, for the filter language.
+/// The fields of a request, for the filter language.
 struct RequestFields<'h>(&'h Head<'h>);
 
 impl Fields for RequestFields<'_> {
@@ -107,7 +110,7 @@ impl Fields for RequestFields<'_> {
             FieldName::UserAgent => head.get("user-agent").map(FieldValue::from),
             FieldName::Referer => head.get("referer").map(FieldValue::from),
             FieldName::Header(name) => head.get(name).map(FieldValue::from),
-            // The others are known only when the exchange has ended.
+            // The other fields are known only after the exchange has ended.
             _ => None,
         }
     }

@@ -1,7 +1,8 @@
 //! Reads HTTP dates in their three forms (RFC 9110 §5.6.7).
 //!
-//! Names are read in any case, as peers do, and weekdays are not checked; everything else is as
-//! strict as the grammar, because what is no date must count as expired.
+//! Two things are lenient, as peers are: names of months may be in any case, and weekdays are not
+//! checked. Everything else follows the grammar strictly, because a caller must treat an invalid
+//! date as expired. Never here: writing dates.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,7 +10,7 @@ use stdx::calendar::{CivilDate, TimeOfDay, unix_seconds};
 
 const MONTHS: &[u8; 36] = b"janfebmaraprmayjunjulaugsepoctnovdec";
 
-/// Returns the time that a date names; `None` when it is none, or before 1970.
+/// Returns the time of a date; `None` when `text` is no valid date, or one before 1970.
 pub fn parse(text: &[u8]) -> Option<SystemTime> {
     let lower = text.trim_ascii().to_ascii_lowercase();
     let comma = lower.iter().position(|b| *b == b',');
@@ -35,7 +36,7 @@ fn fixdate(text: &[u8]) -> Option<i64> {
     unix_seconds(date, clock(&text[14..22])?)
 }
 
-/// `, 06-Nov-94 08:49:37 GMT`: a year more than 50 years ahead is a past one.
+/// `, 06-Nov-94 08:49:37 GMT`: a date more than 50 years ahead belongs to the 1900s.
 fn rfc850(text: &[u8]) -> Option<i64> {
     let is_shaped = text.len() == 24
         && text.starts_with(b", ")
