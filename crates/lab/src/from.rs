@@ -18,10 +18,10 @@ mod rows;
 mod value;
 
 use exchange::Filter;
+use verdicts::Series;
 
 use crate::error::LabError;
 use crate::saved::{self, Saved};
-use crate::series::Series;
 
 pub use exchanges::journal;
 use rows::Rows;

@@ -34,11 +34,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use verdicts::Series;
+
 pub use pin::Pin;
 pub use target::{Place, Question, Target, Url};
 
+use crate::LabError;
 use crate::pages::SmallPages;
-use crate::{LabError, Series};
 use desk::Desk;
 
 /// Calls in flight at once: each has a thread.

@@ -16,16 +16,10 @@ use std::collections::BTreeMap;
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
-
-use crate::attributes::{attributes, convicted};
-use crate::bursts::apart;
-use crate::paired::{Difference, paired, unpaired};
-use crate::quantiles::{Quantile, Sorted};
-use crate::series::Series;
-use crate::shape::judge;
-use crate::split::Split;
-use crate::steps::{UNTRACKED, steps};
-use crate::verdict::{AttributeVerdict, Judged, Quantised, StepShare, Verdict};
+use verdicts::{
+    AttributeVerdict, Difference, Judged, Quantile, Quantised, Series, Sorted, Split, StepShare,
+    UNTRACKED, Verdict, apart, attributes, convicted, judge, paired, steps, unpaired,
+};
 
 pub use words::{Words, in_words};
 

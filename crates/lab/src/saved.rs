@@ -24,8 +24,7 @@ use std::io;
 
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize as SerializeDerive};
-
-use crate::series::{Attribute, LeftOut, Phase, Series, Values};
+use verdicts::{Attribute, LeftOut, Phase, Series, Values};
 
 /// The value of `format`; the number changes when an older reader would misread a file.
 pub const FORMAT: &str = "tidegate-lab/1";

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use verdicts::{Attribute, Phase, Series, Sorted, Values};
 
 use super::{ShellStart, Subject};
-use crate::{Attribute, Phase, Series, Sorted, Values};
 
 /// A run is an outlier when it lies so many median absolute deviations from the median, which is
 /// ten standard deviations of a normal distribution (Iglewicz and Hoaglin, "How to Detect and

@@ -1,8 +1,10 @@
 //! What it takes to start a shell, which is taken off the times of what it runs.
 
+use verdicts::Sorted;
+
 use super::Trial;
 use super::program::{Failures, Input, Occasion, Output, Program, Surroundings};
-use crate::{LabError, Sorted};
+use crate::LabError;
 
 /// Starts that are measured.
 const STARTS: usize = 50;

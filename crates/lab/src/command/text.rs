@@ -2,9 +2,10 @@
 //! prints them, verdicts), then the comparison.
 
 use screen::{Ink, Style, wrapped};
+use verdicts::{Difference, Sorted, paired};
 
 use super::outcome::{Benched, OUTLIER, Warning};
-use crate::{Difference, Report, ReportOptions, Sorted, in_words, paired};
+use crate::{Report, ReportOptions, in_words};
 
 /// A unit of time to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

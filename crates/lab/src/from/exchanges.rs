@@ -9,9 +9,9 @@ use std::sync::Arc;
 use exchange::{Exchange, FieldName, Fields, Phase};
 use journal::{Read, Reader};
 use stdx::Disk;
+use verdicts::Series;
 
 use crate::error::LabError;
-use crate::series::Series;
 
 use super::ReadOptions;
 use super::rows::{Row, Rows};

@@ -15,8 +15,9 @@ mod spread;
 mod summary;
 mod vegeta;
 
+use verdicts::Series;
+
 use crate::error::LabError;
-use crate::series::Series;
 
 use super::ReadOptions;
 use super::rows::Rows;

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
+use verdicts::{Attribute, LeftOut, Phase, Series, Values};
+
 use crate::error::LabError;
-use crate::series::{Attribute, LeftOut, Phase, Series, Values};
 
 use super::ReadOptions;
 

@@ -14,12 +14,12 @@ use hdrhistogram::Histogram;
 use load::{Arrivals, Report};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
+use verdicts::{Attribute, LeftOut, Phase, Quantile, Series, Sorted, Values};
 
 use super::calls::Call;
 use super::recorder::Recorder;
 use super::sample::{Kept, Sample};
 use super::{Loading, Pace};
-use crate::{Attribute, LeftOut, Phase, Quantile, Series, Sorted, Values};
 use slices::per_second;
 
 pub use slices::Slice;

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use load::{Arrivals, Ramp, Stop};
 use testkit::{Origin, OriginReply};
+use verdicts::Values;
 
 use super::{CallDefaults, Calls, Loaded, Loading, Pace, Second, Trace};
-use crate::{LabError, Values};
+use crate::LabError;
 
 fn loading(pace: Pace, stop: Stop) -> Loading {
     Loading {

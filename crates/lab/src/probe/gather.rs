@@ -8,11 +8,12 @@
 
 use std::collections::BTreeMap;
 
+use verdicts::{Attribute, BURST, LeftOut, Phase, Series, Values};
+
 use super::call::Made;
 use super::crew::Call;
 use super::desk::Left;
 use super::{Arrivals, IN_FLIGHT_MAX, Plan, Probed};
-use crate::{Attribute, BURST, LeftOut, Phase, Series, Values};
 
 mod inside;
 

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use testkit::{Gate, Origin, OriginReply};
+use verdicts::Values;
 
 use super::{Arrivals, Burst, End, Family, HttpOptions, Plan, Probed, Progress, run};
-use crate::{LabError, Values};
+use crate::LabError;
 
 fn plan(targets: &[String]) -> Plan {
     Plan {

@@ -5,8 +5,7 @@
 //! Invariant: what users wrote is escaped, and cannot become markup.
 
 use screen::Ink;
-
-use crate::quantiles::Sorted;
+use verdicts::Sorted;
 
 use super::Report;
 use super::number::{count, p, percent, time};
@@ -205,7 +204,7 @@ impl Report<'_> {
         if self.attributes.is_empty() {
             return String::new();
         }
-        let pair = |found: &crate::AttributeVerdict| Pair {
+        let pair = |found: &verdicts::AttributeVerdict| Pair {
             name: named(found),
             bars: [
                 (found.share_slow, percent(found.share_slow)),

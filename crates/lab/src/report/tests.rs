@@ -3,9 +3,9 @@
 use screen::Style;
 use serde_json::Value;
 use stdx::Random;
+use verdicts::{Attribute, Phase, Values};
 
 use super::*;
-use crate::series::{Attribute, Phase, Values};
 
 /// Calls of three steps, on two servers, of which `b` is slow in step `wait`.
 pub(super) fn calls(count: usize, seed: u64) -> Series {

@@ -186,7 +186,7 @@ impl Report<'_> {
         if self.attributes.is_empty() {
             return String::new();
         }
-        let row = |found: &crate::AttributeVerdict| {
+        let row = |found: &verdicts::AttributeVerdict| {
             let slow = Bar {
                 value: found.share_slow,
                 text: format!("{} ({})", percent(found.share_slow), p(found.p)),
@@ -243,10 +243,10 @@ impl Report<'_> {
     }
 
     /// Whether a verdict blames this value.
-    pub(super) fn is_blamed(&self, found: &crate::AttributeVerdict) -> bool {
-        self.verdicts
-            .iter()
-            .any(|verdict| matches!(verdict, crate::Verdict::Attribute(blamed) if blamed == found))
+    pub(super) fn is_blamed(&self, found: &verdicts::AttributeVerdict) -> bool {
+        self.verdicts.iter().any(
+            |verdict| matches!(verdict, verdicts::Verdict::Attribute(blamed) if blamed == found),
+        )
     }
 }
 

@@ -3,12 +3,9 @@
 //! Invariant: a sentence claims no more than its verdict; hints are called hints.
 
 use screen::Ink;
-
-use crate::shape::HUMP_P_MAX;
-use crate::steps::HOMOGENEOUS;
-use crate::verdict::{
-    AttributeVerdict, ExcessVerdict, Lock, Modality, Outside, Quantised, StepShare, StepVerdict,
-    Verdict,
+use verdicts::{
+    AttributeVerdict, ExcessVerdict, HOMOGENEOUS, HUMP_P_MAX, Lock, Modality, Outside, Quantised,
+    StepShare, StepVerdict, Verdict,
 };
 
 use super::number::{count, digits, exact, interval, p, percent, time};

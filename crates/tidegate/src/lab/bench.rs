@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::LabError;
 use lab::command::{
     self, Bench, Benched, Export, Failures, Input, Markup, Runs, ShellStart, Step, Subject,
     TimeUnit,
 };
-use lab::{LabError, Series};
 use screen::Style;
 use signal_hook::consts::{SIGINT, SIGTERM};
+use verdicts::Series;
 
 use super::{misused, output};
 use crate::cli::BenchArgs;

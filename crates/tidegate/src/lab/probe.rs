@@ -10,8 +10,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use lab::probe::Probed;
-use lab::{LabError, Report, ReportOptions, Series};
+use lab::{LabError, Report, ReportOptions};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use verdicts::Series;
 
 use crate::cli::ProbeArgs;
 use crate::exit::Exit;

@@ -10,8 +10,9 @@ use anyhow::{Context, Result, bail};
 use exchange::Filter;
 use lab::from::ReadOptions;
 use lab::saved::Saved;
-use lab::{Report, ReportOptions, Series};
+use lab::{Report, ReportOptions};
 use stdx::Span;
+use verdicts::Series;
 
 use super::{misused, output};
 use crate::cli::ReportArgs;

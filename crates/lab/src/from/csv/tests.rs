@@ -1,7 +1,8 @@
 //! Claims about CSV.
 
+use verdicts::{Series, Values};
+
 use super::super::{ReadOptions, read as read_any};
-use crate::series::{Series, Values};
 
 fn read(text: &str) -> Series {
     let saved = read_any("x.csv", text.as_bytes(), &ReadOptions::default()).expect(text);

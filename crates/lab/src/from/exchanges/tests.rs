@@ -1,9 +1,9 @@
 //! Claims about exchanges of our own journal.
 
 use exchange::{ExchangeRef, Filter};
+use verdicts::Values;
 
 use super::*;
-use crate::series::Values;
 
 fn line(at: u64, path: &str, total_us: u64, wait_us: u32) -> Vec<u8> {
     let mut phases = [0; Phase::COUNT];

@@ -3,11 +3,11 @@
 //! One command is a series; of several the first two are, to be compared.
 
 use serde::Deserialize;
+use verdicts::Series;
 
 use super::super::ReadOptions;
 use super::super::rows::{Row, Rows};
 use crate::error::LabError;
-use crate::series::Series;
 
 #[derive(Debug, Deserialize)]
 struct Results {

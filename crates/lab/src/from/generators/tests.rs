@@ -1,7 +1,8 @@
 //! Files as the tools write them.
 
+use verdicts::{Series, Values};
+
 use super::super::{ReadOptions, read as read_any};
-use crate::series::{Series, Values};
 
 fn all(text: &[u8]) -> Vec<Series> {
     read_any("x", text, &ReadOptions::default()).unwrap().series

@@ -1,9 +1,9 @@
 //! Claims about access logs with timings.
 
 use exchange::Filter;
+use verdicts::{Series, Values};
 
 use super::super::{ReadOptions, read as read_any};
-use crate::series::{Series, Values};
 
 const COMBINED: &str =
     r#"10.0.0.1 - - [14/Nov/2023:22:13:21 +0000] "GET /a?x=1 HTTP/1.1" 200 512 "-" "curl/8 \"x\"""#;

@@ -1,7 +1,8 @@
 //! Claims about spans.
 
+use verdicts::{Series, Values};
+
 use super::super::{ReadOptions, read as read_any};
-use crate::series::{Series, Values};
 
 fn span(id: &str, parent: &str, name: &str, (start, end): (u64, u64)) -> String {
     let base = 1_700_000_000_000_000_000_u64;

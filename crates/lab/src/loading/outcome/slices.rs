@@ -3,9 +3,9 @@
 //! Invariant: a call belongs to the piece in which it was meant to be made, whenever it ended.
 
 use serde::Serialize;
+use verdicts::Sorted;
 
 use super::Whole;
-use crate::Sorted;
 use crate::loading::sample::Kept;
 
 /// Pieces, at most.

@@ -1,10 +1,11 @@
 //! How a run reads.
 
 use screen::{Style, width_of};
+use verdicts::{Quantile, Series};
 
 use super::super::outcome::{Loaded, Slice, Times};
 use super::{bytes, grouped, milliseconds, notes, text};
-use crate::{Quantile, Series, hdr};
+use crate::hdr;
 
 fn times() -> Times {
     let quantile = Quantile { q: 0.999, ms: 123.456, ci_ms: [Some(120.0), None] };

@@ -1,6 +1,6 @@
 //! Puts times that others have measured inside a phase into a series, without counting any twice.
 
-use crate::{Phase, Series};
+use verdicts::{Phase, Series};
 
 /// Share of calls in which the parts may say more than the whole: clocks of others are coarse.
 const TOO_LONG_MAX: f64 = 0.05;

@@ -6,9 +6,10 @@ use crate::probe::call::{Failure, Made};
 use crate::probe::clock::Origin;
 use crate::probe::crew::Due;
 use crate::probe::{Arrivals, Burst, End, Family, HttpOptions, Plan, Probed};
-use crate::{Phase, Series, Values};
 
 use std::time::Duration;
+
+use verdicts::{Phase, Series, Values};
 
 const MS: u64 = 1_000_000;
 

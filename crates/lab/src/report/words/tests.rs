@@ -1,7 +1,8 @@
 //! Claims about verdicts in words.
 
+use verdicts::{Mode, StepShare, Tooth, Unclear};
+
 use super::*;
-use crate::verdict::{Mode, StepShare, Tooth, Unclear};
 
 fn comb() -> Quantised {
     Quantised {

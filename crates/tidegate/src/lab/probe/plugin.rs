@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 
-use lab::{Series, Sorted};
+use verdicts::{Series, Sorted};
 
 use crate::cli::PluginArgs;
 

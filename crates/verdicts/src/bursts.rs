@@ -16,7 +16,7 @@ pub const BURST: &str = "burst";
 
 /// Returns the series as tests of its distribution should see it: of each burst one call, drawn by
 /// the burst's number, so that the same series is always the same. It has times and failures only.
-pub(crate) fn apart(series: &Series) -> Cow<'_, Series> {
+pub fn apart(series: &Series) -> Cow<'_, Series> {
     let Some(bursts) = numbers(series) else { return Cow::Borrowed(series) };
     let mut rows: Vec<usize> = (0..series.len()).collect();
     // The first of each burst in an order that is as good as random.

@@ -32,7 +32,8 @@ use crate::verdict::{Lock, Quantised, Tooth, Unclear, Verdict};
 
 use comb::{Found, Sample};
 use geometric::Geometric;
-pub(crate) use humps::{DRAWS as HUMP_DRAWS, P_MAX as HUMP_P_MAX};
+pub(crate) use humps::DRAWS as HUMP_DRAWS;
+pub use humps::P_MAX as HUMP_P_MAX;
 pub(crate) use lock::LOCKED_MAX;
 pub(crate) use null::DRAWS as COMB_DRAWS;
 use resolution::Resolution;

@@ -15,7 +15,7 @@ use crate::random::Draw;
 use crate::verdict::{Modality, Mode};
 
 /// What either test must reach.
-pub(crate) const P_MAX: f64 = 0.005;
+pub const P_MAX: f64 = 0.005;
 /// Raw p-value above which k humps are enough.
 const ENOUGH: f64 = 0.05;
 const HUMPS_MAX: usize = 8;

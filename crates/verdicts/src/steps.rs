@@ -33,7 +33,7 @@ pub const UNTRACKED: &str = "untracked";
 /// False alarms of "step", and of the test that all steps share one rate.
 pub(crate) const ALPHA: f64 = 0.01;
 /// Above this the steps are said to share one rate; between, nothing is said.
-pub(crate) const HOMOGENEOUS: f64 = 0.05;
+pub const HOMOGENEOUS: f64 = 0.05;
 /// Slow-downs without which nothing is said.
 const SLOWDOWNS_MIN: u64 = 8;
 /// With fewer steps of equal exposure, "outside" and "in that step" look the same.

@@ -1,4 +1,4 @@
-//! Makes the calibration table of docs/LAB.md again: `cargo run --release -p lab --example
+//! Makes the calibration table of docs/LAB.md again: `cargo run --release -p verdicts --example
 //! calibrate -- [SETS [POWER_SETS [combs | power | humps | clocks]]]`, 1,000 and 200 sets a cell
 //! unless said otherwise; `combs`, `humps` and `clocks` for two tables alone, `power` for the
 //! second one of combs.
@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::thread;
 
-use lab::calibration::clocks::{Starts, locked_alarms, ticks_found};
-use lab::calibration::handlers::{Handler, Held};
-use lab::calibration::humps::{OneHump, TwoHumps};
-use lab::calibration::{Combed, Counts, Family, SIZES, false_alarms, found};
+use verdicts::calibration::clocks::{Starts, locked_alarms, ticks_found};
+use verdicts::calibration::handlers::{Handler, Held};
+use verdicts::calibration::humps::{OneHump, TwoHumps};
+use verdicts::calibration::{Combed, Counts, Family, SIZES, false_alarms, found};
 
 const THREADS: u64 = 2;
 

@@ -1,0 +1,34 @@
+//! The statistics of the latency laboratory: a series of measured calls in, verdicts out.
+//!
+//! [`Series`] is the input of everything here. [`judge`] says how its times are distributed,
+//! [`steps`] which step makes slow calls slow, [`attributes`] which property they share, [`paired`]
+//! and [`unpaired`] how two series differ. Each [`Verdict`] has an effect, a 95 % interval, and a
+//! p-value or a stated rate of false alarms; [`calibration`] counts whether those rates hold.
+//! Invariant: a verdict is a function of the series and of a seed, so it can be repeated.
+//!
+//! Refuses: input and output of any kind, clocks, and verdicts without a null model.
+
+mod attributes;
+mod bursts;
+pub mod calibration;
+mod paired;
+mod quantiles;
+mod random;
+mod series;
+mod shape;
+mod split;
+mod steps;
+mod verdict;
+
+pub use attributes::{attributes, convicted};
+pub use bursts::{BURST, apart};
+pub use paired::{Difference, paired, unpaired};
+pub use quantiles::{Quantile, Sorted};
+pub use series::{Attribute, LeftOut, Phase, Series, Values};
+pub use shape::{FALSE_ALARM_RATE, HUMP_P_MAX, judge};
+pub use split::Split;
+pub use steps::{HOMOGENEOUS, Steps, UNTRACKED, steps};
+pub use verdict::{
+    AttributeVerdict, ExcessVerdict, Judged, Lock, Modality, Mode, Outside, Quantised, StepShare,
+    StepVerdict, TickCost, Tooth, Unclear, Verdict,
+};
