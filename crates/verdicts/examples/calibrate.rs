@@ -11,7 +11,7 @@ use std::thread;
 
 use verdicts::calibration::clocks::{Starts, locked_alarms, ticks_found};
 use verdicts::calibration::handlers::{Handler, Held};
-use verdicts::calibration::humps::{OneHump, TwoHumps};
+use verdicts::calibration::modes::{OneHump, TwoHumps};
 use verdicts::calibration::{Combed, Counts, Family, SIZES, false_alarms, found};
 
 const THREADS: u64 = 2;

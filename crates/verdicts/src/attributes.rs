@@ -9,14 +9,14 @@
 //!
 //! Refuses: causes. A shared property is a trace to follow, and the load may explain both.
 
-mod exact;
+mod two_samples;
 
 use std::collections::BTreeMap;
 
 use crate::bursts::BURST;
+use crate::count_tests::benjamini_hochberg;
 use crate::series::{Attribute, Series, Values};
 use crate::split::Split;
-use crate::steps::benjamini_hochberg;
 use crate::verdict::{AttributeVerdict, Verdict};
 
 /// False discoveries among verdicts.
@@ -104,7 +104,7 @@ fn numeric(attribute: &Attribute, numbers: &[f64], split: &Split) -> Option<Attr
         values
     };
     let (slow, typical) = (of(&split.slow), of(&split.typical));
-    let found = exact::kolmogorov_smirnov(&slow, &typical)?;
+    let found = two_samples::kolmogorov_smirnov(&slow, &typical)?;
     let above = |values: &[f64]| {
         (values.len() - values.partition_point(|value| *value <= found.threshold)) as u64
     };
@@ -130,8 +130,8 @@ fn look(
         value: if value.is_empty() { "(none)".to_owned() } else { value },
         share_slow: slow as f64 / all[0] as f64,
         share_typical: typical as f64 / all[1] as f64,
-        ci: exact::difference_interval([slow, typical], all),
-        p: p.unwrap_or_else(|| exact::fisher([slow, typical], all)),
+        ci: two_samples::difference_interval([slow, typical], all),
+        p: p.unwrap_or_else(|| two_samples::fisher([slow, typical], all)),
     }
 }
 

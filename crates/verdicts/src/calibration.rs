@@ -8,11 +8,11 @@
 
 pub mod clocks;
 pub mod handlers;
-pub mod humps;
+pub mod modes;
 
+use crate::distribution;
 use crate::random::Draw;
 use crate::series::Series;
-use crate::shape;
 
 /// Sizes of the samples without a comb.
 pub const SIZES: [usize; 3] = [50, 500, 5_000];
@@ -222,7 +222,7 @@ pub fn false_alarms(family: Family, calls: usize, sets: std::ops::Range<u64>) ->
     let alarms = sets.filter(|set| {
         let stream = (family as u64) << 40 | (calls as u64) << 20 | set;
         let total_ms = family.draw(calls, &mut Draw::new(NULL_SEED, stream));
-        shape::comb_of(&Series { total_ms, ..Series::default() }, *set).is_some()
+        distribution::comb_of(&Series { total_ms, ..Series::default() }, *set).is_some()
     });
     alarms.count() as u64
 }
@@ -237,7 +237,8 @@ pub fn found(combed: Combed, sets: std::ops::Range<u64>) -> Counts {
             | set;
         let (quantum, total_ms) = combed.draw(&mut Draw::new(COMB_SEED, stream));
         counts.sets += 1;
-        let Some(comb) = shape::comb_of(&Series { total_ms, ..Series::default() }, set) else {
+        let Some(comb) = distribution::comb_of(&Series { total_ms, ..Series::default() }, set)
+        else {
             continue;
         };
         if (comb.quantum_ms / quantum - 1.0).abs() < 0.03 {

@@ -11,21 +11,22 @@
 mod attributes;
 mod bursts;
 pub mod calibration;
+mod count_tests;
+mod distribution;
 mod paired;
 mod quantiles;
 mod random;
 mod series;
-mod shape;
 mod split;
 mod steps;
 mod verdict;
 
 pub use attributes::{attributes, convicted};
 pub use bursts::{BURST, apart};
+pub use distribution::{FALSE_ALARM_RATE, HUMP_P_MAX, judge};
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
 pub use series::{Attribute, LeftOut, Phase, Series, Values};
-pub use shape::{FALSE_ALARM_RATE, HUMP_P_MAX, judge};
 pub use split::Split;
 pub use steps::{HOMOGENEOUS, Steps, UNTRACKED, steps};
 pub use verdict::{

@@ -13,18 +13,17 @@
 //!
 //! Refuses: steps that overlap in time. Their readers hand over what each adds to the whole.
 
-mod door;
+mod admission_step;
 mod excess;
-mod law;
 mod slowdowns;
 
+use crate::count_tests;
 use crate::quantiles::Sorted;
 use crate::series::Series;
 use crate::split::Split;
 use crate::verdict::{ExcessVerdict, Outside, StepShare, StepVerdict, Unclear, Verdict};
 
 use excess::{Excess, Order};
-pub(crate) use law::benjamini_hochberg;
 use slowdowns::Slowdowns;
 
 /// The name of what no step covers.
@@ -118,8 +117,8 @@ impl Look<'_> {
         let mut verdicts = Vec::new();
         let mut outside = rest.as_ref().ok().cloned();
         for (at, verdict) in convicted {
-            let held_up =
-                door::is_door(columns, at) && door::explains(found, &left, at, self.series);
+            let held_up = admission_step::is_door(columns, at)
+                && admission_step::explains(found, &left, at, self.series);
             match &mut outside {
                 Some(outside) if outside.door.is_none() && held_up => {
                     outside.door = Some(verdict.step);
@@ -147,7 +146,7 @@ impl Look<'_> {
         if let Some(why) = undecided(left, self.columns, &counts, &exposures) {
             return Err(why);
         }
-        let p = law::heterogeneity(&counts, &exposures, self.seed);
+        let p = count_tests::heterogeneity(&counts, &exposures, self.seed);
         if p <= HOMOGENEOUS {
             return Err(format!(
                 "{total} slow-downs over the steps neither follow the time spent there \
@@ -155,7 +154,7 @@ impl Look<'_> {
             ));
         }
         let seconds = exposures.iter().sum::<f64>() / 1000.0;
-        let ci = law::poisson_interval(total).map(|bound| bound / seconds);
+        let ci = count_tests::poisson_interval(total).map(|bound| bound / seconds);
         let (rate_per_second, shares) = (total as f64 / seconds, self.shares.to_vec());
         Ok(Outside { rate_per_second, ci, p, door: None, shares })
     }
@@ -167,23 +166,23 @@ impl Look<'_> {
         let (total, whole): (u64, f64) = (counts.iter().sum(), exposures.iter().sum());
         if left.len() < 2
             || total == 0
-            || law::heterogeneity(&counts, &exposures, self.seed) > ALPHA
+            || count_tests::heterogeneity(&counts, &exposures, self.seed) > ALPHA
         {
             return None;
         }
         let tails: Vec<f64> = counts
             .iter()
             .zip(&exposures)
-            .map(|(count, exposure)| law::binomial_tail(*count, total, exposure / whole))
+            .map(|(count, exposure)| count_tests::binomial_tail(*count, total, exposure / whole))
             .collect();
-        let adjusted = law::benjamini_hochberg(&tails);
+        let adjusted = count_tests::benjamini_hochberg(&tails);
         let (worst, p) =
             adjusted.iter().enumerate().min_by(|left, right| left.1.total_cmp(right.1))?;
         let share = exposures[worst] / whole;
         let seen = counts[worst] as f64 / total as f64;
         let error = self.found.share_error(left[worst], left);
-        let ci = law::share_interval(counts[worst], total);
-        let ci = law::ratio_interval(seen, ci, share, error);
+        let ci = count_tests::share_interval(counts[worst], total);
+        let ci = count_tests::ratio_interval(seen, ci, share, error);
         let is_worse = *p <= ALPHA && ci[0] > 1.0;
         is_worse.then(|| {
             let step = self.columns[left[worst]].name.to_owned();

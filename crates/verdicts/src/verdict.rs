@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::shape::{COMB_DRAWS, FALSE_ALARM_RATE, HUMP_DRAWS, HUMP_P_MAX, LOCKED_MAX};
+use crate::distribution::{COMB_DRAWS, FALSE_ALARM_RATE, HUMP_DRAWS, HUMP_P_MAX, LOCKED_MAX};
 use crate::{attributes, steps};
 
 /// One statement about a series.

@@ -5,9 +5,9 @@
 
 use std::ops::Range;
 
+use crate::distribution;
 use crate::random::Draw;
 use crate::series::Series;
-use crate::shape;
 
 const CLOCK_SEED: u64 = 8_003;
 const TICK_SEED: u64 = 8_005;
@@ -95,7 +95,7 @@ pub fn locked_alarms(starts: Starts, calls: usize, sets: Range<u64>) -> u64 {
     let alarms = sets.filter(|set| {
         let lengths = Lengths::ALL[*set as usize % Lengths::ALL.len()];
         let mut draw = Draw::new(CLOCK_SEED, stream(starts as u64, calls, *set));
-        shape::lock_of(&starts.series(lengths, calls, &mut draw)).is_some()
+        distribution::lock_of(&starts.series(lengths, calls, &mut draw)).is_some()
     });
     alarms.count() as u64
 }
@@ -112,7 +112,8 @@ pub fn ticks_found(share: f64, calls: usize, sets: Range<u64>) -> u64 {
                 *ms = tick + draw.fraction() - began;
             }
         }
-        shape::lock_of(&series).is_some_and(|lock| (lock.period_ms / TICK_MS - 1.0).abs() < 0.01)
+        distribution::lock_of(&series)
+            .is_some_and(|lock| (lock.period_ms / TICK_MS - 1.0).abs() < 0.01)
     });
     found.count() as u64
 }

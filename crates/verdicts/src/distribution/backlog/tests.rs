@@ -2,8 +2,8 @@
 //! not.
 
 use super::is_backlog;
+use crate::distribution::fit::Line;
 use crate::random::Draw;
-use crate::shape::fit::Line;
 
 fn line(quantum: f64) -> Line {
     Line { quantum, origin: 0.0, jitter: 0.1 * quantum, margin: 0.01, is_straight: true }

@@ -1,7 +1,7 @@
 //! How many humps, and where: Silverman's test and Hartigans' dip, on the logarithm of the times.
 //!
 //! Invariant: "multimodal" is a false alarm in one of a hundred samples with one hump at most:
-//! either test must reach half a percent. How often it is one is counted by `calibration::humps`.
+//! either test must reach half a percent. How often it is one is counted by `calibration::modes`.
 //!
 //! Refuses: humps of less than five calls, or of less than a five-hundredth of all calls.
 
@@ -28,7 +28,7 @@ const SMOOTHED: f64 = 0.8;
 const BOOTSTRAPS: usize = 199;
 
 /// Returns the humps of `values`, and whether they are several.
-pub(super) fn humps(values: &[f64], seed: u64) -> (Modality, bool) {
+pub(super) fn find(values: &[f64], seed: u64) -> (Modality, bool) {
     let mut draw = Draw::new(seed, 3);
     let shift = shift(values);
     let logs = Sorted::of(values.iter().map(|value| (value + shift).ln()));

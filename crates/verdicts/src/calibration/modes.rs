@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use super::bucket;
+use crate::distribution;
 use crate::random::Draw;
 use crate::series::Series;
-use crate::shape;
 
 const ONE_SEED: u64 = 8_101;
 const TWO_SEED: u64 = 8_102;
@@ -133,7 +133,7 @@ impl TwoHumps {
 fn several(sets: Range<u64>, sample: impl Fn(u64) -> Vec<f64>) -> u64 {
     let called = sets.filter(|set| {
         let series = Series { total_ms: sample(*set), ..Series::default() };
-        shape::has_several_humps(&series, *set)
+        distribution::has_several_humps(&series, *set)
     });
     called.count() as u64
 }

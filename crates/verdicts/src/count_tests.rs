@@ -16,7 +16,7 @@ const AS_FAR_MAX: usize = 200;
 const SIMULATED_MAX: u64 = 2000;
 
 /// Returns the exact 95 % interval of a Poisson mean of which `count` was seen (Garwood 1936).
-pub(super) fn poisson_interval(count: u64) -> [f64; 2] {
+pub(crate) fn poisson_interval(count: u64) -> [f64; 2] {
     let quantile = |freedom: f64, p: f64| {
         ChiSquared::new(freedom).map_or(f64::NAN, |law| law.inverse_cdf(p)) / 2.0
     };
@@ -27,7 +27,7 @@ pub(super) fn poisson_interval(count: u64) -> [f64; 2] {
 /// Returns the 95 % interval of a share of which `count` of `total` was seen: Jeffreys', whose
 /// coverage is closest to 95 % on average (Brown, Cai and DasGupta, "Interval estimation for a
 /// binomial proportion", 2001).
-pub(super) fn share_interval(count: u64, total: u64) -> [f64; 2] {
+pub(crate) fn share_interval(count: u64, total: u64) -> [f64; 2] {
     let (count, missing) = (count as f64, (total - count.min(total)) as f64);
     let law = Beta::new(count + 0.5, missing + 0.5);
     let quantile = |p: f64| law.as_ref().map_or(f64::NAN, |law| law.inverse_cdf(p));
@@ -38,7 +38,7 @@ pub(super) fn share_interval(count: u64, total: u64) -> [f64; 2] {
 /// Returns the 95 % interval of a share over another quantity that is known up to a relative
 /// `error`: both distances added in squares, on the scale of logarithms (Zou and Donner,
 /// "Construction of confidence limits about effect measures", 2008).
-pub(super) fn ratio_interval(share: f64, ci: [f64; 2], over: f64, error: f64) -> [f64; 2] {
+pub(crate) fn ratio_interval(share: f64, ci: [f64; 2], over: f64, error: f64) -> [f64; 2] {
     let bound = |bound: f64| {
         let distance = (bound / share).ln().hypot(1.96 * error);
         share / over * if bound < share { -distance } else { distance }.exp()
@@ -47,7 +47,7 @@ pub(super) fn ratio_interval(share: f64, ci: [f64; 2], over: f64, error: f64) ->
 }
 
 /// Returns the probability of at least `count` of `total` when each comes with `share`.
-pub(super) fn binomial_tail(count: u64, total: u64, share: f64) -> f64 {
+pub(crate) fn binomial_tail(count: u64, total: u64, share: f64) -> f64 {
     if count == 0 {
         return 1.0;
     }
@@ -55,7 +55,7 @@ pub(super) fn binomial_tail(count: u64, total: u64, share: f64) -> f64 {
 }
 
 /// Returns the p-value of Pearson's X² that counts are spread in proportion to `exposures`.
-pub(super) fn heterogeneity(counts: &[u64], exposures: &[f64], seed: u64) -> f64 {
+pub(crate) fn heterogeneity(counts: &[u64], exposures: &[f64], seed: u64) -> f64 {
     let (total, whole): (u64, f64) = (counts.iter().sum(), exposures.iter().sum());
     if total == 0 || counts.len() < 2 || whole <= 0.0 {
         return 1.0;

@@ -18,7 +18,7 @@ use crate::random::Draw;
 pub(crate) const DRAWS: u32 = 499;
 const EXCEEDANCES: u32 = 65;
 /// Raw and calibrated p-values of one hump, with straight lines between: from 5 % on Hall and
-/// York's, below what the least favourable families of `calibration::humps` were measured to need
+/// York's, below what the least favourable families of `calibration::modes` were measured to need
 /// (Pareto and Weibull; of lognormal samples half a percent are below 0.03).
 const CALIBRATED: [(f64, f64); 5] =
     [(0.0, 0.0), (0.01, 0.005), (0.05, 0.01), (0.13, 0.05), (1.0, 1.0)];

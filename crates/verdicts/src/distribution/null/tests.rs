@@ -1,8 +1,8 @@
 //! What the smooth null is, and when its draws end.
 
 use super::{DRAWS, FIRST, Smooth, p_value};
+use crate::distribution::spectrum::{Bounds, Frame};
 use crate::random::Draw;
-use crate::shape::spectrum::{Bounds, Frame};
 
 /// The p-value of 5 where every so many draws reach it, and how many were drawn.
 fn reached_every(nth: u32) -> (f64, u32) {

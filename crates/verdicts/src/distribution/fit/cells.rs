@@ -4,7 +4,7 @@
 //! neither is ever at the end of its range, where a call could not be told from another.
 
 use super::Held;
-use crate::shape::teeth::{self, Comb};
+use crate::distribution::teeth::{self, Comb};
 
 /// So many calls of a cell say as much of its share as all others together.
 const OWN_FROM: f64 = 20.0;

@@ -14,9 +14,9 @@ mod density;
 mod dip;
 mod fit;
 mod geometric;
-mod humps;
-mod lock;
+mod modes;
 mod null;
+mod phase_lock;
 mod resolution;
 mod runs;
 mod silverman;
@@ -32,10 +32,10 @@ use crate::verdict::{Lock, Quantised, Tooth, Unclear, Verdict};
 
 use comb::{Found, Sample};
 use geometric::Geometric;
-pub(crate) use humps::DRAWS as HUMP_DRAWS;
-pub use humps::P_MAX as HUMP_P_MAX;
-pub(crate) use lock::LOCKED_MAX;
+pub(crate) use modes::DRAWS as HUMP_DRAWS;
+pub use modes::P_MAX as HUMP_P_MAX;
 pub(crate) use null::DRAWS as COMB_DRAWS;
+pub(crate) use phase_lock::LOCKED_MAX;
 use resolution::Resolution;
 
 /// How often "quantised" is said of a sample without a comb, at most, nominally.
@@ -64,13 +64,13 @@ pub fn judge(series: &Series, seed: u64) -> Vec<Verdict> {
     if let Some(comb) = quantised(series, &values, step, seed) {
         return vec![Verdict::Quantised(comb)];
     }
-    let (mut shape, several) = humps::humps(&values, seed);
+    let (mut shape, several) = modes::find(&values, seed);
     let middle = resolution.at(sorted.median());
     let shows = middle >= 1.0 || middle > STEP_SHOWS * (sorted.at(0.75) - sorted.at(0.25));
     shape.resolution_ms = (middle > 0.0 && shows).then_some(middle);
     let mut verdicts =
         vec![if several { Verdict::Multimodal(shape) } else { Verdict::Unimodal(shape) }];
-    verdicts.extend(lock::search(series).map(Verdict::Locked));
+    verdicts.extend(phase_lock::search(series).map(Verdict::Locked));
     verdicts
 }
 
@@ -84,13 +84,13 @@ pub(crate) fn comb_of(series: &Series, seed: u64) -> Option<Quantised> {
 
 /// Returns the clock that calls end with, if there is one: what calibration counts.
 pub(crate) fn lock_of(series: &Series) -> Option<Lock> {
-    lock::search(series)
+    phase_lock::search(series)
 }
 
 /// Returns whether a series has several humps, without looking for a comb: what calibration counts.
 pub(crate) fn has_several_humps(series: &Series, seed: u64) -> bool {
     let resolution = Resolution::of(Sorted::new(&series.total_ms).values());
-    humps::humps(&dithered(series, &resolution, seed), seed).1
+    modes::find(&dithered(series, &resolution, seed), seed).1
 }
 
 fn dithered(series: &Series, resolution: &Resolution, seed: u64) -> Vec<f64> {
@@ -184,7 +184,7 @@ fn told(series: &Series, values: &[f64], found: &Found, within: &str) -> Quantis
         p: (found.p * SEARCHES).min(1.0),
         p_confirmed: found.p_confirmed,
         within: within.into(),
-        phase_locked: lock::in_step(series, line.quantum),
+        phase_locked: phase_lock::in_step(series, line.quantum),
         nearest: timers::nearest(line.quantum),
     }
 }

@@ -1,8 +1,8 @@
 //! The line through the teeth and how sure it is.
 
 use super::{Line, line};
+use crate::distribution::teeth::Points;
 use crate::random::Draw;
-use crate::shape::teeth::Points;
 
 fn fitted(values: &[f64], quantum: f64, origin: f64) -> Option<Line> {
     let points = Points { at: values, calls: &[], width: 0.0, tooth: 5.0 };
