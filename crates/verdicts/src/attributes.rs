@@ -16,11 +16,10 @@ use std::collections::BTreeMap;
 use crate::bursts::BURST;
 use crate::count_tests::benjamini_hochberg;
 use crate::series::{Attribute, Series, Values};
+use crate::significance::ATTRIBUTE_P_MAX;
 use crate::split::Split;
 use crate::verdict::{AttributeVerdict, Verdict};
 
-/// False discoveries among verdicts.
-pub(crate) const ALPHA: f64 = 0.01;
 /// The most frequent values of an attribute that are looked at.
 const VALUES_MAX: usize = 20;
 /// Slow and typical calls together below which a value is not looked at.
@@ -67,7 +66,7 @@ pub fn convicted(looks: &[AttributeVerdict]) -> Vec<Verdict> {
     let is_beyond = |look: &&AttributeVerdict| {
         let difference = look.share_slow - look.share_typical;
         let matters = difference >= DIFFERENCE_MIN || look.share_slow >= 2.0 * look.share_typical;
-        look.p <= ALPHA && look.ci[0] > 0.0 && matters
+        look.p <= ATTRIBUTE_P_MAX && look.ci[0] > 0.0 && matters
     };
     looks.iter().filter(is_beyond).cloned().map(Verdict::Attribute).collect()
 }

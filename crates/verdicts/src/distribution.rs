@@ -28,18 +28,13 @@ mod timers;
 use crate::quantiles::Sorted;
 use crate::random::Draw;
 use crate::series::Series;
+use crate::significance::COMB_FALSE_ALARM_RATE;
 use crate::verdict::{Lock, Quantised, Tooth, Unclear, Verdict};
 
 use comb::{Found, Sample};
 use geometric::Geometric;
-pub(crate) use modes::DRAWS as HUMP_DRAWS;
-pub use modes::P_MAX as HUMP_P_MAX;
-pub(crate) use null::DRAWS as COMB_DRAWS;
-pub(crate) use phase_lock::LOCKED_MAX;
 use resolution::Resolution;
 
-/// How often "quantised" is said of a sample without a comb, at most, nominally.
-pub const FALSE_ALARM_RATE: f64 = 0.005;
 /// Searches that share it: linear on all calls, linear on the slow ones, geometric.
 const SEARCHES: f64 = 3.0;
 /// Calls of which something can be said.
@@ -116,7 +111,7 @@ fn unclear(series: &Series, sorted: &Sorted) -> Option<String> {
 /// The comb, if there is one. A linear one is preferred unless it has holes that a geometric one
 /// explains.
 fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Quantised> {
-    let p_max = FALSE_ALARM_RATE / SEARCHES;
+    let p_max = COMB_FALSE_ALARM_RATE / SEARCHES;
     let search = |values: &[f64], floor: f64| {
         let events = runs::collapsed(values);
         Sample { values: &events, calls: values, floor, step, seed }.search(p_max)

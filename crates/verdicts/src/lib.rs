@@ -17,18 +17,20 @@ mod paired;
 mod quantiles;
 mod random;
 mod series;
+mod significance;
 mod split;
 mod steps;
 mod verdict;
 
 pub use attributes::{attributes, convicted};
 pub use bursts::{BURST, apart};
-pub use distribution::{FALSE_ALARM_RATE, HUMP_P_MAX, judge};
+pub use distribution::judge;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
 pub use series::{Attribute, LeftOut, Phase, Series, Values};
+pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN};
 pub use split::Split;
-pub use steps::{HOMOGENEOUS, Steps, UNTRACKED, steps};
+pub use steps::{Steps, UNTRACKED, steps};
 pub use verdict::{
     AttributeVerdict, ExcessVerdict, Judged, Lock, Modality, Mode, Outside, Quantised, StepShare,
     StepVerdict, TickCost, Tooth, Unclear, Verdict,

@@ -14,25 +14,22 @@
 //! Refuses: steps that overlap in time. Their readers hand over what each adds to the whole.
 
 mod admission_step;
+mod columns;
 mod excess;
 mod slowdowns;
 
 use crate::count_tests;
 use crate::quantiles::Sorted;
 use crate::series::Series;
+use crate::significance::{SHARED_RATE_P_MIN, STEP_P_MAX};
 use crate::split::Split;
 use crate::verdict::{ExcessVerdict, Outside, StepShare, StepVerdict, Unclear, Verdict};
 
+pub use columns::UNTRACKED;
+use columns::{StepColumn, columns};
 use excess::{Excess, Order};
 use slowdowns::Slowdowns;
 
-/// The name of what no step covers.
-pub const UNTRACKED: &str = "untracked";
-
-/// False alarms of "step", and of the test that all steps share one rate.
-pub(crate) const ALPHA: f64 = 0.01;
-/// Above this the steps are said to share one rate; between, nothing is said.
-pub const HOMOGENEOUS: f64 = 0.05;
 /// Slow-downs without which nothing is said.
 const SLOWDOWNS_MIN: u64 = 8;
 /// With fewer steps of equal exposure, "outside" and "in that step" look the same.
@@ -47,12 +44,6 @@ pub struct Steps {
     pub shares: Vec<StepShare>,
 }
 
-/// A step's column; `untracked` included.
-struct Step<'a> {
-    name: &'a str,
-    ms: std::borrow::Cow<'a, [f64]>,
-}
-
 /// Looks into the steps of a series; `seed` is for the simulation.
 pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
     let columns = columns(series);
@@ -64,7 +55,7 @@ pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
     let order = Order::new(&series.total_ms, split);
     let whole = order.excess(&series.total_ms);
     let mut shares: Vec<StepShare> = Vec::new();
-    let mut most: Option<(&Step<'_>, Excess)> = None;
+    let mut most: Option<(&StepColumn<'_>, Excess)> = None;
     for (at, step) in columns.iter().enumerate() {
         let excess = order.excess(&step.ms);
         shares.push(StepShare {
@@ -94,7 +85,7 @@ pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
 /// What is judged together.
 struct Look<'a> {
     series: &'a Series,
-    columns: &'a [Step<'a>],
+    columns: &'a [StepColumn<'a>],
     found: &'a Slowdowns,
     shares: &'a [StepShare],
     seed: u64,
@@ -147,7 +138,7 @@ impl Look<'_> {
             return Err(why);
         }
         let p = count_tests::heterogeneity(&counts, &exposures, self.seed);
-        if p <= HOMOGENEOUS {
+        if p <= SHARED_RATE_P_MIN {
             return Err(format!(
                 "{total} slow-downs over the steps neither follow the time spent there \
                  (p = {p:.2}) nor single out a step"
@@ -166,7 +157,7 @@ impl Look<'_> {
         let (total, whole): (u64, f64) = (counts.iter().sum(), exposures.iter().sum());
         if left.len() < 2
             || total == 0
-            || count_tests::heterogeneity(&counts, &exposures, self.seed) > ALPHA
+            || count_tests::heterogeneity(&counts, &exposures, self.seed) > STEP_P_MAX
         {
             return None;
         }
@@ -183,7 +174,7 @@ impl Look<'_> {
         let error = self.found.share_error(left[worst], left);
         let ci = count_tests::share_interval(counts[worst], total);
         let ci = count_tests::ratio_interval(seen, ci, share, error);
-        let is_worse = *p <= ALPHA && ci[0] > 1.0;
+        let is_worse = *p <= STEP_P_MAX && ci[0] > 1.0;
         is_worse.then(|| {
             let step = self.columns[left[worst]].name.to_owned();
             let ratio = seen / share;
@@ -196,7 +187,7 @@ impl Look<'_> {
 /// Why slow-downs would say nothing even in proportion to time, if so.
 fn undecided(
     left: &[usize],
-    columns: &[Step<'_>],
+    columns: &[StepColumn<'_>],
     counts: &[u64],
     exposures: &[f64],
 ) -> Option<String> {
@@ -220,27 +211,6 @@ fn undecided(
     }
     (counts.iter().filter(|count| **count > 0).count() < 2)
         .then(|| "slow-downs were seen in one step only, yet too few to convict it".to_owned())
-}
-
-/// The steps and what they leave over, where that is not nothing.
-fn columns(series: &Series) -> Vec<Step<'_>> {
-    if series.phases.is_empty() {
-        return Vec::new();
-    }
-    let mut rest = series.total_ms.clone();
-    for phase in &series.phases {
-        rest.iter_mut().zip(&phase.ms).for_each(|(rest, ms)| *rest -= ms);
-    }
-    let steps = series.phases.iter();
-    let mut columns: Vec<Step<'_>> = steps
-        .map(|phase| Step { name: &phase.name, ms: std::borrow::Cow::Borrowed(&phase.ms) })
-        .collect();
-    // What rounding leaves is no step.
-    let is_some = |(rest, total): (&f64, &f64)| rest.abs() > 1e-6 + 1e-6 * total;
-    if rest.iter().zip(&series.total_ms).any(is_some) {
-        columns.push(Step { name: UNTRACKED, ms: std::borrow::Cow::Owned(rest) });
-    }
-    columns
 }
 
 #[cfg(test)]

@@ -5,8 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::{COMB_DRAWS, FALSE_ALARM_RATE, HUMP_DRAWS, HUMP_P_MAX, LOCKED_MAX};
-use crate::{attributes, steps};
+use crate::significance::{
+    ATTRIBUTE_P_MAX, COMB_DRAWS, COMB_FALSE_ALARM_RATE, LOCKED_P_MAX, MODES_DRAWS, MODES_P_MAX,
+    STEP_P_MAX,
+};
 
 /// One statement about a series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,12 +51,12 @@ impl Verdict {
     /// it is the rate of saying several. "Outside" has none: it is said where no step stands out.
     pub fn judged(&self) -> Judged {
         let (false_alarm_rate, draws_max) = match self {
-            Self::Quantised(_) => (Some(FALSE_ALARM_RATE), Some(COMB_DRAWS)),
+            Self::Quantised(_) => (Some(COMB_FALSE_ALARM_RATE), Some(COMB_DRAWS)),
             // Either of two tests.
-            Self::Multimodal(_) | Self::Unimodal(_) => (Some(2.0 * HUMP_P_MAX), Some(HUMP_DRAWS)),
-            Self::Locked(_) => (Some(LOCKED_MAX), None),
-            Self::Step(_) => (Some(steps::ALPHA), None),
-            Self::Attribute(_) => (Some(attributes::ALPHA), None),
+            Self::Multimodal(_) | Self::Unimodal(_) => (Some(2.0 * MODES_P_MAX), Some(MODES_DRAWS)),
+            Self::Locked(_) => (Some(LOCKED_P_MAX), None),
+            Self::Step(_) => (Some(STEP_P_MAX), None),
+            Self::Attribute(_) => (Some(ATTRIBUTE_P_MAX), None),
             Self::Outside(_) | Self::Excess(_) | Self::Unclear(_) => (None, None),
         };
         Judged { false_alarm_rate, draws_max }

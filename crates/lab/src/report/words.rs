@@ -4,8 +4,8 @@
 
 use screen::Ink;
 use verdicts::{
-    AttributeVerdict, ExcessVerdict, HOMOGENEOUS, HUMP_P_MAX, Lock, Modality, Outside, Quantised,
-    StepShare, StepVerdict, Verdict,
+    AttributeVerdict, ExcessVerdict, Lock, MODES_P_MAX, Modality, Outside, Quantised,
+    SHARED_RATE_P_MIN, StepShare, StepVerdict, Verdict,
 };
 
 use super::number::{count, digits, exact, interval, p, percent, time};
@@ -115,7 +115,7 @@ fn unimodal(hump: &Modality) -> Words {
         None => "One hump.".to_owned(),
     };
     let mut figures = humped(hump);
-    if hump.p.min(hump.p_dip) <= HUMP_P_MAX {
+    if hump.p.min(hump.p_dip) <= MODES_P_MAX {
         figures.push("what stands apart is too few calls for a hump of their own".to_owned());
     }
     words("unimodal", sentence, figures, Ink::Fine)
@@ -207,7 +207,7 @@ fn outside(found: &Outside) -> Words {
         comes from outside the request does: host, kernel, virtual machine, a paused process.";
     let mut figures = vec![format!(
         "{} a second of usual time (95 % {} to {}); all steps share this rate: {}, \
-            said above {HOMOGENEOUS}",
+            said above {SHARED_RATE_P_MIN}",
         digits(found.rate_per_second, 2),
         digits(found.ci[0], 2),
         digits(found.ci[1], 2),

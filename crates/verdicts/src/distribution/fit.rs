@@ -16,7 +16,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::null::ends;
 use super::teeth::{Comb, TOOTH_CALLS};
 use crate::quantiles::Sorted;
-use cells::{Cell, Cells, Counted};
+use cells::{Assignment, Cell, Cells, Counted};
 
 const ROUNDS: usize = 60;
 /// A round that moves the quantum by less than this part of itself is the last.
@@ -62,16 +62,6 @@ pub(super) struct Line {
     pub margin: f64,
     /// Whether every tooth stands where the line says.
     pub is_straight: bool,
-}
-
-/// A call, and how strongly its tooth holds it.
-struct Held {
-    k: f64,
-    off: f64,
-    /// The chance that it is on its tooth.
-    chance: f64,
-    /// The curvature of its likelihood, in 1 / jitter².
-    stiff: f64,
 }
 
 /// What is counted of the cells, from number `first` on.
@@ -180,7 +170,7 @@ impl Line {
         let [first, last] = [low, high].map(|end| self.place(end).0);
         let mut counted = vec![Counted::default(); (last - first) as usize + 1];
         for value in values {
-            let call = self.held(*value, cells);
+            let call = self.assigned(*value, cells);
             counted[(call.k - first) as usize].add(&call, call.off / self.quantum);
         }
         Count { first, cells: counted }
@@ -218,7 +208,7 @@ impl Line {
     fn profile(&self, values: &[f64], cells: &Cells) -> (Option<Self>, f64) {
         let (mut weight, mut middle) = (0.0, 0.0);
         for value in values {
-            let call = self.held(*value, cells);
+            let call = self.assigned(*value, cells);
             weight += call.chance;
             middle += call.chance * call.k;
         }
@@ -274,11 +264,12 @@ impl Line {
         (to - from).max(COVERED_MIN)
     }
 
-    fn held(&self, value: f64, cells: &Cells) -> Held {
+    /// The tooth of a call, and how likely it is on it.
+    fn assigned(&self, value: f64, cells: &Cells) -> Assignment {
         let (k, off) = self.place(value);
         let chance = self.chance(off, cells.at(k));
         let scaled = off / self.jitter;
-        Held { k, off, chance, stiff: chance * (1.0 - (1.0 - chance) * scaled * scaled) }
+        Assignment { k, off, chance, stiff: chance * (1.0 - (1.0 - chance) * scaled * scaled) }
     }
 
     /// The chance that a call `off` its tooth is on it.
@@ -298,8 +289,9 @@ impl Line {
     /// Half the 95 % interval of the quantum.
     fn margin(&self, values: &[f64], cells: &Cells) -> f64 {
         let variance = self.jitter * self.jitter;
-        let held: Vec<Held> = values.iter().map(|value| self.held(*value, cells)).collect();
-        let sum = |of: &dyn Fn(&Held) -> f64| held.iter().map(of).sum::<f64>();
+        let calls: Vec<Assignment> =
+            values.iter().map(|value| self.assigned(*value, cells)).collect();
+        let sum = |of: &dyn Fn(&Assignment) -> f64| calls.iter().map(of).sum::<f64>();
         let weight = sum(&|call| call.chance);
         // Around it, errors of the quantum and of the origin are independent.
         let middle = sum(&|call| call.stiff * call.k) / sum(&|call| call.stiff);

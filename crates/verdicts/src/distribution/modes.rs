@@ -8,14 +8,12 @@
 use super::density::{BINS, Grid};
 use super::dip::{dip, dip_p};
 use super::null::shift;
-pub(crate) use super::silverman::DRAWS;
 use super::silverman::{Smoothed, calibrated, tops, valley};
 use crate::quantiles::Sorted;
 use crate::random::Draw;
+use crate::significance::MODES_P_MAX;
 use crate::verdict::{Modality, Mode};
 
-/// What either test must reach.
-pub const P_MAX: f64 = 0.005;
 /// Raw p-value above which k humps are enough.
 const ENOUGH: f64 = 0.05;
 const HUMPS_MAX: usize = 8;
@@ -37,7 +35,7 @@ pub(super) fn find(values: &[f64], seed: u64) -> (Modality, bool) {
     let mut smoothed = Smoothed::of(&logs, 1, least);
     let p = calibrated(smoothed.raw_p(&mut draw));
     let p_dip = dip_p(dip(logs.values()), logs.len());
-    let several = p <= P_MAX || p_dip <= P_MAX;
+    let several = p <= MODES_P_MAX || p_dip <= MODES_P_MAX;
     if several {
         for k in 2..=HUMPS_MAX {
             smoothed = Smoothed::of(&logs, k, least);

@@ -11,14 +11,13 @@
 use super::density::{BINS, Grid};
 use super::spectrum::Frame;
 use crate::random::Draw;
+use crate::significance::COMB_DRAWS;
 
 /// Exceedances after which a search is not significant any more and the draws end: sequential
 /// Monte Carlo (Besag and Clifford, 1991).
 const EXCEEDANCES: u32 = 3;
 /// Draws after which a score that none has reached is significant.
 const FIRST: u32 = 999;
-/// Draws for a p-value at most.
-pub(crate) const DRAWS: u32 = 1999;
 
 /// A smooth distribution near a sample.
 pub(super) struct Smooth {
@@ -84,10 +83,10 @@ impl Smooth {
 
 /// Counts how often `score`, called on fresh draws, reaches `observed`: the p-value. Where none of
 /// [`FIRST`] draws reaches it, there are no more of them: of samples without a comb, 0.16 % have
-/// that luck or at most two exceedances of [`DRAWS`].
+/// that luck or at most two exceedances of [`COMB_DRAWS`].
 pub(super) fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> f64 {
     let mut reached = 0;
-    for drawn in 1..=DRAWS {
+    for drawn in 1..=COMB_DRAWS {
         if score() >= observed {
             reached += 1;
             if reached == EXCEEDANCES {
@@ -98,7 +97,7 @@ pub(super) fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> f64 {
             return f64::from(1 + FIRST).recip();
         }
     }
-    f64::from(1 + reached) / f64::from(1 + DRAWS)
+    f64::from(1 + reached) / f64::from(1 + COMB_DRAWS)
 }
 
 /// What is added before taking logarithms, so that 0 has one and the finest times do not stretch.

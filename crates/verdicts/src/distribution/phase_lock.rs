@@ -19,12 +19,11 @@ use super::teeth::{Comb, Points};
 use super::timers;
 use crate::quantiles::Sorted;
 use crate::series::Series;
+use crate::significance::LOCKED_P_MAX;
 use crate::verdict::{Lock, TickCost};
 
 /// Bouts, at least, of which something can be said.
 const BOUTS_MIN: usize = 12;
-/// p-value at which calls are in step with a clock.
-pub(crate) const LOCKED_MAX: f64 = 0.001;
 /// p-value, by one cut of the bouts, above which the beginnings are not in step.
 const FREE_MIN: f64 = 0.003;
 /// Periods looked at, as the number of them in the whole time.
@@ -45,10 +44,10 @@ pub(super) fn in_step(series: &Series, ms: f64) -> Option<bool> {
         return None;
     }
     let finest = spans.rayleigh(Moment::End, ms, Bouts::Close)?;
-    if finest > LOCKED_MAX {
+    if finest > LOCKED_P_MAX {
         return Some(false);
     }
-    (spans.ended(ms) <= LOCKED_MAX).then_some(true)
+    (spans.ended(ms) <= LOCKED_P_MAX).then_some(true)
 }
 
 /// Searches for a clock that the calls end with.
@@ -69,13 +68,13 @@ pub(super) fn search(series: &Series) -> Option<Lock> {
     let period = candidates
         .into_iter()
         .filter(|period| *period <= width / BOUTS_MIN as f64)
-        .filter(|period| spans.ended(*period) * looks <= LOCKED_MAX)
+        .filter(|period| spans.ended(*period) * looks <= LOCKED_P_MAX)
         .max_by(f64::total_cmp)?;
     let points = Points { at: &ends, calls: &[], width: 0.0, tooth: 0.0 };
     let comb = points.folded(period)?;
     let line = fit::line(&ends, &comb)?;
     let p = spans.ended(line.quantum) * looks;
-    if p > LOCKED_MAX || [period, line.quantum].iter().any(|ms| spans.begin_in_step(*ms)) {
+    if p > LOCKED_P_MAX || [period, line.quantum].iter().any(|ms| spans.begin_in_step(*ms)) {
         return None;
     }
     let (calls, within) = comb

@@ -12,10 +12,10 @@ use super::density::{BINS, Density, Grid, peaks};
 use super::null::ends;
 use crate::quantiles::Sorted;
 use crate::random::Draw;
+use crate::significance::MODES_DRAWS;
 
-/// Draws for a p-value at most, and after how many exceedances they end: at 13 % of them the
-/// calibrated p-value is 5 %, and more of it is of no interest.
-pub(crate) const DRAWS: u32 = 499;
+/// Exceedances after which the draws end: at 13 % of all draws the calibrated p-value is 5 %, and
+/// more of it is of no interest.
 const EXCEEDANCES: u32 = 65;
 /// Raw and calibrated p-values of one hump, with straight lines between: from 5 % on Hall and
 /// York's, below what the least favourable families of `calibration::modes` were measured to need
@@ -68,7 +68,7 @@ impl Smoothed {
         let ratio = self.h / self.deviation.max(f64::MIN_POSITIVE);
         let h = self.h * (1.0 + ratio.powi(2)).sqrt();
         let mut reached = 0;
-        for drawn in 1..=DRAWS {
+        for drawn in 1..=MODES_DRAWS {
             let bins = curve.iter().map(|mean| draw.poisson(mean.max(0.0))).collect();
             let drew = self.grid().binned(bins).smooth(h);
             reached += u32::from(tops(&drew, self.least).len() > self.k);
@@ -76,7 +76,7 @@ impl Smoothed {
                 return f64::from(reached) / f64::from(drawn);
             }
         }
-        f64::from(1 + reached) / f64::from(1 + DRAWS)
+        f64::from(1 + reached) / f64::from(1 + MODES_DRAWS)
     }
 }
 

@@ -9,8 +9,8 @@
 
 use crate::series::Series;
 
+use super::columns::{StepColumn, UNTRACKED};
 use super::slowdowns::Slowdowns;
-use super::{Step, UNTRACKED};
 
 /// One-sided 1 % of a normal distribution.
 const BEYOND: f64 = 2.326;
@@ -19,7 +19,7 @@ const EITHER: f64 = 1.96;
 
 /// Returns whether a server may take calls up in a step: the wait for its answer, what no step
 /// covers, or the first step.
-pub(super) fn is_door(columns: &[Step<'_>], at: usize) -> bool {
+pub(super) fn is_door(columns: &[StepColumn<'_>], at: usize) -> bool {
     at == 0 || ["wait", UNTRACKED].contains(&columns[at].name)
 }
 

@@ -11,7 +11,7 @@
 
 use crate::quantiles::Sorted;
 
-use super::Step;
+use super::columns::StepColumn;
 
 /// Robust standard deviations beyond the median.
 const DEVIATIONS: f64 = 6.0;
@@ -40,7 +40,7 @@ pub(super) struct Slowdowns {
 }
 
 impl Slowdowns {
-    pub(super) fn new(steps: &[Step<'_>], sorted: &[Sorted], total_ms: &[f64]) -> Self {
+    pub(super) fn new(steps: &[StepColumn<'_>], sorted: &[Sorted], total_ms: &[f64]) -> Self {
         let looks = (total_ms.len() * steps.len()) as f64;
         let loss_ms = usual_loss(total_ms, looks);
         let mut found = Self::default();

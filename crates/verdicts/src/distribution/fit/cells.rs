@@ -3,7 +3,6 @@
 //! Invariant: the share of a cell with few calls is near that of all, and its others lie evenly;
 //! neither is ever at the end of its range, where a call could not be told from another.
 
-use super::Held;
 use crate::distribution::teeth::{self, Comb};
 
 /// So many calls of a cell say as much of its share as all others together.
@@ -15,6 +14,18 @@ const DENSITY_MIN: f64 = 0.05;
 /// Legendre polynomials that say how the calls beside a tooth lie: with the first alone, where a
 /// hump bends, the tooth would be taken for what the straight line misses.
 const TERMS: usize = 3;
+
+/// A call with the tooth that it is nearest to.
+pub(super) struct Assignment {
+    /// The number of the tooth.
+    pub k: f64,
+    /// How far off it the call is.
+    pub off: f64,
+    /// The chance that it is on its tooth.
+    pub chance: f64,
+    /// The curvature of its likelihood, in 1 / jitter².
+    pub stiff: f64,
+}
 
 /// What stands in the cells.
 pub(super) struct Cells {
@@ -96,7 +107,7 @@ impl Cell {
 
 impl Counted {
     /// Adds a call whose place from the middle is given in quanta, too.
-    pub(super) fn add(&mut self, call: &Held, place: f64) {
+    pub(super) fn add(&mut self, call: &Assignment, place: f64) {
         self.calls += 1.0;
         self.on_tooth += call.chance;
         let pull = call.chance * call.off;

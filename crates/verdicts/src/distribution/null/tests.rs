@@ -1,8 +1,9 @@
 //! What the smooth null is, and when its draws end.
 
-use super::{DRAWS, FIRST, Smooth, p_value};
+use super::{FIRST, Smooth, p_value};
 use crate::distribution::spectrum::{Bounds, Frame};
 use crate::random::Draw;
+use crate::significance::COMB_DRAWS;
 
 /// The p-value of 5 where every so many draws reach it, and how many were drawn.
 fn reached_every(nth: u32) -> (f64, u32) {
@@ -20,7 +21,7 @@ fn draws_end_once_the_score_was_reached_three_times_or_never() {
     assert_eq!(reached_every(10), (0.1, 30));
     assert_eq!(reached_every(u32::MAX), (0.001, FIRST));
     // Once in the first draws, and once more.
-    assert_eq!(reached_every(900), (0.0015, DRAWS));
+    assert_eq!(reached_every(900), (0.0015, COMB_DRAWS));
 }
 
 #[test]

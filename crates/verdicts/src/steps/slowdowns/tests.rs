@@ -7,8 +7,8 @@ use stdx::Random;
 use super::*;
 
 fn found(columns: &[Vec<f64>]) -> Slowdowns {
-    let steps: Vec<Step<'_>> =
-        columns.iter().map(|ms| Step { name: "s", ms: Cow::Borrowed(ms) }).collect();
+    let steps: Vec<StepColumn<'_>> =
+        columns.iter().map(|ms| StepColumn { name: "s", ms: Cow::Borrowed(ms) }).collect();
     let sorted: Vec<Sorted> = columns.iter().map(|ms| Sorted::new(ms)).collect();
     let calls = columns[0].len();
     let total: Vec<f64> = (0..calls).map(|row| columns.iter().map(|ms| ms[row]).sum()).collect();
