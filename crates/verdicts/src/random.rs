@@ -16,6 +16,14 @@ pub(crate) struct Draw {
     spare: Option<f64>,
 }
 
+/// A Poisson distribution: made once for many draws, which then need no exponential.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Poisson {
+    mean: f64,
+    /// The probability of no event.
+    none: f64,
+}
+
 impl Draw {
     /// Returns the stream number `stream` of `seed`; different streams share nothing.
     pub(crate) fn new(seed: u64, stream: u64) -> Self {
@@ -58,19 +66,31 @@ impl Draw {
         -(1.0 - self.fraction()).ln()
     }
 
-    /// Draws a number of events of which `mean` are expected.
-    pub(crate) fn poisson(&mut self, mean: f64) -> f64 {
+    /// Draws a number of events.
+    pub(crate) fn poisson(&mut self, events: &Poisson) -> f64 {
+        let Poisson { mean, none } = *events;
         if mean > POISSON_EXACT_MAX {
             return (mean + mean.sqrt() * self.normal()).round().max(0.0);
         }
-        let floor = (-mean).exp();
         let mut product = self.fraction();
         let mut events = 0.0;
-        while product > floor {
+        while product > none {
             product *= self.fraction();
             events += 1.0;
         }
         events
+    }
+}
+
+impl Poisson {
+    /// Returns the distribution of a number of events of which `mean` are expected.
+    pub(crate) fn of(mean: f64) -> Self {
+        Self { mean, none: (-mean).exp() }
+    }
+
+    /// Returns one distribution for each of `means`.
+    pub(crate) fn each(means: impl IntoIterator<Item = f64>) -> Vec<Self> {
+        means.into_iter().map(Self::of).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use super::null::{self, Smooth};
 use super::spectrum::{Bounds, Frame};
 use super::teeth::{self, Comb, Points, TEETH, TOOTH_CALLS};
 use crate::quantiles::Sorted;
-use crate::random::Draw;
+use crate::random::{Draw, Poisson};
 
 /// Spacings looked at, in the width of the sample: below, the sample is too small for more.
 const CYCLES: [f64; 2] = [12.0, 256.0];
@@ -113,9 +113,9 @@ impl Sample<'_> {
                 best(frame, &smooth.sample(&mut draw), TOOTH_CALLS).map_or(0.0, |comb| comb.score)
             });
         }
-        let expected = smooth.expected(frame);
+        let expected = Poisson::each(smooth.expected(frame));
         null::p_value(score, || {
-            let bins: Vec<f64> = expected.iter().map(|mean| draw.poisson(*mean)).collect();
+            let bins: Vec<f64> = expected.iter().map(|calls| draw.poisson(calls)).collect();
             best_of_bins(frame, &bins, TOOTH_CALLS).map_or(0.0, |comb| comb.score)
         })
     }

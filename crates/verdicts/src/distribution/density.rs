@@ -25,6 +25,12 @@ pub(super) struct Grid {
     inverse: Arc<dyn ComplexToReal<f64>>,
 }
 
+/// What a Gaussian kernel leaves of each frequency: made once where many densities are smoothed by
+/// one bandwidth.
+pub(super) struct Kernel {
+    damping: Vec<f64>,
+}
+
 /// Binned values, ready to be smoothed.
 #[derive(Clone)]
 pub(super) struct Density {
@@ -57,6 +63,13 @@ impl Grid {
     /// Returns the distance from bin to bin.
     pub(super) fn step(&self) -> f64 {
         self.step
+    }
+
+    /// Returns the Gaussian kernel of bandwidth `h`.
+    pub(super) fn kernel(&self, h: f64) -> Kernel {
+        let width = h / self.step / PADDED as f64 * TAU;
+        let damping = |bin: usize| (-0.5 * (bin as f64 * width).powi(2)).exp() / PADDED as f64;
+        Kernel { damping: (0..=PADDED / 2).map(damping).collect() }
     }
 
     /// Bins `values`, each shared by its two nearest bins.
@@ -93,12 +106,13 @@ impl Density {
 
     /// Returns the number of values per bin, smoothed by a Gaussian kernel of bandwidth `h`.
     pub(super) fn smooth(&self, h: f64) -> Vec<f64> {
-        let width = h / self.grid.step / PADDED as f64 * TAU;
-        let damped = |(bin, value): (usize, &Complex64)| {
-            let damping = (-0.5 * (bin as f64 * width).powi(2)).exp() / PADDED as f64;
-            value * damping
-        };
-        let mut spectrum: Vec<Complex64> = self.spectrum.iter().enumerate().map(damped).collect();
+        self.smoothed(&self.grid.kernel(h))
+    }
+
+    /// Returns the number of values per bin, smoothed by a kernel of this grid.
+    pub(super) fn smoothed(&self, kernel: &Kernel) -> Vec<f64> {
+        let pairs = self.spectrum.iter().zip(&kernel.damping);
+        let mut spectrum: Vec<Complex64> = pairs.map(|(value, damping)| value * damping).collect();
         let mut smooth = self.grid.inverse.make_output_vec();
         spectrum[0].im = 0.0;
         spectrum[PADDED / 2].im = 0.0;

@@ -10,7 +10,7 @@ use super::dip::{dip, dip_p};
 use super::null::shift;
 use super::silverman::{Smoothed, calibrated, tops, valley};
 use crate::quantiles::Sorted;
-use crate::random::Draw;
+use crate::random::{Draw, Poisson};
 use crate::significance::MODES_P_MAX;
 use crate::verdict::{Modality, Mode};
 
@@ -79,12 +79,15 @@ fn mode(hump: &Sorted, of: usize, draw: &mut Draw) -> Mode {
     for value in hump.values().iter().filter(|value| (low..=high).contains(*value)) {
         bins[grid.bin(*value)] += 1.0;
     }
+    let kernel = grid.kernel(h);
     let top = |bins: Vec<f64>| {
-        let curve = grid.binned(bins).smooth(h);
+        let curve = grid.binned(bins).smoothed(&kernel);
         let top = (0..BINS).max_by(|one, other| curve[*one].total_cmp(&curve[*other]));
         grid.at(top.unwrap_or(0))
     };
-    let moved = (0..BOOTSTRAPS).map(|_| top(bins.iter().map(|mean| draw.poisson(*mean)).collect()));
+    let expected = Poisson::each(bins.iter().copied());
+    let mut drawn = || expected.iter().map(|calls| draw.poisson(calls)).collect();
+    let moved = (0..BOOTSTRAPS).map(|_| top(drawn()));
     let moved = Sorted::of(moved.collect::<Vec<f64>>());
     let ci_ms = [moved.at(0.025), moved.at(0.975)];
     let share = hump.len() as f64 / of as f64;

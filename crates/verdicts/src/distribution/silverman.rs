@@ -11,7 +11,7 @@
 use super::density::{BINS, Density, Grid, peaks};
 use super::null::ends;
 use crate::quantiles::Sorted;
-use crate::random::Draw;
+use crate::random::{Draw, Poisson};
 use crate::significance::MODES_DRAWS;
 
 /// Exceedances after which the draws end: at 13 % of all draws the calibrated p-value is 5 %, and
@@ -66,11 +66,12 @@ impl Smoothed {
         let curve = self.curve();
         // Draws keep the variance when shrunk by this; instead, what they are smoothed with grows.
         let ratio = self.h / self.deviation.max(f64::MIN_POSITIVE);
-        let h = self.h * (1.0 + ratio.powi(2)).sqrt();
+        let kernel = self.grid().kernel(self.h * (1.0 + ratio.powi(2)).sqrt());
+        let expected = Poisson::each(curve.iter().map(|mean| mean.max(0.0)));
         let mut reached = 0;
         for drawn in 1..=MODES_DRAWS {
-            let bins = curve.iter().map(|mean| draw.poisson(mean.max(0.0))).collect();
-            let drew = self.grid().binned(bins).smooth(h);
+            let bins = expected.iter().map(|calls| draw.poisson(calls)).collect();
+            let drew = self.grid().binned(bins).smoothed(&kernel);
             reached += u32::from(tops(&drew, self.least).len() > self.k);
             if reached == EXCEEDANCES {
                 return f64::from(reached) / f64::from(drawn);

@@ -13,6 +13,10 @@ use realfft::{RealFftPlanner, RealToComplex};
 
 /// Harmonics added up at most.
 const HARMONICS: usize = 8;
+/// Frequencies of the transform to a cycle per frame: the histogram is padded to twice its length.
+const FREQUENCIES: usize = 2;
+/// Fundamentals to a cycle per frame: a quarter of a cycle apart by their last harmonic.
+const FUNDAMENTALS: usize = 4 * HARMONICS;
 /// Fundamentals up to these many cycles are ranked on their own: there the envelope of the sample,
 /// which is no comb, is strong.
 const COARSE_CYCLES: f64 = 6.0;
@@ -108,7 +112,7 @@ impl Frame {
         let power = |value: Complex64| 2.0 * value.norm_sqr() / calls;
         let plain: Vec<f64> = spectrum.iter().copied().map(power).collect();
         let tapered: Vec<f64> = tapered(&spectrum).map(|value| power(value) / TAPERED).collect();
-        let step = 0.25 / HARMONICS as f64;
+        let step = (FUNDAMENTALS as f64).recip();
         let [first, coarse, last] =
             [CYCLES_MIN, COARSE_CYCLES, self.cycles].map(|cycles| (cycles / step) as usize);
         let coarse = coarse.min(last);
@@ -116,8 +120,7 @@ impl Frame {
             [(&plain, first..coarse), (&plain, coarse..last + 1), (&tapered, coarse..last + 1)];
         let best = searches.into_iter().zip(KEPT).flat_map(|((power, places), kept)| {
             let from = places.start;
-            let scores: Vec<f64> =
-                places.map(|place| harmonics(power, place as f64 * step)).collect();
+            let scores: Vec<f64> = places.map(|place| harmonics(power, place)).collect();
             tops(&scores, kept).into_iter().map(move |place| (from + place) as f64 * step)
         });
         best.map(|cycles| self.width / cycles).collect()
@@ -137,20 +140,23 @@ impl Frame {
 /// The transform of the sample under Hann's window, from that of the sample: the window is one
 /// cycle of a cosine, so each frequency takes from those a cycle away.
 fn tapered(spectrum: &[Complex64]) -> impl Iterator<Item = Complex64> + '_ {
-    const CYCLE: usize = 2;
     let at = |place: usize| spectrum.get(place).copied().unwrap_or_default();
     (0..spectrum.len()).map(move |place| {
-        let below = if place >= CYCLE { at(place - CYCLE) } else { at(CYCLE - place).conj() };
-        at(place) * 0.5 - (below + at(place + CYCLE)) * 0.25
+        let below = match place.checked_sub(FREQUENCIES) {
+            Some(below) => at(below),
+            None => at(FREQUENCIES - place).conj(),
+        };
+        at(place) * 0.5 - (below + at(place + FREQUENCIES)) * 0.25
     })
 }
 
-/// The H statistic of a fundamental of `cycles` per frame.
-fn harmonics(power: &[f64], cycles: f64) -> f64 {
+/// The H statistic of the fundamental number `place`, of [`FUNDAMENTALS`] to a cycle. Whole numbers
+/// find the nearest frequency of each harmonic: this is the innermost loop of every search.
+fn harmonics(power: &[f64], place: usize) -> f64 {
+    const APART: usize = FUNDAMENTALS / FREQUENCIES;
     let (mut sum, mut best) = (0.0, f64::MIN);
     for m in 1..=HARMONICS {
-        let place = (2.0 * cycles * m as f64).round() as usize;
-        let Some(power) = power.get(place) else { break };
+        let Some(power) = power.get((place * m + APART / 2) / APART) else { break };
         sum += power;
         best = best.max(sum - 4.0 * m as f64 + 4.0);
     }

@@ -1,6 +1,6 @@
 //! Moments of the draws.
 
-use super::Draw;
+use super::{Draw, Poisson};
 
 fn moments(mut draw: impl FnMut() -> f64) -> (f64, f64) {
     let values: Vec<f64> = (0..40_000).map(|_| draw()).collect();
@@ -18,8 +18,8 @@ fn draws_have_the_moments_of_their_distributions() {
     };
     close(moments(|| draw.normal()), (0.0, 1.0));
     close(moments(|| draw.exponential()), (1.0, 1.0));
-    close(moments(|| draw.poisson(3.5)), (3.5, 3.5));
-    close(moments(|| draw.poisson(90.0)), (90.0, 90.0));
+    close(moments(|| draw.poisson(&Poisson::of(3.5))), (3.5, 3.5));
+    close(moments(|| draw.poisson(&Poisson::of(90.0))), (90.0, 90.0));
     close(moments(|| draw.fraction()), (0.5, 1.0 / 12.0));
 }
 
