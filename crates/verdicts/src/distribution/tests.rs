@@ -272,11 +272,15 @@ fn three_humps_with_holes_between_are_no_comb_and_teeth_of_a_timer_are() {
 #[test]
 fn so_many_calls_on_a_tooth_that_neighbours_touch_are_no_backlog() {
     let mut draw = Draw::new(31, 0);
-    for calls in [8_000, 20_000] {
+    let mut times = |calls: usize| -> Vec<f64> {
         let microseconds = |draw: &mut Draw| (3_000.0 * draw.fraction()).round() / 1_000.0;
         let wait = |draw: &mut Draw| 500.0 * (1.0 + (4.0 * draw.fraction()).floor());
-        let times = (0..calls).map(|_| wait(&mut draw) + microseconds(&mut draw)).collect();
-        let found = comb(&series(times));
-        assert!((found.quantum_ms - 500.0).abs() < 1.0, "{calls}: {found:?}");
-    }
+        (0..calls).map(|_| wait(&mut draw) + microseconds(&mut draw)).collect()
+    };
+    let found = comb(&series(times(8_000)));
+    assert!((found.quantum_ms - 500.0).abs() < 1.0, "{found:?}");
+    // More calls only crowd the teeth, which is for `is_backlog` alone to tell.
+    let (quantum, origin, jitter) = (500.0, 501.5, 0.87);
+    let line = super::fit::Line { quantum, origin, jitter, margin: 0.02, is_straight: true };
+    assert!(!super::backlog::is_backlog(&times(20_000), &line, 1e-3));
 }
