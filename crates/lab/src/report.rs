@@ -18,7 +18,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use verdicts::{
     AttributeVerdict, Difference, Judged, Quantile, Quantised, Series, Sorted, Split, StepShare,
-    UNTRACKED, Verdict, apart, attributes, convicted, judge, paired, steps, unpaired,
+    UNTRACKED, Verdict, apart, attributes, judge, paired, significant, steps, unpaired,
 };
 
 pub use words::{Words, in_words};
@@ -172,7 +172,7 @@ impl<'a> Report<'a> {
         let looks = attributes(series, &split);
         let mut verdicts = judge(&apart(series), options.seed);
         verdicts.extend(found.verdicts);
-        verdicts.extend(convicted(&looks));
+        verdicts.extend(significant(&looks));
         let histogram = counted(series, &sorted, &verdicts);
         let left_out = &series.left_out;
         Self {
@@ -273,7 +273,7 @@ impl<'a> Report<'a> {
     }
 
     /// The name of a step that a verdict convicts.
-    fn is_convicted(&self, step: &str) -> bool {
+    fn is_significant(&self, step: &str) -> bool {
         self.verdicts
             .iter()
             .any(|verdict| matches!(verdict, Verdict::Step(found) if found.step == step))

@@ -24,7 +24,7 @@ use std::io;
 
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 use serde::{Deserialize, Serialize as SerializeDerive};
-use verdicts::{Attribute, LeftOut, Phase, Series, Values};
+use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
 
 /// The value of `format`; the number changes when an older reader would misread a file.
 pub const FORMAT: &str = "tidegate-lab/1";
@@ -93,7 +93,7 @@ struct SeriesOut<'a> {
 
 impl<'a> From<&'a Series> for SeriesOut<'a> {
     fn from(series: &'a Series) -> Self {
-        let phase = |phase: &'a Phase| PhaseOut { name: &phase.name, ms: Column(&phase.ms) };
+        let phase = |phase: &'a PhaseColumn| PhaseOut { name: &phase.name, ms: Column(&phase.ms) };
         Self {
             name: &series.name,
             total_ms: Column(&series.total_ms),
@@ -128,10 +128,10 @@ impl<'a> From<&'a Attribute> for AttributeOut<'a> {
     fn from(attribute: &'a Attribute) -> Self {
         let name = attribute.name.as_str();
         match &attribute.values {
-            Values::Names { names, of } => {
+            AttributeValues::Names { names, of } => {
                 Self { name, names: Some(names), of: Some(of), numbers: None }
             }
-            Values::Numbers(numbers) => {
+            AttributeValues::Numbers(numbers) => {
                 Self { name, names: None, of: None, numbers: Some(Column(numbers)) }
             }
         }
@@ -228,7 +228,8 @@ impl SeriesIn {
         for phase in &self.phases {
             check(&phase.name, &phase.ms, calls)?;
         }
-        let phases = self.phases.into_iter().map(|phase| Phase { name: phase.name, ms: phase.ms });
+        let phases =
+            self.phases.into_iter().map(|phase| PhaseColumn { name: phase.name, ms: phase.ms });
         let attributes = self.attributes.into_iter().map(|attribute| attribute.checked(calls));
         Ok(Series {
             name: self.name,
@@ -251,12 +252,12 @@ impl AttributeIn {
                 if let Some(index) = of.iter().find(|index| **index as usize >= names.len()) {
                     return Err(format!("`{name}` has no value {index}"));
                 }
-                (of.len(), Values::Names { names, of })
+                (of.len(), AttributeValues::Names { names, of })
             }
             (None, None, Some(numbers)) => {
                 let numbers: Vec<f64> =
                     numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect();
-                (numbers.len(), Values::Numbers(numbers))
+                (numbers.len(), AttributeValues::Numbers(numbers))
             }
             _ => return Err(format!("`{name}` has neither `names` with `of` nor `numbers`")),
         };

@@ -10,9 +10,9 @@ use std::ops::Range;
 use std::thread;
 
 use verdicts::calibration::clocks::{Starts, locked_alarms, ticks_found};
-use verdicts::calibration::handlers::{Handler, Held};
-use verdicts::calibration::modes::{OneHump, TwoHumps};
-use verdicts::calibration::{Combed, Counts, Family, SIZES, false_alarms, found};
+use verdicts::calibration::handlers::{Coverage, Handler};
+use verdicts::calibration::modes::{OneMode, TwoModes};
+use verdicts::calibration::{CombCounts, CombSample, NullFamily, SIZES, false_alarms, found};
 
 const THREADS: u64 = 2;
 
@@ -29,14 +29,14 @@ fn main() -> io::Result<()> {
     match std::env::args().nth(3).as_deref() {
         Some("combs") => combs(sets, power_sets, &mut out),
         Some("power") => power(power_sets, &mut out),
-        Some("humps") => humps(sets, power_sets, &mut out),
+        Some("humps") => modes(sets, power_sets, &mut out),
         Some("clocks") => clocks(sets, power_sets, &mut out),
         Some(word) => Err(io::Error::other(format!(
             "`{word}` is no table; there are combs, power, humps and clocks"
         ))),
         None => {
             combs(sets, power_sets, &mut out)?;
-            humps(sets, power_sets, &mut out)?;
+            modes(sets, power_sets, &mut out)?;
             clocks(sets, power_sets, &mut out)
         }
     }
@@ -46,7 +46,7 @@ fn main() -> io::Result<()> {
 fn combs(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
     writeln!(out, "| without a comb | N = 50 | N = 500 | N = 5,000 | of {sets} sets each |")?;
     writeln!(out, "|---|---:|---:|---:|---|")?;
-    for family in Family::ALL {
+    for family in NullFamily::ALL {
         write!(out, "| {} ", family.name())?;
         for calls in SIZES {
             let count = |part: std::ops::Range<u64>| false_alarms(family, calls, part);
@@ -67,11 +67,11 @@ fn power(power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
         "| with a comb | teeth | the others | found | another quantum | interval holds it |"
     )?;
     writeln!(out, "|---|---:|---|---:|---:|---:|")?;
-    for combed in Combed::ALL {
-        let mut counts = Counts::default();
+    for combed in CombSample::ALL {
+        let mut counts = CombCounts::default();
         parts(power_sets, |part| found(combed, part)).into_iter().for_each(|part| counts.add(part));
         let percent = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
-        let Combed { calls, share, teeth, beside } = combed;
+        let CombSample { calls, share, teeth, beside } = combed;
         writeln!(
             out,
             "| {calls} calls, {:.0} % on teeth | {teeth} | {} | {:.1} % | {} | {:.1} % |",
@@ -86,17 +86,17 @@ fn power(power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
     Ok(())
 }
 
-/// The tables of humps.
-fn humps(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
+/// The tables of modes.
+fn modes(sets: u64, power_sets: u64, out: &mut io::Stdout) -> io::Result<()> {
     heading("one hump, called several", out)?;
-    for family in OneHump::ALL {
+    for family in OneMode::ALL {
         row(family.name(), sets, &|calls, part| family.alarms(calls, part), out)?;
     }
     heading("two humps, called several", out)?;
-    for humps in TwoHumps::all() {
-        let TwoHumps { slow, ratio, sigma } = humps;
+    for modes in TwoModes::all() {
+        let TwoModes { slow, ratio, sigma } = modes;
         let name = format!("{:.0} % of calls {ratio} times slower, sigma {sigma}", 100.0 * slow);
-        row(&name, power_sets, &|calls, part| humps.found(calls, part), out)?;
+        row(&name, power_sets, &|calls, part| modes.found(calls, part), out)?;
     }
     Ok(())
 }
@@ -145,16 +145,17 @@ fn handlers(sets: u64, out: &mut io::Stdout) -> io::Result<()> {
     writeln!(out, "|---|---:|---:|---:|---:|---:|---:|")?;
     for handler in Handler::ALL {
         for calls in HANDLED {
-            let mut held = Held::default();
-            parts(sets, |part| handler.held(calls, part))
+            let mut coverage = Coverage::default();
+            parts(sets, |part| handler.coverage(calls, part))
                 .into_iter()
-                .for_each(|part| held.add(part));
+                .for_each(|part| coverage.add(part));
             write!(out, "| {} | {calls} ", handler.name())?;
-            for [held, of] in [held.most, held.others, held.part, held.ratio, held.rate] {
+            let Coverage { most, others, part, ratio, rate } = coverage;
+            for [hits, of] in [most, others, part, ratio, rate] {
                 // Of less than a tenth of the sets nothing can be said.
                 match of * 10 < sets {
                     true => write!(out, "| ")?,
-                    false => write!(out, "| {:.1} % ", 100.0 * held as f64 / of as f64)?,
+                    false => write!(out, "| {:.1} % ", 100.0 * hits as f64 / of as f64)?,
                 }
             }
             writeln!(out, "|")?;

@@ -1,13 +1,13 @@
 //! Which property do the slow calls share: server, worker, key, size, status.
 //!
-//! Every value of every attribute is held against the share that it has among typical calls: names
-//! by Fisher's exact test, numbers by Kolmogorov and Smirnov's, whose largest distance is also the
-//! threshold that is shown. All values looked at, convicted or not, count for Benjamini and
-//! Hochberg's adjustment. Which values are looked at is decided by how frequent they are, not by
-//! how slow.
+//! The share that a value has among slow calls is compared with its share among typical ones.
+//! Names are compared by Fisher's exact test, numbers by Kolmogorov and Smirnov's; the largest
+//! distance of the latter is also the threshold that is shown.
+//! Every value that is tested counts for Benjamini and Hochberg's adjustment, significant or not.
+//! Frequent values are tested, whether they are slow or not.
 //! Invariant: the choice of slow and typical calls knows nothing of attributes.
 //!
-//! Refuses: causes. A shared property is a trace to follow, and the load may explain both.
+//! Refuses: to name a cause. A shared property is a trace to follow, and the load may explain both.
 
 mod two_samples;
 
@@ -15,14 +15,14 @@ use std::collections::BTreeMap;
 
 use crate::bursts::BURST;
 use crate::count_tests::benjamini_hochberg;
-use crate::series::{Attribute, Series, Values};
+use crate::series::{Attribute, AttributeValues, Series};
 use crate::significance::ATTRIBUTE_P_MAX;
 use crate::split::Split;
 use crate::verdict::{AttributeVerdict, Verdict};
 
-/// The most frequent values of an attribute that are looked at.
+/// The most frequent values of an attribute that are tested.
 const VALUES_MAX: usize = 20;
-/// Slow and typical calls together below which a value is not looked at.
+/// A value of fewer calls, slow and typical ones together, is not tested.
 const CALLS_MIN: u64 = 5;
 /// Slow calls below which nothing is said.
 const SLOW_MIN: usize = 5;
@@ -31,44 +31,44 @@ const DISTINCT_MAX: usize = 20;
 /// A difference of shares that matters by itself; a smaller one matters when the share doubles.
 const DIFFERENCE_MIN: f64 = 0.05;
 
-/// Returns what was looked at, the least likely by chance first; `p` is adjusted.
+/// Returns what was tested, the least likely by chance first; `p` is adjusted.
 pub fn attributes(series: &Series, split: &Split) -> Vec<AttributeVerdict> {
     if split.slow.len() < SLOW_MIN || split.typical.len() < SLOW_MIN {
         return Vec::new();
     }
-    let mut looks: Vec<AttributeVerdict> = Vec::new();
+    let mut tests: Vec<AttributeVerdict> = Vec::new();
     // Which burst it was is a name, and no property.
     for attribute in series.attributes.iter().filter(|attribute| attribute.name != BURST) {
         match &attribute.values {
-            Values::Names { names, of } => {
-                looks.extend(named(&attribute.name, split, |row| names[of[row] as usize].clone()));
+            AttributeValues::Names { names, of } => {
+                tests.extend(named(&attribute.name, split, |row| names[of[row] as usize].clone()));
             }
-            Values::Numbers(numbers) if are_names(numbers) => {
-                looks.extend(named(&attribute.name, split, |row| match numbers[row] {
+            AttributeValues::Numbers(numbers) if are_names(numbers) => {
+                tests.extend(named(&attribute.name, split, |row| match numbers[row] {
                     number if number.is_nan() => String::new(),
                     number => number.to_string(),
                 }));
             }
-            Values::Numbers(numbers) => looks.extend(numeric(attribute, numbers, split)),
+            AttributeValues::Numbers(numbers) => tests.extend(numeric(attribute, numbers, split)),
         }
     }
-    let adjusted = benjamini_hochberg(&looks.iter().map(|look| look.p).collect::<Vec<_>>());
-    looks.iter_mut().zip(adjusted).for_each(|(look, p)| look.p = p);
-    looks.sort_by(|left, right| {
-        let difference = |look: &AttributeVerdict| look.share_slow - look.share_typical;
+    let adjusted = benjamini_hochberg(&tests.iter().map(|test| test.p).collect::<Vec<_>>());
+    tests.iter_mut().zip(adjusted).for_each(|(test, p)| test.p = p);
+    tests.sort_by(|left, right| {
+        let difference = |test: &AttributeVerdict| test.share_slow - test.share_typical;
         left.p.total_cmp(&right.p).then(difference(right).total_cmp(&difference(left)))
     });
-    looks
+    tests
 }
 
-/// Returns the verdicts among what was looked at.
-pub fn convicted(looks: &[AttributeVerdict]) -> Vec<Verdict> {
-    let is_beyond = |look: &&AttributeVerdict| {
-        let difference = look.share_slow - look.share_typical;
-        let matters = difference >= DIFFERENCE_MIN || look.share_slow >= 2.0 * look.share_typical;
-        look.p <= ATTRIBUTE_P_MAX && look.ci[0] > 0.0 && matters
+/// Returns those of the tested values that are a verdict.
+pub fn significant(tests: &[AttributeVerdict]) -> Vec<Verdict> {
+    let is_beyond = |test: &&AttributeVerdict| {
+        let difference = test.share_slow - test.share_typical;
+        let matters = difference >= DIFFERENCE_MIN || test.share_slow >= 2.0 * test.share_typical;
+        test.p <= ATTRIBUTE_P_MAX && test.ci[0] > 0.0 && matters
     };
-    looks.iter().filter(is_beyond).cloned().map(Verdict::Attribute).collect()
+    tests.iter().filter(is_beyond).cloned().map(Verdict::Attribute).collect()
 }
 
 fn named(
@@ -91,8 +91,8 @@ fn named(
     frequent.sort_by_key(|(_, [slow, typical])| std::cmp::Reverse(slow + typical));
     frequent.truncate(VALUES_MAX);
     let all = [split.slow.len() as u64, split.typical.len() as u64];
-    let look = |(value, counts)| look(attribute, value, counts, all, None);
-    frequent.into_iter().map(look).collect()
+    let verdict = |(value, counts)| verdict(&Tested { attribute, value, counts, all }, None);
+    frequent.into_iter().map(verdict).collect()
 }
 
 fn numeric(attribute: &Attribute, numbers: &[f64], split: &Split) -> Option<AttributeVerdict> {
@@ -114,19 +114,27 @@ fn numeric(attribute: &Attribute, numbers: &[f64], split: &Split) -> Option<Attr
     } else {
         (format!("<= {}", found.threshold), [all[0] - slow_above, all[1] - typical_above])
     };
-    Some(look(&attribute.name, value, counts, all, Some(found.p)))
+    let tested = Tested { attribute: &attribute.name, value, counts, all };
+    Some(verdict(&tested, Some(found.p)))
 }
 
-fn look(
-    attribute: &str,
+/// A value of an attribute with its calls, slow and typical ones.
+struct Tested<'a> {
+    attribute: &'a str,
     value: String,
-    [slow, typical]: [u64; 2],
+    /// Those that have the value.
+    counts: [u64; 2],
+    /// All that have the attribute.
     all: [u64; 2],
-    p: Option<f64>,
-) -> AttributeVerdict {
+}
+
+/// What a test says; names are tested here, and of numbers `p` is known.
+fn verdict(tested: &Tested<'_>, p: Option<f64>) -> AttributeVerdict {
+    let Tested { attribute, value, counts: [slow, typical], all } = tested;
+    let (slow, typical, all) = (*slow, *typical, *all);
     AttributeVerdict {
-        attribute: attribute.to_owned(),
-        value: if value.is_empty() { "(none)".to_owned() } else { value },
+        attribute: (*attribute).to_owned(),
+        value: if value.is_empty() { "(none)".to_owned() } else { value.clone() },
         share_slow: slow as f64 / all[0] as f64,
         share_typical: typical as f64 / all[1] as f64,
         ci: two_samples::difference_interval([slow, typical], all),

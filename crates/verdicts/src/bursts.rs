@@ -1,21 +1,22 @@
 //! Calls that were sent together are not independent: they meet the same moment of the same
 //! server, and often wait for one another.
 //!
-//! Tests of a distribution take every value for a draw of its own; eight calls that waited for one
-//! answer would be eight witnesses of what one has seen, and make a comb of any two bursts. They
-//! get one call of each burst.
+//! Tests of a distribution take every value for a draw of its own. Eight calls that waited for one
+//! answer would be eight witnesses of what one has seen, and two bursts would look like a comb. So
+//! these tests get one call of each burst.
+//! Invariant: the same series gives the same calls.
 
 use std::borrow::Cow;
 
 use stdx::mixed;
 
-use crate::series::{Series, Values};
+use crate::series::{AttributeValues, Series};
 
 /// The attribute that says which burst a call belongs to, by a number.
 pub const BURST: &str = "burst";
 
-/// Returns the series as tests of its distribution should see it: of each burst one call, drawn by
-/// the burst's number, so that the same series is always the same. It has times and failures only.
+/// Returns the series as tests of its distribution should see it: one call of each burst, drawn by
+/// the number of its row. It has times and failures only.
 pub fn apart(series: &Series) -> Cow<'_, Series> {
     let Some(bursts) = numbers(series) else { return Cow::Borrowed(series) };
     let mut rows: Vec<usize> = (0..series.len()).collect();
@@ -37,7 +38,7 @@ pub fn apart(series: &Series) -> Cow<'_, Series> {
 fn numbers(series: &Series) -> Option<&[f64]> {
     let attribute = series.attributes.iter().find(|attribute| attribute.name == BURST)?;
     match &attribute.values {
-        Values::Numbers(numbers) if numbers.len() == series.len() => Some(numbers),
+        AttributeValues::Numbers(numbers) if numbers.len() == series.len() => Some(numbers),
         _ => None,
     }
 }

@@ -1,10 +1,11 @@
-//! How far "quantised" is to be trusted: false alarms on samples without a comb, power and coverage
-//! on samples with one, counted.
+//! How far verdicts are to be trusted, counted on made samples.
 //!
-//! Invariant: sets are drawn from seeds fixed here, apart from those that a verdict draws with, so
-//! the table can be made again to the digit.
+//! This module counts "quantised": false alarms on samples without a comb, combs that are found, and
+//! intervals that hold the true quantum. The modules below count the other verdicts.
+//! Invariant: samples are drawn from seeds that are fixed here, so a table can be made again to the
+//! digit. Verdicts draw from seeds of their own.
 //!
-//! Refuses: tuning on these seeds; a changed method is counted on them once.
+//! Refuses: tuning on these seeds. A changed method is counted on them once.
 
 pub mod clocks;
 pub mod handlers;
@@ -21,7 +22,7 @@ const COMB_SEED: u64 = 8_002;
 
 /// A kind of sample without a comb, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub enum NullFamily {
     /// Median 20, sigma 0.6.
     Lognormal,
     /// Shape 3, mean 30.
@@ -40,7 +41,7 @@ pub enum Family {
     Ramp,
 }
 
-impl Family {
+impl NullFamily {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Lognormal,
@@ -116,7 +117,7 @@ fn bucket(ms: f64) -> f64 {
 
 /// Samples with a comb: some calls on teeth, the others beside them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Combed {
+pub struct CombSample {
     /// Calls in a sample.
     pub calls: usize,
     /// Share of them on teeth.
@@ -138,7 +139,7 @@ pub enum Beside {
     Fast,
 }
 
-impl Combed {
+impl CombSample {
     /// The sizes of the power table: the calls that a comb of that share needs.
     pub const ALL: [Self; 13] = [
         Self::new(30, 1.0, 3, Beside::Evenly),
@@ -196,7 +197,7 @@ impl Beside {
 
 /// What was counted on samples with a comb.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CombCounts {
     /// Samples.
     pub sets: u64,
     /// Called quantised, with a quantum within 3 % of the true one.
@@ -207,7 +208,7 @@ pub struct Counts {
     pub covered: u64,
 }
 
-impl Counts {
+impl CombCounts {
     /// Adds another part of the same cell.
     pub fn add(&mut self, part: Self) {
         self.sets += part.sets;
@@ -218,7 +219,7 @@ impl Counts {
 }
 
 /// Counts the sets of a range that are called quantised although they have no comb.
-pub fn false_alarms(family: Family, calls: usize, sets: std::ops::Range<u64>) -> u64 {
+pub fn false_alarms(family: NullFamily, calls: usize, sets: std::ops::Range<u64>) -> u64 {
     let alarms = sets.filter(|set| {
         let stream = (family as u64) << 40 | (calls as u64) << 20 | set;
         let total_ms = family.draw(calls, &mut Draw::new(NULL_SEED, stream));
@@ -228,8 +229,8 @@ pub fn false_alarms(family: Family, calls: usize, sets: std::ops::Range<u64>) ->
 }
 
 /// Counts what is found in the sets of a range that have a comb.
-pub fn found(combed: Combed, sets: std::ops::Range<u64>) -> Counts {
-    let mut counts = Counts::default();
+pub fn found(combed: CombSample, sets: std::ops::Range<u64>) -> CombCounts {
+    let mut counts = CombCounts::default();
     for set in sets {
         let stream = (combed.beside as u64) << 52
             | (combed.teeth as u64) << 44

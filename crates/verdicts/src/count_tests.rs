@@ -1,7 +1,7 @@
-//! The laws of counts: Poisson intervals, binomial tails, Pearson's X² and many tests at once.
+//! Tests of counts: Poisson intervals, binomial tails, Pearson's X², many tests at once.
 //!
-//! Invariant: p-values are in 0..=1 and valid for small counts: exact, or simulated from the null
-//! where the usual approximation is none.
+//! Invariant: p-values are in 0..=1 and valid for small counts. They are exact, or simulated from
+//! the null where the usual approximation does not hold.
 
 use statrs::distribution::{Beta, Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 use stdx::Random;
@@ -18,25 +18,26 @@ const SIMULATED_MAX: u64 = 2000;
 /// Returns the exact 95 % interval of a Poisson mean of which `count` was seen (Garwood 1936).
 pub(crate) fn poisson_interval(count: u64) -> [f64; 2] {
     let quantile = |freedom: f64, p: f64| {
-        ChiSquared::new(freedom).map_or(f64::NAN, |law| law.inverse_cdf(p)) / 2.0
+        ChiSquared::new(freedom).map_or(f64::NAN, |distribution| distribution.inverse_cdf(p)) / 2.0
     };
     let low = if count == 0 { 0.0 } else { quantile(2.0 * count as f64, 0.025) };
     [low, quantile(2.0 * count as f64 + 2.0, 0.975)]
 }
 
-/// Returns the 95 % interval of a share of which `count` of `total` was seen: Jeffreys', whose
+/// Returns the 95 % interval of a share of which `count` of `total` was seen: Jeffreys'. Its
 /// coverage is closest to 95 % on average (Brown, Cai and DasGupta, "Interval estimation for a
 /// binomial proportion", 2001).
 pub(crate) fn share_interval(count: u64, total: u64) -> [f64; 2] {
     let (count, missing) = (count as f64, (total - count.min(total)) as f64);
-    let law = Beta::new(count + 0.5, missing + 0.5);
-    let quantile = |p: f64| law.as_ref().map_or(f64::NAN, |law| law.inverse_cdf(p));
+    let distribution = Beta::new(count + 0.5, missing + 0.5);
+    let quantile =
+        |p: f64| distribution.as_ref().map_or(f64::NAN, |distribution| distribution.inverse_cdf(p));
     let low = if count == 0.0 { 0.0 } else { quantile(0.025) };
     [low, if missing == 0.0 { 1.0 } else { quantile(0.975) }]
 }
 
-/// Returns the 95 % interval of a share over another quantity that is known up to a relative
-/// `error`: both distances added in squares, on the scale of logarithms (Zou and Donner,
+/// Returns the 95 % interval of a share over another quantity, which is known up to a relative
+/// `error`. Both distances are added in squares, on the scale of logarithms (Zou and Donner,
 /// "Construction of confidence limits about effect measures", 2008).
 pub(crate) fn ratio_interval(share: f64, ci: [f64; 2], over: f64, error: f64) -> [f64; 2] {
     let bound = |bound: f64| {
@@ -51,7 +52,9 @@ pub(crate) fn binomial_tail(count: u64, total: u64, share: f64) -> f64 {
     if count == 0 {
         return 1.0;
     }
-    Binomial::new(share.clamp(0.0, 1.0), total).map_or(1.0, |law| law.sf(count - 1)).clamp(0.0, 1.0)
+    Binomial::new(share.clamp(0.0, 1.0), total)
+        .map_or(1.0, |distribution| distribution.sf(count - 1))
+        .clamp(0.0, 1.0)
 }
 
 /// Returns the p-value of Pearson's X² that counts are spread in proportion to `exposures`.
@@ -68,7 +71,8 @@ pub(crate) fn heterogeneity(counts: &[u64], exposures: &[f64], seed: u64) -> f64
     }
     let (counts, expected) = pooled(counts, &expected);
     let freedom = (counts.len() as f64 - 1.0).max(1.0);
-    ChiSquared::new(freedom).map_or(1.0, |law| law.sf(pearson(&counts, &expected)))
+    ChiSquared::new(freedom)
+        .map_or(1.0, |distribution| distribution.sf(pearson(&counts, &expected)))
 }
 
 /// The p-value by tables drawn from the null, until enough of them lie as far out (Besag and

@@ -1,12 +1,13 @@
-//! Verdict (a): quantised, with several humps, or with one.
+//! How the times of calls are distributed: quantised, with several modes, or with one.
 //!
-//! [`judge`] reads top to bottom: what cannot be judged, the steps of the recorder, combs (linear
-//! on all calls and on the slow ones, then geometric), else humps and a clock that calls end with.
-//! Invariant: "quantised" is said of at most one sample in two hundred that has no comb, over all
-//! its searches together; with the same series and seed it is said again.
+//! [`judge`] reads top to bottom. What cannot be judged comes first, then the steps of the recorder.
+//! Combs are searched for among all calls and among the slow ones, linear ones before geometric
+//! ones. Without a comb there are modes, and perhaps a clock that calls end with.
+//! Invariant: of samples without a comb at most one in two hundred is called quantised, over all
+//! searches together. The same series and seed give the same verdict.
 //!
-//! Refuses: combs of less than three teeth (two humps are humps), a quantum that is the recorder's
-//! own step, and ramps that a fixed rate of sending makes.
+//! Refuses: combs of less than three teeth, a quantum that is the step of the recorder, and ramps that
+//! a fixed rate of sending makes. Two humps are only humps.
 
 mod backlog;
 mod comb;
@@ -29,9 +30,9 @@ use crate::quantiles::Sorted;
 use crate::random::Draw;
 use crate::series::Series;
 use crate::significance::COMB_FALSE_ALARM_RATE;
-use crate::verdict::{Lock, Quantised, Tooth, Unclear, Verdict};
+use crate::verdict::{PhaseLock, Quantised, Tooth, Unclear, Verdict};
 
-use comb::{Found, Sample};
+use comb::{CombSearch, ConfirmedComb};
 use geometric::Geometric;
 use resolution::Resolution;
 
@@ -45,13 +46,13 @@ const RETRY_MS: f64 = 1000.0;
 /// millisecond on.
 const STEP_SHOWS: f64 = 0.005;
 
-/// Says how the times of a series' calls are distributed: one verdict on their shape, and another
-/// if the calls end in step with a clock without being quantised. Never fails: what cannot be
-/// judged is [`Verdict::Unclear`]. The same `seed` gives the same verdicts.
+/// Says how the times of a series' calls are distributed, in one verdict. A second one says that the
+/// calls end in step with a clock without being quantised. Never fails: what cannot be judged is
+/// [`Verdict::Unclear`]. The same `seed` gives the same verdicts.
 pub fn judge(series: &Series, seed: u64) -> Vec<Verdict> {
     let sorted = Sorted::new(&series.total_ms);
-    if let Some(why) = unclear(series, &sorted) {
-        return vec![Verdict::Unclear(Unclear { why })];
+    if let Some(reason) = unclear(series, &sorted) {
+        return vec![Verdict::Unclear(Unclear { reason })];
     }
     let resolution = Resolution::of(sorted.values());
     let values = dithered(series, &resolution, seed);
@@ -59,17 +60,17 @@ pub fn judge(series: &Series, seed: u64) -> Vec<Verdict> {
     if let Some(comb) = quantised(series, &values, step, seed) {
         return vec![Verdict::Quantised(comb)];
     }
-    let (mut shape, several) = modes::find(&values, seed);
+    let (mut modality, several) = modes::find(&values, seed);
     let middle = resolution.at(sorted.median());
     let shows = middle >= 1.0 || middle > STEP_SHOWS * (sorted.at(0.75) - sorted.at(0.25));
-    shape.resolution_ms = (middle > 0.0 && shows).then_some(middle);
+    modality.resolution_ms = (middle > 0.0 && shows).then_some(middle);
     let mut verdicts =
-        vec![if several { Verdict::Multimodal(shape) } else { Verdict::Unimodal(shape) }];
+        vec![if several { Verdict::Multimodal(modality) } else { Verdict::Unimodal(modality) }];
     verdicts.extend(phase_lock::search(series).map(Verdict::Locked));
     verdicts
 }
 
-/// Returns the comb alone, without humps and clocks: what calibration counts.
+/// Returns the comb alone, without modes and clocks: what calibration counts.
 pub(crate) fn comb_of(series: &Series, seed: u64) -> Option<Quantised> {
     let sorted = Sorted::new(&series.total_ms);
     let resolution = Resolution::of(sorted.values());
@@ -78,12 +79,12 @@ pub(crate) fn comb_of(series: &Series, seed: u64) -> Option<Quantised> {
 }
 
 /// Returns the clock that calls end with, if there is one: what calibration counts.
-pub(crate) fn lock_of(series: &Series) -> Option<Lock> {
+pub(crate) fn lock_of(series: &Series) -> Option<PhaseLock> {
     phase_lock::search(series)
 }
 
-/// Returns whether a series has several humps, without looking for a comb: what calibration counts.
-pub(crate) fn has_several_humps(series: &Series, seed: u64) -> bool {
+/// Returns whether a series has several modes, without a search for combs: what calibration counts.
+pub(crate) fn has_several_modes(series: &Series, seed: u64) -> bool {
     let resolution = Resolution::of(Sorted::new(&series.total_ms).values());
     modes::find(&dithered(series, &resolution, seed), seed).1
 }
@@ -95,7 +96,7 @@ fn dithered(series: &Series, resolution: &Resolution, seed: u64) -> Vec<f64> {
     values
 }
 
-/// Why nothing can be said.
+/// The reason for which nothing can be said.
 fn unclear(series: &Series, sorted: &Sorted) -> Option<String> {
     let (Some(low), Some(high)) = (sorted.values().first(), sorted.values().last()) else {
         let none_succeeded = !series.left_out.failed.is_empty();
@@ -114,7 +115,7 @@ fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Qu
     let p_max = COMB_FALSE_ALARM_RATE / SEARCHES;
     let search = |values: &[f64], floor: f64| {
         let events = runs::collapsed(values);
-        Sample { values: &events, calls: values, floor, step, seed }.search(p_max)
+        CombSearch { values: &events, calls: values, floor, step, seed }.search(p_max)
     };
     let geometric = || {
         let syn = geometric::search(values, RETRY_MS, 3, p_max, seed);
@@ -132,28 +133,38 @@ fn quantised(series: &Series, values: &[f64], step: f64, seed: u64) -> Option<Qu
     };
     let holes = linear.as_ref().is_none_or(|(found, _)| found.comb.has_holes());
     if holes && let Some(found) = geometric() {
-        return Some(doubled(series, &found));
+        return Some(geometric_verdict(series, &found));
     }
-    linear.map(|(found, within)| told(series, values, &found, within))
+    linear.map(|(found, within)| linear_verdict(series, values, &found, within))
 }
 
-/// The comb of all calls, if there is one, or that of the slow ones. Fast calls on a tooth of all
-/// would bend its line where they are none, so one hump of them has no say in it; those that did
-/// not wait at all are on no tooth.
-fn joined(all: Option<Found>, tail: Found, fast: &[f64], slow: &[f64]) -> (Found, &'static str) {
+/// The comb of all calls, if there is one, or that of the slow ones. One hump of fast calls has no
+/// say in the line: taken for a tooth that it is not, it would bend it. Calls that did not wait at
+/// all are on no tooth.
+fn joined(
+    all: Option<ConfirmedComb>,
+    tail: ConfirmedComb,
+    fast: &[f64],
+    slow: &[f64],
+) -> (ConfirmedComb, &'static str) {
     match all {
         None => (tail, "tail"),
         Some(all) if !all.line.holds(fast) => (all, "all"),
         Some(all) if all.line.quanta(fast) < 1.0 || !tail.line.meets(fast, slow) => (tail, "tail"),
         Some(all) if all.line.is_one_tooth(fast) => {
-            (Found { line: tail.line.numbered_as(&all.line, slow), ..all }, "all")
+            (ConfirmedComb { line: tail.line.numbered_as(&all.line, slow), ..all }, "all")
         }
         Some(all) => (all, "all"),
     }
 }
 
 /// A linear comb as a verdict.
-fn told(series: &Series, values: &[f64], found: &Found, within: &str) -> Quantised {
+fn linear_verdict(
+    series: &Series,
+    values: &[f64],
+    found: &ConfirmedComb,
+    within: &str,
+) -> Quantised {
     let line = &found.line;
     let zeroth = line.zeroth();
     let offset_ms = line.origin - zeroth * line.quantum;
@@ -185,7 +196,7 @@ fn told(series: &Series, values: &[f64], found: &Found, within: &str) -> Quantis
 }
 
 /// A geometric comb as a verdict: its quantum is the unit that doubles.
-fn doubled(series: &Series, found: &Geometric) -> Quantised {
+fn geometric_verdict(series: &Series, found: &Geometric) -> Quantised {
     let comb = &found.comb;
     let least = comb.occupied().map(|(k, _)| k).min().unwrap_or(0);
     // Of SYN retries the unit is what was added; of a backoff, the first tooth.

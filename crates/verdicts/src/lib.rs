@@ -1,9 +1,16 @@
 //! The statistics of the latency laboratory: a series of measured calls in, verdicts out.
 //!
-//! [`Series`] is the input of everything here. [`judge`] says how its times are distributed,
-//! [`steps`] which step makes slow calls slow, [`attributes`] which property they share, [`paired`]
-//! and [`unpaired`] how two series differ. Each [`Verdict`] has an effect, a 95 % interval, and a
-//! p-value or a stated rate of false alarms; [`calibration`] counts whether those rates hold.
+//! [`Series`] is the input of everything here.
+//!
+//! | function | says |
+//! |---|---|
+//! | [`judge`] | how the times are distributed |
+//! | [`steps`] | which step makes slow calls slow |
+//! | [`attributes`] | which property slow calls share |
+//! | [`paired`], [`unpaired`] | how two series differ |
+//!
+//! Each [`Verdict`] has an effect, a 95 % interval, and a p-value or a stated rate of false alarms;
+//! [`calibration`] counts whether those rates hold.
 //! Invariant: a verdict is a function of the series and of a seed, so it can be repeated.
 //!
 //! Refuses: input and output of any kind, clocks, and verdicts without a null model.
@@ -22,16 +29,16 @@ mod split;
 mod steps;
 mod verdict;
 
-pub use attributes::{attributes, convicted};
+pub use attributes::{attributes, significant};
 pub use bursts::{BURST, apart};
 pub use distribution::judge;
 pub use paired::{Difference, paired, unpaired};
 pub use quantiles::{Quantile, Sorted};
-pub use series::{Attribute, LeftOut, Phase, Series, Values};
+pub use series::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
 pub use significance::{MODES_P_MAX, SHARED_RATE_P_MIN};
 pub use split::Split;
 pub use steps::{Steps, UNTRACKED, steps};
 pub use verdict::{
-    AttributeVerdict, ExcessVerdict, Judged, Lock, Modality, Mode, Outside, Quantised, StepShare,
-    StepVerdict, TickCost, Tooth, Unclear, Verdict,
+    AttributeVerdict, ExcessVerdict, Judged, LatencyMode, Modality, Outside, PhaseLock, Quantised,
+    StepShare, StepVerdict, TickCost, Tooth, Unclear, Verdict,
 };

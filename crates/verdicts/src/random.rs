@@ -2,7 +2,7 @@
 //!
 //! Invariant: the same seed draws the same values on every machine.
 //!
-//! Refuses: the operating system's chance; a verdict must repeat.
+//! Refuses: the operating system's source of randomness, because a verdict must repeat.
 
 use stdx::{Random, mixed};
 

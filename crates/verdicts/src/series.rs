@@ -1,8 +1,7 @@
 //! What was measured: one column per quantity, one row per call that succeeded.
 //!
-//! Invariant: every column that is there has as many rows as `total_ms`; times are milliseconds,
-//! finite and not negative; what could not be a row is counted in [`LeftOut`], never dropped
-//! silently.
+//! Invariants: every column that is there has as many rows as `total_ms`. Times are milliseconds,
+//! finite and not negative. What could not be a row is counted in [`LeftOut`], never dropped.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ pub struct Series {
     /// Milliseconds since the Unix epoch of the origin of `began_ms`, where known.
     pub origin_unix_ms: Option<f64>,
     /// The steps of each call; what they do not cover is the step `untracked`.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PhaseColumn>,
     /// What else is known of each call.
     pub attributes: Vec<Attribute>,
     /// What is not in the columns, and why.
@@ -30,7 +29,7 @@ pub struct Series {
 
 /// One named step of every call.
 #[derive(Debug, Clone)]
-pub struct Phase {
+pub struct PhaseColumn {
     /// The step's name: `resolve connect tls send wait transfer`, a `Server-Timing` name, a column.
     pub name: String,
     /// Milliseconds in each call; 0 where a call had no such step.
@@ -43,12 +42,12 @@ pub struct Attribute {
     /// The property's name: `server`, `worker`, `status`, `bytes`.
     pub name: String,
     /// Its value in each call.
-    pub values: Values,
+    pub values: AttributeValues,
 }
 
 /// The values of an attribute.
 #[derive(Debug, Clone)]
-pub enum Values {
+pub enum AttributeValues {
     /// Names, each kept once: `of[i]` indexes `names`.
     Names {
         /// The different values.
@@ -63,7 +62,7 @@ pub enum Values {
 /// Calls that gave no row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LeftOut {
-    /// Calls that failed, by what became of them, in words (`connection refused`, `status 503`).
+    /// Calls that failed, by the reason, in words (`connection refused`, `status 503`).
     pub failed: BTreeMap<String, u64>,
     /// Rows whose time was not a number, was negative or was infinite, by what it was.
     pub bad: BTreeMap<String, u64>,
@@ -97,15 +96,15 @@ impl Series {
         self.phases.iter_mut().for_each(|phase| only(&mut phase.ms, kept));
         for attribute in &mut self.attributes {
             match &mut attribute.values {
-                Values::Names { of, .. } => only(of, kept),
-                Values::Numbers(numbers) => only(numbers, kept),
+                AttributeValues::Names { of, .. } => only(of, kept),
+                AttributeValues::Numbers(numbers) => only(numbers, kept),
             }
         }
     }
 
     /// Adds the calls of another series after those of this one. Times are kept only where both
-    /// have the same kind; an attribute that is numbers in one and names in the other is lost, and
-    /// a note says so.
+    /// have the same kind. An attribute that is numbers in one and names in the other is lost, and a
+    /// note says so.
     pub fn append(&mut self, other: Self) {
         let (before, after) = (self.len(), other.len());
         let is_timed = |series: &Self| series.is_empty() || !series.began_ms.is_empty();
@@ -121,12 +120,12 @@ impl Series {
         }
         self.total_ms.extend(other.total_ms);
         for phase in other.phases {
-            match self.phases.iter_mut().find(|own| own.name == phase.name) {
-                Some(own) => own.ms.extend(phase.ms),
+            match self.phases.iter_mut().find(|known| known.name == phase.name) {
+                Some(known) => known.ms.extend(phase.ms),
                 None => {
                     let mut ms = vec![0.0; before];
                     ms.extend(phase.ms);
-                    self.phases.push(Phase { name: phase.name, ms });
+                    self.phases.push(PhaseColumn { name: phase.name, ms });
                 }
             }
         }
@@ -134,22 +133,24 @@ impl Series {
         for attribute in other.attributes {
             self.append_attribute(attribute, before);
         }
-        self.attributes.iter_mut().for_each(|own| own.values.fill(before + after));
-        for (cause, count) in other.left_out.failed {
-            *self.left_out.failed.entry(cause).or_default() += count;
+        self.attributes.iter_mut().for_each(|known| known.values.fill(before + after));
+        for (reason, count) in other.left_out.failed {
+            *self.left_out.failed.entry(reason).or_default() += count;
         }
-        for (cause, count) in other.left_out.bad {
-            *self.left_out.bad.entry(cause).or_default() += count;
+        for (reason, count) in other.left_out.bad {
+            *self.left_out.bad.entry(reason).or_default() += count;
         }
         self.notes.extend(other.notes);
     }
 
     fn append_attribute(&mut self, attribute: Attribute, before: usize) {
-        let place = self.attributes.iter().position(|own| own.name == attribute.name);
+        let place = self.attributes.iter().position(|known| known.name == attribute.name);
         let Some(place) = place else {
             let mut values = match attribute.values {
-                Values::Names { .. } => Values::Names { names: Vec::new(), of: Vec::new() },
-                Values::Numbers(_) => Values::Numbers(Vec::new()),
+                AttributeValues::Names { .. } => {
+                    AttributeValues::Names { names: Vec::new(), of: Vec::new() }
+                }
+                AttributeValues::Numbers(_) => AttributeValues::Numbers(Vec::new()),
             };
             values.fill(before);
             values.append(attribute.values);
@@ -164,7 +165,7 @@ impl Series {
     }
 }
 
-impl Values {
+impl AttributeValues {
     /// Fills up to `rows` with what says that there is none.
     fn fill(&mut self, rows: usize) {
         match self {
@@ -183,7 +184,7 @@ impl Values {
     /// Adds values of the same kind; false when they are of the other.
     fn append(&mut self, other: Self) -> bool {
         match (self, other) {
-            (Self::Numbers(own), Self::Numbers(numbers)) => own.extend(numbers),
+            (Self::Numbers(numbers), Self::Numbers(others)) => numbers.extend(others),
             (Self::Names { names, of }, Self::Names { names: others, of: rows }) => {
                 let known: std::collections::HashMap<String, u32> =
                     (0..).zip(names.iter()).map(|(at, name)| (name.clone(), at)).collect();

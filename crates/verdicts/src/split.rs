@@ -1,9 +1,9 @@
 //! Which calls are slow, and which are typical.
 //!
-//! Slow is above a threshold: what the user says, or the 95th percentile; in a short series lower,
-//! so that there are at least ten slow calls, but never more than a quarter. Typical are the calls
-//! around the median: a fifth of all, in a short series more.
-//! Invariant: no call is both; the choice looks at totals only, never at steps or attributes.
+//! Slow is above a threshold: what the user says, or the 95th percentile. In a short series the
+//! threshold is lower: at least ten calls are slow, but never more than a quarter. Typical are the
+//! calls around the median: a fifth of all, in a short series more.
+//! Invariant: no call is both, and the choice looks at totals only, never at steps or attributes.
 
 use crate::quantiles::Sorted;
 

@@ -1,17 +1,16 @@
-//! Which step makes the slow calls slow, or whether the cause is outside the request.
+//! Which step makes the slow calls slow, or whether something outside the request does.
 //!
-//! Source document 002 drew, for each of fifteen steps, the probability of a slow-down beside the
-//! median time: where both agree, something outside strikes at random moments. As a test: under
-//! that hypothesis the slow-downs of step s are Poisson with a mean in proportion to the time spent
-//! there (its exposure), so that, given their number, they fall on the steps as a multinomial.
-//! Pearson's X² tests that; a step with more than its part is convicted by its exact binomial
-//! probability, after Benjamini and Hochberg over all steps, one at a time, and the rest is judged
-//! again without it.
-//! Where neither can be blamed, what remains to be said is whose the time is: the excess.
-//! Invariants: excesses add up to the excess of the whole call exactly; "outside" is only said
-//! where slow-downs were seen in several steps, and where steps could have been told apart.
+//! What strikes from outside strikes at random moments. Under that hypothesis the slow-downs of a
+//! step are Poisson, with a mean in proportion to the time spent there (its exposure). Given their
+//! number they fall on the steps as a multinomial, which Pearson's X² tests.
+//! A step with more than its part is significant by its exact binomial probability, after Benjamini
+//! and Hochberg over all steps. It is taken out, and the rest is tested again.
+//! Where neither can be blamed, the excess says whose the time is.
+//! Invariants: excesses add up to the excess of the whole call exactly. "Outside" is only said where
+//! several steps had slow-downs, and where steps could have been told apart.
 //!
-//! Refuses: steps that overlap in time. Their readers hand over what each adds to the whole.
+//! Refuses: steps that overlap in time. Readers of measurements hand over what each step adds to the
+//! whole.
 
 mod admission_step;
 mod columns;
@@ -27,7 +26,7 @@ use crate::verdict::{ExcessVerdict, Outside, StepShare, StepVerdict, Unclear, Ve
 
 pub use columns::UNTRACKED;
 use columns::{StepColumn, columns};
-use excess::{Excess, Order};
+use excess::{Excess, RankedCalls};
 use slowdowns::Slowdowns;
 
 /// Slow-downs without which nothing is said.
@@ -52,7 +51,7 @@ pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
     }
     let sorted: Vec<Sorted> = columns.iter().map(|step| Sorted::new(&step.ms)).collect();
     let found = Slowdowns::new(&columns, &sorted, &series.total_ms);
-    let order = Order::new(&series.total_ms, split);
+    let order = RankedCalls::new(&series.total_ms, split);
     let whole = order.excess(&series.total_ms);
     let mut shares: Vec<StepShare> = Vec::new();
     let mut most: Option<(&StepColumn<'_>, Excess)> = None;
@@ -70,20 +69,21 @@ pub fn steps(series: &Series, split: &Split, seed: u64) -> Steps {
         }
     }
     shares.sort_by(|left, right| right.excess_ms.total_cmp(&left.excess_ms));
-    let look = Look { series, columns: &columns, found: &found, shares: &shares, seed };
-    let (mut verdicts, why) = look.judged();
-    if let (Some(why), Some((step, excess))) = (why, most)
+    let tests = StepTests { series, columns: &columns, found: &found, shares: &shares, seed };
+    let (mut verdicts, reason) = tests.judged();
+    if let (Some(reason), Some((step, excess))) = (reason, most)
         && whole.ms > 0.0
     {
         let (part, ci) = excess.part(&whole);
         let (step, shares, whole_ms) = (step.name.to_owned(), shares.clone(), whole.ms);
-        verdicts.push(Verdict::Excess(ExcessVerdict { step, part, ci, whole_ms, why, shares }));
+        let excess = ExcessVerdict { step, part, ci, whole_ms, reason, shares };
+        verdicts.push(Verdict::Excess(excess));
     }
     Steps { verdicts, shares }
 }
 
-/// What is judged together.
-struct Look<'a> {
+/// The tests of one series.
+struct StepTests<'a> {
     series: &'a Series,
     columns: &'a [StepColumn<'a>],
     found: &'a Slowdowns,
@@ -91,51 +91,53 @@ struct Look<'a> {
     seed: u64,
 }
 
-impl Look<'_> {
-    /// Whom slow-downs blame; if nobody, why.
+impl StepTests<'_> {
+    /// The steps that slow-downs blame, or what is outside; if neither, the reason.
     fn judged(&self) -> (Vec<Verdict>, Option<String>) {
         let (columns, found) = (self.columns, self.found);
         let mut left: Vec<usize> = (0..columns.len()).collect();
-        let mut convicted = Vec::new();
+        let mut significant = Vec::new();
         if columns.len() < 2 {
             return (Vec::new(), None);
         }
-        while let Some((worst, verdict)) = self.convicted(&left) {
+        while let Some((worst, verdict)) = self.significant(&left) {
             left.retain(|at| *at != worst);
-            convicted.push((worst, verdict));
+            significant.push((worst, verdict));
         }
         let rest = self.rest(&left);
         let mut verdicts = Vec::new();
         let mut outside = rest.as_ref().ok().cloned();
-        for (at, verdict) in convicted {
-            let held_up = admission_step::is_door(columns, at)
+        for (at, verdict) in significant {
+            let held_up = admission_step::may_admit(columns, at)
                 && admission_step::explains(found, &left, at, self.series);
             match &mut outside {
-                Some(outside) if outside.door.is_none() && held_up => {
-                    outside.door = Some(verdict.step);
+                Some(outside) if outside.admission_step.is_none() && held_up => {
+                    outside.admission_step = Some(verdict.step);
                 }
                 _ => verdicts.push(Verdict::Step(verdict)),
             }
         }
         verdicts.extend(outside.map(Verdict::Outside));
         match rest {
-            Err(why) if verdicts.is_empty() => (verdicts, Some(why)),
-            Err(why) if left.iter().map(|at| found.counts[*at]).sum::<u64>() >= SLOWDOWNS_MIN => {
-                verdicts.push(Verdict::Unclear(Unclear { why }));
+            Err(reason) if verdicts.is_empty() => (verdicts, Some(reason)),
+            Err(reason)
+                if left.iter().map(|at| found.counts[*at]).sum::<u64>() >= SLOWDOWNS_MIN =>
+            {
+                verdicts.push(Verdict::Unclear(Unclear { reason }));
                 (verdicts, None)
             }
             _ => (verdicts, None),
         }
     }
 
-    /// What the slow-downs of the steps `left` say together, none of which is convicted: that they
-    /// come from outside, or why that cannot be said.
+    /// What the slow-downs of the steps `left` say together, none of which is significant. They come
+    /// from outside, or there is a reason for which that cannot be said.
     fn rest(&self, left: &[usize]) -> Result<Outside, String> {
         let counts: Vec<u64> = left.iter().map(|at| self.found.counts[*at]).collect();
         let total: u64 = counts.iter().sum();
         let exposures: Vec<f64> = left.iter().map(|at| self.found.exposures_ms[*at]).collect();
-        if let Some(why) = undecided(left, self.columns, &counts, &exposures) {
-            return Err(why);
+        if let Some(reason) = undecided(left, self.columns, &counts, &exposures) {
+            return Err(reason);
         }
         let p = count_tests::heterogeneity(&counts, &exposures, self.seed);
         if p <= SHARED_RATE_P_MIN {
@@ -147,11 +149,11 @@ impl Look<'_> {
         let seconds = exposures.iter().sum::<f64>() / 1000.0;
         let ci = count_tests::poisson_interval(total).map(|bound| bound / seconds);
         let (rate_per_second, shares) = (total as f64 / seconds, self.shares.to_vec());
-        Ok(Outside { rate_per_second, ci, p, door: None, shares })
+        Ok(Outside { rate_per_second, ci, p, admission_step: None, shares })
     }
 
     /// The step with the most slow-downs for its time, if that is beyond chance.
-    fn convicted(&self, left: &[usize]) -> Option<(usize, StepVerdict)> {
+    fn significant(&self, left: &[usize]) -> Option<(usize, StepVerdict)> {
         let counts: Vec<u64> = left.iter().map(|at| self.found.counts[*at]).collect();
         let exposures: Vec<f64> = left.iter().map(|at| self.found.exposures_ms[*at]).collect();
         let (total, whole): (u64, f64) = (counts.iter().sum(), exposures.iter().sum());
@@ -184,7 +186,7 @@ impl Look<'_> {
     }
 }
 
-/// Why slow-downs would say nothing even in proportion to time, if so.
+/// The reason for which slow-downs in proportion to time would still say nothing, if there is one.
 fn undecided(
     left: &[usize],
     columns: &[StepColumn<'_>],

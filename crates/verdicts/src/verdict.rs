@@ -16,29 +16,29 @@ use crate::significance::{
 pub enum Verdict {
     /// Latencies stand at multiples of a quantum: the teeth of a comb.
     Quantised(Quantised),
-    /// Several humps, but no comb.
+    /// Several modes, but no comb.
     Multimodal(Modality),
-    /// One hump.
+    /// One mode.
     Unimodal(Modality),
     /// Calls end at multiples of a period of the clock, whenever they began.
-    Locked(Lock),
+    Locked(PhaseLock),
     /// One step makes the slow calls slow.
     Step(StepVerdict),
-    /// Slowdowns strike steps in proportion to the time spent there: the cause is outside the
+    /// Slow-downs strike steps in proportion to the time spent there: they come from outside the
     /// request.
     Outside(Outside),
     /// Where the time of slow calls goes, when neither a step nor what is outside is blamed.
     Excess(ExcessVerdict),
     /// Slow calls share a property.
     Attribute(AttributeVerdict),
-    /// Nothing can be said, and why.
+    /// Nothing can be said, for a reason.
     Unclear(Unclear),
 }
 
 /// How a verdict was judged.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Judged {
-    /// How often it is said of calls that give no cause for it: nominally, and at most.
+    /// How often it is said of calls of which it is not true: nominally, and at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub false_alarm_rate: Option<f64>,
     /// How often chance was drawn for its p-value at most; absent where that is calculated.
@@ -47,8 +47,8 @@ pub struct Judged {
 }
 
 impl Verdict {
-    /// Returns at which rate of false alarms, and by how many draws, this was judged. Of "one hump"
-    /// it is the rate of saying several. "Outside" has none: it is said where no step stands out.
+    /// Returns at which rate of false alarms, and by how many draws, this was judged. Of "unimodal" it
+    /// is the rate of "multimodal". "Outside" has none: it is said where no step stands out.
     pub fn judged(&self) -> Judged {
         let (false_alarm_rate, draws_max) = match self {
             Self::Quantised(_) => (Some(COMB_FALSE_ALARM_RATE), Some(COMB_DRAWS)),
@@ -104,36 +104,36 @@ pub struct Tooth {
     pub calls: u64,
 }
 
-/// How many humps a distribution has.
+/// How many modes a distribution has.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Modality {
-    /// The humps, from the fastest.
-    pub modes: Vec<Mode>,
-    /// p-value of one hump by Silverman's test, calibrated as Hall and York do.
+    /// The modes, from the fastest.
+    pub modes: Vec<LatencyMode>,
+    /// p-value of one mode by Silverman's test, calibrated as Hall and York do.
     pub p: f64,
-    /// p-value of one hump by Hartigans' dip.
+    /// p-value of one mode by Hartigans' dip.
     pub p_dip: f64,
     /// Milliseconds of the finest step that the times are measured in, where that shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution_ms: Option<f64>,
 }
 
-/// A hump.
+/// A mode: a hump of the distribution that holds enough calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Mode {
+pub struct LatencyMode {
     /// Where it is highest.
     pub at_ms: f64,
     /// 95 % interval of that.
     pub ci_ms: [f64; 2],
     /// Share of the calls between the valleys around it.
     pub share: f64,
-    /// Width of the hump: interquartile range of its calls.
+    /// Its width: interquartile range of its calls.
     pub width_ms: f64,
 }
 
 /// Completion in step with a clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Lock {
+pub struct PhaseLock {
     /// Period of the clock.
     pub period_ms: f64,
     /// 95 % interval of the period.
@@ -160,8 +160,8 @@ pub struct TickCost {
     pub ci_ms: [f64; 2],
     /// Part of the time of all calls that this is.
     pub part: f64,
-    /// Too little to matter: one wait of half a period, by those that end with the tick, is less
-    /// than 2 % of all time, and they are not seen to take longer by more than that.
+    /// Too little to matter: less than 2 % of all time. That holds for a wait of half a period by those
+    /// that end with the tick, and for what they are seen to take longer.
     pub is_slight: bool,
 }
 
@@ -189,9 +189,9 @@ pub struct Outside {
     pub ci: [f64; 2],
     /// p-value of the test that all steps share this rate: large.
     pub p: f64,
-    /// The step with more slow-downs than that, of calls that arrived while others were held up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub door: Option<String>,
+    /// The step with more slow-downs than that, of calls that arrived during a pause.
+    #[serde(rename = "door", skip_serializing_if = "Option::is_none")]
+    pub admission_step: Option<String>,
     /// Every step's part of what slow calls take longer.
     pub shares: Vec<StepShare>,
 }
@@ -207,8 +207,9 @@ pub struct ExcessVerdict {
     pub ci: [f64; 2],
     /// Milliseconds by which slow calls take longer than typical ones.
     pub whole_ms: f64,
-    /// Why neither the step nor what is outside is blamed.
-    pub why: String,
+    /// The reason for which neither the step nor what is outside is blamed.
+    #[serde(rename = "why")]
+    pub reason: String,
     /// Every step's part of what slow calls take longer.
     pub shares: Vec<StepShare>,
 }
@@ -249,6 +250,7 @@ pub struct AttributeVerdict {
 /// No verdict.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unclear {
-    /// Why, in words: `3 calls; at least 20 are needed`, `all calls took 5 ms`.
-    pub why: String,
+    /// The reason, in words: `3 calls; at least 15 are needed`, `all calls took 5 ms`.
+    #[serde(rename = "why")]
+    pub reason: String,
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use verdicts::{Attribute, Phase, Series, Sorted, Values};
+use verdicts::{Attribute, AttributeValues, PhaseColumn, Series, Sorted};
 
 use super::{ShellStart, Subject};
 
@@ -137,8 +137,10 @@ impl Benched {
         let column = |of: fn(&Trial) -> f64| self.trials.iter().map(|t| 1e3 * of(t)).collect();
         // Of a command that keeps several cores busy, CPU time is no part of the time.
         let is_part = self.trials.iter().all(|trial| trial.user + trial.system <= trial.real);
-        let phase =
-            |name: &str, of: fn(&Trial) -> f64| Phase { name: name.to_owned(), ms: column(of) };
+        let phase = |name: &str, of: fn(&Trial) -> f64| PhaseColumn {
+            name: name.to_owned(),
+            ms: column(of),
+        };
         let peaks = self.trials.iter().map(|trial| trial.peak_bytes as f64).collect();
         Series {
             name: self.title.clone(),
@@ -151,7 +153,7 @@ impl Benched {
             },
             attributes: vec![Attribute {
                 name: "peak memory".to_owned(),
-                values: Values::Numbers(peaks),
+                values: AttributeValues::Numbers(peaks),
             }],
             ..Series::default()
         }

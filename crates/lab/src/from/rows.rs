@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use verdicts::{Attribute, LeftOut, Phase, Series, Values};
+use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
 
 use crate::error::LabError;
 
@@ -44,7 +44,7 @@ pub(super) struct Rows<'a> {
     total_ms: Vec<f64>,
     began_ms: Vec<f64>,
     is_untimed: bool,
-    phases: Vec<Phase>,
+    phases: Vec<PhaseColumn>,
     attributes: Vec<Texts>,
     left_out: LeftOut,
     notes: Vec<String>,
@@ -217,10 +217,10 @@ impl<'a> Rows<'a> {
     }
 
     /// The column of a step, filled with zeros up to row `at`.
-    fn phase(&mut self, name: &str, at: usize) -> &mut Phase {
+    fn phase(&mut self, name: &str, at: usize) -> &mut PhaseColumn {
         let place = self.phases.iter().position(|phase| phase.name == name);
         let place = place.unwrap_or_else(|| {
-            self.phases.push(Phase { name: name.to_owned(), ms: Vec::new() });
+            self.phases.push(PhaseColumn { name: name.to_owned(), ms: Vec::new() });
             self.phases.len() - 1
         });
         let phase = &mut self.phases[place];
@@ -332,8 +332,8 @@ impl Texts {
         self.fill(calls);
         let has_number = |numbers: &Vec<f64>| numbers.iter().any(|number| !number.is_nan());
         let (values, is_cut) = match self.numbers.filter(has_number) {
-            Some(numbers) => (Values::Numbers(numbers), false),
-            None => (Values::Names { names: self.names, of: self.of }, self.is_cut),
+            Some(numbers) => (AttributeValues::Numbers(numbers), false),
+            None => (AttributeValues::Names { names: self.names, of: self.of }, self.is_cut),
         };
         (Attribute { name: self.name, values }, is_cut)
     }

@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use load::{Arrivals, Report};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use verdicts::{Attribute, LeftOut, Phase, Quantile, Series, Sorted, Values};
+use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Quantile, Series, Sorted};
 
 use super::calls::Call;
 use super::recorder::Recorder;
@@ -296,8 +296,8 @@ impl Whole {
             let queued =
                 |call: &Kept| (call.latency_ns.saturating_sub(call.service_ns)) as f64 / 1e6;
             let service = |call: &Kept| call.service_ns as f64 / 1e6;
-            phases.push(Phase { name: "queue".to_owned(), ms: column(&queued) });
-            phases.push(Phase { name: "service".to_owned(), ms: column(&service) });
+            phases.push(PhaseColumn { name: "queue".to_owned(), ms: column(&queued) });
+            phases.push(PhaseColumn { name: "service".to_owned(), ms: column(&service) });
         }
         let mut attributes = vec![Attribute {
             name: "status".to_owned(),
@@ -305,10 +305,13 @@ impl Whole {
         }];
         if self.calls.iter().any(|call| call.bytes != self.calls[0].bytes) {
             let bytes = column(&|call| f64::from(call.bytes));
-            attributes.push(Attribute { name: "bytes".to_owned(), values: Values::Numbers(bytes) });
+            attributes.push(Attribute {
+                name: "bytes".to_owned(),
+                values: AttributeValues::Numbers(bytes),
+            });
         }
         if (2..=NAMES_MAX).contains(&calls.len()) {
-            let values = Values::Names {
+            let values = AttributeValues::Names {
                 names: calls.iter().map(|call| call.name.clone()).collect(),
                 of: self.calls.iter().map(|call| call.call).collect(),
             };
@@ -353,7 +356,7 @@ fn name_of(calls: &[Call]) -> String {
 }
 
 /// Values as names, each kept once.
-fn names(values: impl Iterator<Item = String>) -> Values {
+fn names(values: impl Iterator<Item = String>) -> AttributeValues {
     let mut known = BTreeMap::new();
     let mut names = Vec::new();
     let of = values
@@ -364,7 +367,7 @@ fn names(values: impl Iterator<Item = String>) -> Values {
             })
         })
         .collect();
-    Values::Names { names, of }
+    AttributeValues::Names { names, of }
 }
 
 #[cfg(test)]

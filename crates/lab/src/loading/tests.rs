@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use load::{Arrivals, Ramp, Stop};
 use testkit::{Origin, OriginReply};
-use verdicts::Values;
+use verdicts::AttributeValues;
 
 use super::{CallDefaults, Calls, Loaded, Loading, Pace, Second, Trace};
 use crate::LabError;
@@ -97,7 +97,7 @@ fn several_urls_and_servers_are_called_in_turn() {
         assert_eq!((server.count("/a"), server.count("/b")), (100, 100));
     }
     let url = loaded.series.attributes.iter().find(|one| one.name == "url").unwrap();
-    let Values::Names { names, of } = &url.values else { panic!("urls are names") };
+    let AttributeValues::Names { names, of } = &url.values else { panic!("urls are names") };
     assert_eq!((names.len(), of.len()), (4, 400));
 }
 
@@ -113,7 +113,7 @@ fn a_trace_decides_when_and_which() {
         let loaded = run(&Loading { threads, ..plan }, &all);
         assert_eq!(loaded.succeeded, 60);
         let url = loaded.series.attributes.iter().find(|one| one.name == "url").unwrap();
-        let Values::Names { of, .. } = &url.values else { panic!("urls are names") };
+        let AttributeValues::Names { of, .. } = &url.values else { panic!("urls are names") };
         assert_eq!(of.iter().filter(|call| **call == 1).count(), 20);
     }
     assert_eq!((server.count("/a"), server.count("/b")), (80, 40));

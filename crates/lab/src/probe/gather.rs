@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use verdicts::{Attribute, BURST, LeftOut, Phase, Series, Values};
+use verdicts::{Attribute, AttributeValues, BURST, LeftOut, PhaseColumn, Series};
 
 use super::call::Made;
 use super::crew::Call;
@@ -100,13 +100,13 @@ fn own_attributes(series: &mut Series, calls: &[&Call]) {
     }
 }
 
-fn phases(calls: &[&Call]) -> Vec<Phase> {
+fn phases(calls: &[&Call]) -> Vec<PhaseColumn> {
     let mut phases = Vec::new();
     for name in ORDER {
         let of = |call: &&Call| call.phases.iter().find(|(known, _)| *known == name).map(|p| p.1);
         if calls.iter().any(|call| of(call).is_some()) {
             let ms = calls.iter().map(|call| of(call).unwrap_or(0.0)).collect();
-            phases.push(Phase { name: name.to_owned(), ms });
+            phases.push(PhaseColumn { name: name.to_owned(), ms });
         }
     }
     phases
@@ -130,12 +130,13 @@ fn attributes(rows: &[&[(String, String)]]) -> Vec<Attribute> {
             of.push(u32::try_from(at).unwrap_or(u32::MAX));
         }
     }
-    let attribute = |(name, of, names)| Attribute { name, values: Values::Names { names, of } };
+    let attribute =
+        |(name, of, names)| Attribute { name, values: AttributeValues::Names { names, of } };
     columns.into_iter().map(attribute).collect()
 }
 
 fn numeric((name, numbers): (String, Vec<f64>)) -> Attribute {
-    Attribute { name, values: Values::Numbers(numbers) }
+    Attribute { name, values: AttributeValues::Numbers(numbers) }
 }
 
 /// Takes calls away whose turn has no second one that succeeded, so that rows stand beside their

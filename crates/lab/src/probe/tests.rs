@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use testkit::{Gate, Origin, OriginReply};
-use verdicts::Values;
+use verdicts::AttributeValues;
 
 use super::{Arrivals, Burst, End, Family, HttpOptions, Plan, Probed, Progress, run};
 use crate::LabError;
@@ -34,8 +34,8 @@ fn probe(plan: &Plan) -> Probed {
 fn numbers(probed: &Probed, name: &str) -> Vec<f64> {
     let found = probed.series[0].attributes.iter().find(|attribute| attribute.name == name);
     match &found.unwrap().values {
-        Values::Numbers(numbers) => numbers.clone(),
-        Values::Names { .. } => panic!(),
+        AttributeValues::Numbers(numbers) => numbers.clone(),
+        AttributeValues::Names { .. } => panic!(),
     }
 }
 

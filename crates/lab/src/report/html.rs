@@ -166,7 +166,7 @@ impl Report<'_> {
         let pair = |phase: &super::PhaseSummary| Pair {
             name: phase.name.clone(),
             bars: [(phase.slowed, percent(phase.slowed)), (phase.median_ms, time(phase.median_ms))],
-            is_convicted: self.is_convicted(&phase.name),
+            is_significant: self.is_significant(&phase.name),
         };
         let pairs: Vec<Pair> = self.phases.iter().map(pair).collect();
         let title = Title {
@@ -188,7 +188,7 @@ impl Report<'_> {
                 part,
                 p99.map_or_else(String::new, |phase| time(phase.p99_ms)),
             ];
-            (row, self.is_convicted(&share.step))
+            (row, self.is_significant(&share.step))
         });
         let heads_below =
             ["slow calls against typical", "longer by", "from", "to", "of excess", "p99"];
@@ -210,7 +210,7 @@ impl Report<'_> {
                 (found.share_slow, percent(found.share_slow)),
                 (found.share_typical, percent(found.share_typical)),
             ],
-            is_convicted: self.is_blamed(found),
+            is_significant: self.is_blamed(found),
         };
         let pairs: Vec<Pair> = self.attributes.iter().map(pair).collect();
         let title = Title {

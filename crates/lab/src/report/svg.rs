@@ -290,7 +290,7 @@ pub(super) struct Pair {
     /// Left and right: how long, and how it reads.
     pub bars: [(f64, String); 2],
     /// Whether the row is what the verdict is about.
-    pub is_convicted: bool,
+    pub is_significant: bool,
 }
 
 /// Two bars a row, left and right of each other, as source document 002 drew them.
@@ -310,7 +310,7 @@ pub(super) fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared
     }
     for (at, row) in rows.iter().enumerate() {
         let y = 24.0 + ROW * at as f64;
-        let class = if row.is_convicted { "name end alarm" } else { "name end" };
+        let class = if row.is_significant { "name end alarm" } else { "name end" };
         drawing.text(
             (NAME - 10.0, y + 14.0),
             class,
@@ -321,7 +321,7 @@ pub(super) fn pairs(title: Title<'_>, heads: [&str; 2], rows: &[Pair], is_shared
             let share = if longest[side] > 0.0 { value.max(0.0) / longest[side] } else { 0.0 };
             let least = if *value > 0.0 { 1.5 } else { 0.0 };
             let width = (share * BAR).max(least);
-            let class = match (side, row.is_convicted) {
+            let class = match (side, row.is_significant) {
                 (0, true) => "convicted",
                 (0, false) => "bar",
                 _ => "other",

@@ -3,7 +3,7 @@
 use screen::Style;
 use serde_json::Value;
 use stdx::Random;
-use verdicts::{Attribute, Phase, Values};
+use verdicts::{Attribute, AttributeValues, PhaseColumn};
 
 use super::*;
 
@@ -23,9 +23,9 @@ pub(super) fn calls(count: usize, seed: u64) -> Series {
         of.push(server);
     }
     let named = ["connect", "wait", "transfer"].into_iter().zip(phases);
-    series.phases = named.map(|(name, ms)| Phase { name: name.into(), ms }).collect();
+    series.phases = named.map(|(name, ms)| PhaseColumn { name: name.into(), ms }).collect();
     series.attributes =
-        vec![Attribute { name: "server".into(), values: Values::Names { names, of } }];
+        vec![Attribute { name: "server".into(), values: AttributeValues::Names { names, of } }];
     series.origin_unix_ms = Some(1_700_000_000_000.0);
     series
 }

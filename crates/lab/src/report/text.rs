@@ -148,7 +148,7 @@ impl Report<'_> {
         let row = |phase: &super::PhaseSummary| {
             let slowed = Bar { value: phase.slowed, text: percent(phase.slowed) };
             let median = Bar { value: phase.median_ms, text: time(phase.median_ms) };
-            (phase.name.clone(), [slowed, median], self.is_convicted(&phase.name))
+            (phase.name.clone(), [slowed, median], self.is_significant(&phase.name))
         };
         let rows = self.phases.iter().map(row).collect();
         PairedBars { titles: ["slow-downs, of calls", "median time"], rows, is_shared: false }
@@ -169,7 +169,7 @@ impl Report<'_> {
             let of_whole =
                 if whole > 0.0 { percent(share.excess_ms / whole) } else { "-".to_owned() };
             let p99 = self.phases.iter().find(|phase| phase.name == share.step);
-            let ink = if self.is_convicted(&share.step) { Ink::Alarm } else { Ink::Plain };
+            let ink = if self.is_significant(&share.step) { Ink::Alarm } else { Ink::Plain };
             table.push(vec![
                 Cell::new(&*share.step, ink),
                 time(share.excess_ms).into(),

@@ -4,7 +4,7 @@
 
 use screen::Ink;
 use verdicts::{
-    AttributeVerdict, ExcessVerdict, Lock, MODES_P_MAX, Modality, Outside, Quantised,
+    AttributeVerdict, ExcessVerdict, MODES_P_MAX, Modality, Outside, PhaseLock, Quantised,
     SHARED_RATE_P_MIN, StepShare, StepVerdict, Verdict,
 };
 
@@ -50,12 +50,12 @@ fn said(verdict: &Verdict) -> Words {
         Verdict::Multimodal(humps) => multimodal(humps),
         Verdict::Unimodal(hump) => unimodal(hump),
         Verdict::Locked(lock) => locked(lock),
-        Verdict::Step(step) => convicted(step),
+        Verdict::Step(step) => significant(step),
         Verdict::Outside(found) => outside(found),
         Verdict::Excess(found) => excess(found),
         Verdict::Attribute(found) => attribute(found),
         Verdict::Unclear(unclear) => {
-            words("unclear", format!("{}.", unclear.why), Vec::new(), Ink::Plain)
+            words("unclear", format!("{}.", unclear.reason), Vec::new(), Ink::Plain)
         }
     }
 }
@@ -138,7 +138,7 @@ fn humped(humps: &Modality) -> Vec<String> {
     figures
 }
 
-fn locked(lock: &Lock) -> Words {
+fn locked(lock: &PhaseLock) -> Words {
     let period = exact(lock.period_ms, lock.ci_ms);
     let sentence = format!(
         "{} of the calls end with a tick of {period} of the clock, whenever they began.",
@@ -169,7 +169,7 @@ fn locked(lock: &Lock) -> Words {
     }
 }
 
-fn convicted(step: &StepVerdict) -> Words {
+fn significant(step: &StepVerdict) -> Words {
     let whole: f64 = step.shares.iter().map(|share| share.excess_ms).sum();
     let own = step.shares.iter().find(|share| share.step == step.step);
     let slowed: f64 = step.shares.iter().map(|share| share.slowed).sum();
@@ -213,7 +213,7 @@ fn outside(found: &Outside) -> Words {
         digits(found.ci[1], 2),
         p(found.p)
     )];
-    figures.extend(found.door.iter().map(|step| {
+    figures.extend(found.admission_step.iter().map(|step| {
         format!("`{step}` has more, as many as calls that arrive meanwhile and wait there explain")
     }));
     figures.extend(parts(&found.shares));
@@ -230,7 +230,7 @@ fn excess(found: &ExcessVerdict) -> Words {
     let [low, high] = found.ci;
     let mut figures = vec![format!("{} to {} of it (95 %)", percent(low), percent(high))];
     figures.extend(parts(&found.shares));
-    figures.push(format!("no step is blamed, nor what is outside: {}", found.why));
+    figures.push(format!("no step is blamed, nor what is outside: {}", found.reason));
     words("excess", sentence, figures, Ink::Plain)
 }
 

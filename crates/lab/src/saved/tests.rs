@@ -8,13 +8,19 @@ fn series() -> Series {
         total_ms: vec![1.25, 3.0, 0.000_001],
         began_ms: vec![0.0, 10.5, 21.0],
         origin_unix_ms: Some(1_700_000_000_000.5),
-        phases: vec![Phase { name: "wait".into(), ms: vec![1.0, 0.0, 0.0] }],
+        phases: vec![PhaseColumn { name: "wait".into(), ms: vec![1.0, 0.0, 0.0] }],
         attributes: vec![
             Attribute {
                 name: "server".into(),
-                values: Values::Names { names: vec!["a".into(), "b".into()], of: vec![0, 1, 0] },
+                values: AttributeValues::Names {
+                    names: vec!["a".into(), "b".into()],
+                    of: vec![0, 1, 0],
+                },
             },
-            Attribute { name: "bytes".into(), values: Values::Numbers(vec![5.0, f64::NAN, 7.5]) },
+            Attribute {
+                name: "bytes".into(),
+                values: AttributeValues::Numbers(vec![5.0, f64::NAN, 7.5]),
+            },
         ],
         left_out: LeftOut { failed: [("status 503".to_owned(), 2)].into(), ..LeftOut::default() },
         notes: vec!["the target died".into()],

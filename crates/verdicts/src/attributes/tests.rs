@@ -21,16 +21,16 @@ fn calls(count: usize, slower: f64, seed: u64) -> Series {
     let names = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
     let each = (0..count).map(|at| format!("request {at}")).collect();
     series.attributes = vec![
-        Attribute { name: "server".into(), values: Values::Names { names, of } },
-        Attribute { name: "id".into(), values: Values::Names { names: each, of: ids } },
-        Attribute { name: "bytes".into(), values: Values::Numbers(bytes) },
-        Attribute { name: "worker".into(), values: Values::Numbers(worker) },
+        Attribute { name: "server".into(), values: AttributeValues::Names { names, of } },
+        Attribute { name: "id".into(), values: AttributeValues::Names { names: each, of: ids } },
+        Attribute { name: "bytes".into(), values: AttributeValues::Numbers(bytes) },
+        Attribute { name: "worker".into(), values: AttributeValues::Numbers(worker) },
     ];
     series
 }
 
 fn verdicts(series: &Series) -> Vec<AttributeVerdict> {
-    let found = convicted(&attributes(series, &Split::new(&series.total_ms, None)));
+    let found = significant(&attributes(series, &Split::new(&series.total_ms, None)));
     let inner = |verdict| match verdict {
         Verdict::Attribute(found) => found,
         other => panic!("{other:?}"),
@@ -60,15 +60,15 @@ fn unrelated_attributes_are_rarely_blamed() {
 #[test]
 fn many_different_values_count_for_the_adjustment() {
     let series = calls(2000, 0.0, 3);
-    let looks = attributes(&series, &Split::new(&series.total_ms, None));
-    assert_eq!(looks.iter().filter(|look| look.attribute == "worker").count(), 8);
-    assert!(looks.iter().all(|look| look.attribute != "id"), "single values are not looked at");
+    let tests = attributes(&series, &Split::new(&series.total_ms, None));
+    assert_eq!(tests.iter().filter(|test| test.attribute == "worker").count(), 8);
+    assert!(tests.iter().all(|test| test.attribute != "id"), "single values are not tested");
 }
 
 #[test]
 fn missing_values_and_short_series_are_no_trouble() {
     let mut series = calls(400, 0.3, 4);
-    let Values::Numbers(bytes) = &mut series.attributes[2].values else { unreachable!() };
+    let AttributeValues::Numbers(bytes) = &mut series.attributes[2].values else { unreachable!() };
     bytes.iter_mut().step_by(2).for_each(|bytes| *bytes = f64::NAN);
     assert!(verdicts(&series).iter().any(|found| found.attribute == "bytes"));
     let short = calls(6, 1.0, 5);

@@ -1,11 +1,11 @@
 //! Claims about bursts.
 
 use super::{BURST, apart};
-use crate::{Attribute, Series, Values};
+use crate::{Attribute, AttributeValues, Series};
 
 fn series(bursts: &[f64]) -> Series {
     let count = u32::try_from(bursts.len()).unwrap();
-    let values = Values::Numbers(bursts.to_vec());
+    let values = AttributeValues::Numbers(bursts.to_vec());
     Series {
         total_ms: (0..count).map(f64::from).collect(),
         began_ms: (0..count).map(|row| f64::from(row) * 10.0).collect(),

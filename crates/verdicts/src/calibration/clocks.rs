@@ -1,5 +1,4 @@
-//! How far "locked" is to be trusted: false alarms on calls that know no clock, and how often a
-//! tick is found that is there.
+//! How far "locked" is to be trusted: false alarms on calls without a clock, and ticks that are found.
 //!
 //! Invariant: as in the tables of combs, sets are drawn from seeds fixed here.
 
@@ -100,8 +99,8 @@ pub fn locked_alarms(starts: Starts, calls: usize, sets: Range<u64>) -> u64 {
     alarms.count() as u64
 }
 
-/// Counts the sets of a range, of calls at random of which a share ends with a tick of 100 ms, that
-/// are called locked to it.
+/// Counts the sets of a range that are called locked to a tick of 100 ms. In each of them a share of
+/// the calls ends with that tick.
 pub fn ticks_found(share: f64, calls: usize, sets: Range<u64>) -> u64 {
     let found = sets.filter(|set| {
         let mut draw = Draw::new(TICK_SEED, stream((share * 100.0) as u64, calls, *set));

@@ -16,7 +16,7 @@ const TWO_SEED: u64 = 8_102;
 
 /// Times with one hump, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OneHump {
+pub enum OneMode {
     /// Median 20, sigma 0.6.
     Lognormal,
     /// Shape 3, mean 30.
@@ -37,7 +37,7 @@ pub enum OneHump {
     Student,
 }
 
-impl OneHump {
+impl OneMode {
     /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Lognormal,
@@ -95,7 +95,7 @@ impl OneHump {
 
 /// Times with two humps, both lognormal.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TwoHumps {
+pub struct TwoModes {
     /// Part of the calls in the slow hump.
     pub slow: f64,
     /// How many times slower it is.
@@ -104,7 +104,7 @@ pub struct TwoHumps {
     pub sigma: f64,
 }
 
-impl TwoHumps {
+impl TwoModes {
     /// The rows of the table. Where sigma is large, the first ones have a single top.
     pub fn all() -> impl Iterator<Item = Self> {
         [0.15, 0.35].into_iter().flat_map(|sigma| {
@@ -133,7 +133,7 @@ impl TwoHumps {
 fn several(sets: Range<u64>, sample: impl Fn(u64) -> Vec<f64>) -> u64 {
     let called = sets.filter(|set| {
         let series = Series { total_ms: sample(*set), ..Series::default() };
-        distribution::has_several_humps(&series, *set)
+        distribution::has_several_modes(&series, *set)
     });
     called.count() as u64
 }

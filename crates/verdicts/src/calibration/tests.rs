@@ -1,10 +1,10 @@
 //! The table in short: a few sets of each cell.
 
-use super::{Beside, Combed, Family, false_alarms, found};
+use super::{Beside, CombSample, NullFamily, false_alarms, found};
 
 #[test]
 fn samples_without_a_comb_are_rarely_called_quantised() {
-    for family in Family::ALL {
+    for family in NullFamily::ALL {
         let alarms = false_alarms(family, 50, 0..60) + false_alarms(family, 500, 0..6);
         assert!(alarms <= 1, "{}: {alarms} of 66", family.name());
     }
@@ -12,6 +12,7 @@ fn samples_without_a_comb_are_rarely_called_quantised() {
 
 #[test]
 fn combs_are_found_and_their_quantum_is_in_the_interval() {
-    let counts = found(Combed { calls: 50, share: 1.0, teeth: 3, beside: Beside::Evenly }, 0..12);
+    let counts =
+        found(CombSample { calls: 50, share: 1.0, teeth: 3, beside: Beside::Evenly }, 0..12);
     assert!(counts.found >= 10 && counts.covered + 2 >= counts.found, "{counts:?}");
 }

@@ -1,12 +1,14 @@
 //! Combs that a fixed rate of sending makes by itself.
 //!
-//! When a target pauses, calls that are sent every 10 ms wait 10 ms less each; what corrects a
-//! histogram for coordinated omission writes the same ramp. In the order of the calls such a comb
-//! goes down from tooth to tooth and jumps up, where calls without a memory go up and down alike;
-//! and in any order its calls are a whole number of intervals apart, to the last digit. Timers do
-//! neither.
+//! When a target pauses, calls that are sent every 10 ms wait 10 ms less each. A histogram that is
+//! corrected for coordinated omission has the same ramp. Two things tell such a comb from a timer's:
+//! - in the order of the calls it goes down from tooth to tooth and jumps up; calls without a memory
+//!   go either way alike;
+//! - in any order its calls are a whole number of intervals apart, to the last digit.
+//!
+//! Invariant: a comb is refused by what it is made of, never by how faint it is.
 
-use super::fit::Line;
+use super::fit::CombLine;
 use crate::quantiles::Sorted;
 
 /// Steps down, of steps down and up by one tooth, in a ramp.
@@ -24,9 +26,9 @@ const DENOMINATORS: std::ops::RangeInclusive<u32> = 1..=8;
 /// Calls nearer to each other than so many times the exactness asked for have partners by chance.
 const CROWDED: f64 = 20.0;
 
-/// Returns whether the comb that `line` goes through, of `values` in the order of the calls, is
-/// the draining of a backlog; `step` is that of the clock.
-pub(super) fn is_backlog(values: &[f64], line: &Line, step: f64) -> bool {
+/// Returns whether the comb of `line` is the draining of a backlog. `values` are in the order of the
+/// calls; `step` is that of the clock.
+pub(super) fn is_backlog(values: &[f64], line: &CombLine, step: f64) -> bool {
     let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
     let reach = (3.0 * line.jitter).min(line.quantum / 3.0);
     let intervals = NUMERATORS.flat_map(|above| {
@@ -61,7 +63,7 @@ fn descends(values: &[f64], lowest: f64, interval: f64, reach: f64) -> bool {
 
 /// Whether one exact distance, near the quantum, separates many calls: impossible by chance where
 /// the clock is much finer than a tooth is wide.
-fn repeats(values: &[f64], lowest: f64, line: &Line, step: f64) -> bool {
+fn repeats(values: &[f64], lowest: f64, line: &CombLine, step: f64) -> bool {
     // Teeth without any width repeat their distances whatever made them.
     if line.jitter < (10.0 * step).max(1e-3 * line.quantum) {
         return false;

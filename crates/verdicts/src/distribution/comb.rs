@@ -1,12 +1,12 @@
 //! The comb search on one sample: candidates, teeth, null, the other half, the fit.
 //!
-//! Invariant: what is found has three occupied teeth of five calls each besides a p-value against
-//! the smooth null; the same selection is made on every draw of the null.
+//! Invariant: what is found has three occupied teeth of five calls each, and a p-value against the
+//! smooth null. Every draw of the null is searched in the same way.
 
 use super::backlog;
-use super::fit::{self, Line};
+use super::fit::{self, CombLine};
 use super::null::{self, Smooth};
-use super::spectrum::{Bounds, Frame};
+use super::spectrum::{Frame, SearchRange};
 use super::teeth::{self, Comb, Points, TEETH, TOOTH_CALLS};
 use crate::quantiles::Sorted;
 use crate::random::{Draw, Poisson};
@@ -22,9 +22,8 @@ const AS_GOOD: f64 = 3.0;
 
 /// Least squares through the teeth, repeated.
 const REFINED: usize = 2;
-/// The window in which the other half's calls are counted, in deviations of the seen half's calls
-/// from its teeth, and as a part of the quantum: where few calls say what the teeth are, a tooth is
-/// wider than they stand.
+/// The window in which the other half's calls are counted, in deviations of the seen half's calls from
+/// its teeth. It is at most this part of the quantum. A tooth of few calls is wider than they show.
 const WIDER: f64 = 5.0;
 const WIDEST: f64 = 0.4;
 /// Splits of a sample, and the calls above which one is enough.
@@ -33,8 +32,8 @@ const ONCE_FROM: usize = 100_000;
 /// Calls on a tooth of a half sample.
 const HALF_TOOTH_CALLS: f64 = 2.0;
 
-/// A sample to be searched.
-pub(super) struct Sample<'a> {
+/// A search for a comb in one sample.
+pub(super) struct CombSearch<'a> {
     /// Milliseconds of each event, dithered, in any order.
     pub values: &'a [f64],
     /// Milliseconds of each call in the order of the calls.
@@ -47,10 +46,10 @@ pub(super) struct Sample<'a> {
     pub seed: u64,
 }
 
-/// A comb that stood every test.
-pub(super) struct Found {
+/// A comb that passed every test.
+pub(super) struct ConfirmedComb {
     /// The fitted comb.
-    pub line: Line,
+    pub line: CombLine,
     /// Its teeth as counted.
     pub comb: Comb,
     /// p-value of this search alone.
@@ -59,9 +58,9 @@ pub(super) struct Found {
     pub p_confirmed: f64,
 }
 
-impl Sample<'_> {
+impl CombSearch<'_> {
     /// Searches for a comb of p-value at most `p_max`.
-    pub(super) fn search(&self, p_max: f64) -> Option<Found> {
+    pub(super) fn search(&self, p_max: f64) -> Option<ConfirmedComb> {
         let frame = Frame::new(&self.bounds()?);
         let comb = best(&frame, self.values, TOOTH_CALLS)?;
         let line = fit::line(&within(&frame, self.values), &comb)?;
@@ -76,12 +75,12 @@ impl Sample<'_> {
             return None;
         }
         let p_confirmed = self.confirm(&frame);
-        (p_confirmed <= CONFIRMED_MAX).then_some(Found { line, comb, p, p_confirmed })
+        (p_confirmed <= CONFIRMED_MAX).then_some(ConfirmedComb { line, comb, p, p_confirmed })
     }
 
     /// From the least value to a little above the fifth from the top: what is above cannot be a
     /// tooth.
-    fn bounds(&self) -> Option<Bounds> {
+    fn bounds(&self) -> Option<SearchRange> {
         let needed = TEETH * TOOTH_CALLS as usize;
         if self.values.len() < needed {
             return None;
@@ -96,11 +95,11 @@ impl Sample<'_> {
         let cycles = (values.len() as f64 / 4.0).clamp(CYCLES[0], CYCLES[1]);
         let cycles = cycles.min(width / (STEPS_MIN * self.step).max(f64::MIN_POSITIVE));
         // Three teeth with nothing between are two spacings, and the frame must hold them.
-        (width > 1e-9 * high && cycles >= 2.0).then_some(Bounds { low, width, cycles })
+        (width > 1e-9 * high && cycles >= 2.0).then_some(SearchRange { low, width, cycles })
     }
 
-    /// Whether so little evidence is found in a large smooth sample nearly always, by the number of
-    /// spacings alone: no draw is needed to say so.
+    /// Whether a large smooth sample nearly always shows as much evidence, by the number of spacings
+    /// alone. No draw is needed to say so.
     fn hopeless(&self, frame: &Frame, score: f64) -> bool {
         self.values.len() >= 200 && score < frame.cycles().ln() + 2.0
     }
@@ -148,7 +147,7 @@ fn split(frame: &Frame, values: &[f64], draw: &mut Draw) -> f64 {
     (2.0 * tested(&one, &other).min(tested(&other, &one))).min(1.0)
 }
 
-impl Found {
+impl ConfirmedComb {
     /// Counts the cells of the fitted comb in `values`, as far as the search saw any.
     pub(super) fn counted(&self, values: &[f64]) -> Comb {
         let line = &self.line;

@@ -1,8 +1,8 @@
 //! A kernel density on a grid: binned once, smoothed at any bandwidth by one Fourier transform.
 //!
-//! Invariant: the cost of smoothing does not depend on the number of values (Silverman, "Kernel
-//! density estimation using the fast Fourier transform", 1982), so a million of them are as quick
-//! as a hundred. The grid is padded threefold: kernels as wide as the data do not wrap around.
+//! Source: Silverman, "Kernel density estimation using the fast Fourier transform", 1982.
+//! Invariant: the cost of smoothing does not depend on the number of values: a million are as quick
+//! as a hundred. The grid is padded threefold, so kernels as wide as the data do not wrap around.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -25,8 +25,8 @@ pub(super) struct Grid {
     inverse: Arc<dyn ComplexToReal<f64>>,
 }
 
-/// What a Gaussian kernel leaves of each frequency: made once where many densities are smoothed by
-/// one bandwidth.
+/// What a Gaussian kernel leaves of each frequency. It is made once for many densities of one
+/// bandwidth.
 pub(super) struct Kernel {
     damping: Vec<f64>,
 }
@@ -121,13 +121,13 @@ impl Density {
         smooth
     }
 
-    /// Returns how many humps the density has at bandwidth `h`.
+    /// Returns how many modes the density has at bandwidth `h`.
     pub(super) fn modes(&self, h: f64) -> usize {
         peaks(&self.smooth(h)).len()
     }
 
-    /// Returns the least bandwidth at which there are at most `k` humps (Silverman, "Using kernel
-    /// density estimates to investigate multimodality", 1981), to a thousandth of itself.
+    /// Returns the least bandwidth at which there are at most `k` modes, to a thousandth of itself.
+    /// (Silverman, "Using kernel density estimates to investigate multimodality", 1981.)
     pub(super) fn critical(&self, k: usize) -> f64 {
         let (mut low, mut high) = (self.grid.step / 4.0, self.grid.step * BINS as f64);
         if self.modes(low) <= k {

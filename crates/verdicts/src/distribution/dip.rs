@@ -1,16 +1,16 @@
 //! Hartigans' dip: how far a sample is from the nearest distribution with one hump (J. A. and P. M.
 //! Hartigan, "The Dip Test of Unimodality", Annals of Statistics, 1985), written from the paper.
 //!
-//! The greatest convex minorant left of a modal interval and the least concave majorant right of
-//! it are the nearest unimodal shape; the interval shrinks until it cannot be bettered.
-//! p-values are against the uniform distribution, the least favourable one, by a table of draws;
-//! the test is conservative, and blind to humps of a percent or two, which Silverman's test sees.
-//! Invariant: between 1/(2n) and 1/4.
+//! The nearest unimodal distribution is the greatest convex minorant left of a modal interval, and
+//! the least concave majorant right of it. The interval shrinks until it cannot be bettered.
+//! p-values are against the uniform distribution, the least favourable one, by a table of draws. So
+//! the test is conservative; it misses humps of a percent or two, which Silverman's test sees.
+//! Invariant: the dip is between 1/(2n) and 1/4.
 
 /// Levels of the quantiles in [`UNIFORM`].
 const LEVELS: [f64; 8] = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];
-/// √n times the dip of n uniform values at the levels above, from 30,000 samples of each size (of
-/// 2,000 values: 10,000), drawn and measured by this module.
+/// √n times the dip of n uniform values at the levels above, drawn and measured by this module. Each
+/// size had 30,000 samples, and 2,000 values had 10,000.
 const UNIFORM: [(usize, [f64; 8]); 7] = [
     (15, [0.3242, 0.3866, 0.4264, 0.4597, 0.4967, 0.5246, 0.5498, 0.6047]),
     (30, [0.3370, 0.4065, 0.4481, 0.4843, 0.5274, 0.5545, 0.5834, 0.6431]),
@@ -74,8 +74,8 @@ struct Widest {
     high: usize,
 }
 
-/// The corners of the hull of the points (value, rank) from `low` to `high`; `drop` says of a turn
-/// at a corner that it is none.
+/// The corners of the hull of the points (value, rank) from `low` to `high`. A turn that `drop`
+/// accepts is no corner.
 fn hull(values: &[f64], low: usize, high: usize, drop: impl Fn(f64) -> bool) -> Vec<usize> {
     let mut corners: Vec<usize> = Vec::new();
     for at in low..=high {

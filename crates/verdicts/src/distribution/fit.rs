@@ -1,13 +1,15 @@
 //! The quantum with its interval: teeth and background fitted together.
 //!
 //! Within its cell a call is on the tooth (normal around origin + k quanta) or beside it (a smooth
-//! density): a mixture, fitted by expectation and maximisation, but that the line through the teeth
-//! is moved by steps of Newton's. Each cell has its own share and its own density beside the tooth,
-//! drawn towards the share of all and towards an even density where it has few calls: with one
-//! share for all, and level cells, the line goes through a great smooth hump.
-//! The interval is the sandwich (score variance between inverted curvatures, White 1982), so that
-//! jitter need not be normal, with Student's quantile for the calls on teeth; wider where the
+//! density). This mixture is fitted by expectation and maximisation; only the line through the teeth
+//! is moved by steps of Newton's.
+//! Each cell has a share and a density beside the tooth for itself. With few calls they are drawn
+//! towards the share of all and an even density. With one share for all, and level cells, the line
+//! would go through a great smooth hump.
+//! Jitter need not be normal, so the interval is the sandwich: score variance between inverted
+//! curvatures (White 1982). It has Student's quantile for the calls on teeth, and is wider where the
 //! likelihood has another hill within reach.
+//! Invariant: every tooth of a line is `origin` + k `quantum`, k a whole number.
 
 mod cells;
 
@@ -16,14 +18,14 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::null::ends;
 use super::teeth::{Comb, TOOTH_CALLS};
 use crate::quantiles::Sorted;
-use cells::{Assignment, Cell, Cells, Counted};
+use cells::{Assignment, CellCounts, CellMixture, Mixture};
 
 const ROUNDS: usize = 60;
 /// A round that moves the quantum by less than this part of itself is the last.
 const SETTLED: f64 = 1e-8;
-/// The curvature that a tooth has at least, as a part of what its calls would have if no others
-/// were there: a step is at most four of expectation and maximisation, which by itself takes
-/// hundreds of them where the teeth are faint.
+/// The curvature that a tooth has at least, as a part of what its calls would have if no others were
+/// there. So a step of Newton's is at most four steps of expectation and maximisation, which alone
+/// takes hundreds of them where the teeth are faint.
 const STIFF_MIN: f64 = 0.25;
 /// Deviations within which a call is on a tooth.
 const ON_TOOTH: f64 = 2.0;
@@ -36,8 +38,8 @@ const BENT_QUANTUM: f64 = 0.02;
 const BENT_STIFF_MIN: f64 = 0.1;
 /// A cell at the end of a sample is covered at least so far.
 const COVERED_MIN: f64 = 0.05;
-/// Wider by this part where calls beside the teeth are nearly all: jitter and share are then no
-/// better known than the line, which the sandwich does not know (counted by calibration).
+/// How much wider the interval is where nearly all calls are beside the teeth (counted by
+/// calibration). Jitter and share are then known no better than the line, which the sandwich ignores.
 const FAINT: f64 = 0.1;
 /// How far a quantum may move: beyond, it is another comb's, or none's.
 const SAME_COMB: std::ops::Range<f64> = 0.5..1.5;
@@ -51,7 +53,7 @@ const BETTER: f64 = 0.1;
 
 /// A comb as fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Line {
+pub(super) struct CombLine {
     /// From tooth to tooth.
     pub quantum: f64,
     /// Where the tooth number 0 is.
@@ -65,21 +67,21 @@ pub(super) struct Line {
 }
 
 /// What is counted of the cells, from number `first` on.
-struct Count {
+struct CellTotals {
     first: f64,
-    cells: Vec<Counted>,
+    cells: Vec<CellCounts>,
 }
 
 /// Fits the line through the teeth of `comb` to `values`; nothing when all calls are on one tooth.
-pub(super) fn line(values: &[f64], comb: &Comb) -> Option<Line> {
-    let first = Line {
+pub(super) fn line(values: &[f64], comb: &Comb) -> Option<CombLine> {
+    let first = CombLine {
         quantum: comb.quantum,
         origin: comb.origin,
         jitter: comb.quantum * comb.window / 3.0,
         margin: 0.0,
         is_straight: true,
     };
-    let (mut line, mut cells) = first.settled(values, Cells::of(comb))?;
+    let (mut line, mut cells) = first.settled(values, Mixture::of(comb))?;
     for _ in 0..RESTARTS {
         line.margin = line.margin(values, &cells);
         if !line.margin.is_finite() {
@@ -94,7 +96,7 @@ pub(super) fn line(values: &[f64], comb: &Comb) -> Option<Line> {
     (line.margin > 0.0).then_some(line)
 }
 
-impl Line {
+impl CombLine {
     /// Returns the number of the tooth nearest to `value`, and how far off it is.
     pub(super) fn place(&self, value: f64) -> (f64, f64) {
         let k = ((value - self.origin) / self.quantum).round();
@@ -138,8 +140,8 @@ impl Line {
         Self { origin: self.origin + more * self.quantum, ..*self }
     }
 
-    /// Whether the `fast` calls lie where the line through the `slow` ones has a tooth, which is
-    /// the less certain the farther it is from these.
+    /// Whether the `fast` calls lie where the line through the `slow` ones has a tooth. That place is
+    /// less certain the farther it is from the slow calls.
     pub(super) fn meets(&self, fast: &[f64], slow: &[f64]) -> bool {
         let (k, off) = self.place(Sorted::new(fast).median());
         let (middle, _) = self.place(Sorted::new(slow).median());
@@ -147,7 +149,7 @@ impl Line {
     }
 
     /// Expectation and maximisation from here on; with what then stands in the cells.
-    fn settled(self, values: &[f64], mut cells: Cells) -> Option<(Self, Cells)> {
+    fn settled(self, values: &[f64], mut cells: Mixture) -> Option<(Self, Mixture)> {
         let mut line = self;
         let ends = ends(values);
         for _ in 0..ROUNDS {
@@ -157,7 +159,7 @@ impl Line {
             if !SAME_COMB.contains(&(line.quantum / self.quantum)) {
                 return None;
             }
-            cells = Cells::counted(count.first, &count.cells, |k| line.covered(k, ends));
+            cells = Mixture::counted(count.first, &count.cells, |k| line.covered(k, ends));
             if (line.quantum - before.quantum).abs() < SETTLED * line.quantum {
                 break;
             }
@@ -165,19 +167,19 @@ impl Line {
         Some((line, cells))
     }
 
-    fn count(&self, values: &[f64], cells: &Cells) -> Count {
+    fn count(&self, values: &[f64], cells: &Mixture) -> CellTotals {
         let (low, high) = ends(values);
         let [first, last] = [low, high].map(|end| self.place(end).0);
-        let mut counted = vec![Counted::default(); (last - first) as usize + 1];
+        let mut counted = vec![CellCounts::default(); (last - first) as usize + 1];
         for value in values {
             let call = self.assigned(*value, cells);
             counted[(call.k - first) as usize].add(&call, call.off / self.quantum);
         }
-        Count { first, cells: counted }
+        CellTotals { first, cells: counted }
     }
 
     /// Moves the line to where its teeth pull it; nothing when all are one.
-    fn moved(&self, count: &Count) -> Option<Self> {
+    fn moved(&self, count: &CellTotals) -> Option<Self> {
         let (mut calls, mut squares) = (0.0, 0.0);
         let [mut w, mut k1, mut k2, mut x, mut kx] = [0.0; 5];
         for (at, cell) in count.cells.iter().enumerate() {
@@ -202,10 +204,10 @@ impl Line {
         Some(Self { quantum, origin, jitter, ..*self })
     }
 
-    /// Looks at the likelihood of quanta up to [`FAR`] margins away, the middle of the teeth kept:
-    /// a line that is better, and how far away one is that is as good as the margin's end. Few or
-    /// faint teeth fit more than one line, which no curvature shows.
-    fn profile(&self, values: &[f64], cells: &Cells) -> (Option<Self>, f64) {
+    /// Looks at the likelihood of quanta up to [`FAR`] margins away, the middle of the teeth kept.
+    /// Returns a line that is better, if any, and how far away a line is still as good as the end of
+    /// the margin. Few or faint teeth fit more than one line, which no curvature shows.
+    fn profile(&self, values: &[f64], cells: &Mixture) -> (Option<Self>, f64) {
         let (mut weight, mut middle) = (0.0, 0.0);
         for value in values {
             let call = self.assigned(*value, cells);
@@ -236,7 +238,7 @@ impl Line {
 
     /// Whether each tooth is where the line says, within [`BENT`] standard errors of its own place
     /// and [`BENT_QUANTUM`].
-    fn is_straight(&self, values: &[f64], cells: &Cells) -> bool {
+    fn is_straight(&self, values: &[f64], cells: &Mixture) -> bool {
         let teeth = self.count(values, cells).cells;
         teeth.iter().filter(|tooth| tooth.on_tooth >= TOOTH_CALLS).all(|tooth| {
             let stiff = tooth.stiff.max(BENT_STIFF_MIN * tooth.on_tooth);
@@ -247,7 +249,7 @@ impl Line {
     }
 
     /// The logarithm of the likelihood of `values`.
-    fn likelihood(&self, values: &[f64], cells: &Cells) -> f64 {
+    fn likelihood(&self, values: &[f64], cells: &Mixture) -> f64 {
         let each = |value: &f64| {
             let (k, off) = self.place(*value);
             let (on, beside) = self.densities(off, cells.at(k));
@@ -265,7 +267,7 @@ impl Line {
     }
 
     /// The tooth of a call, and how likely it is on it.
-    fn assigned(&self, value: f64, cells: &Cells) -> Assignment {
+    fn assigned(&self, value: f64, cells: &Mixture) -> Assignment {
         let (k, off) = self.place(value);
         let chance = self.chance(off, cells.at(k));
         let scaled = off / self.jitter;
@@ -273,13 +275,13 @@ impl Line {
     }
 
     /// The chance that a call `off` its tooth is on it.
-    fn chance(&self, off: f64, cell: Cell) -> f64 {
+    fn chance(&self, off: f64, cell: CellMixture) -> f64 {
         let (on, beside) = self.densities(off, cell);
         on / (on + beside)
     }
 
     /// The densities, `off` a tooth, of calls on it and of calls beside it.
-    fn densities(&self, off: f64, cell: Cell) -> (f64, f64) {
+    fn densities(&self, off: f64, cell: CellMixture) -> (f64, f64) {
         let scaled = off / self.jitter;
         let normal = 0.398_942_28 / self.jitter * (-0.5 * scaled * scaled).exp();
         let level = cell.density(off / self.quantum) / (cell.covered * self.quantum);
@@ -287,7 +289,7 @@ impl Line {
     }
 
     /// Half the 95 % interval of the quantum.
-    fn margin(&self, values: &[f64], cells: &Cells) -> f64 {
+    fn margin(&self, values: &[f64], cells: &Mixture) -> f64 {
         let variance = self.jitter * self.jitter;
         let calls: Vec<Assignment> =
             values.iter().map(|value| self.assigned(*value, cells)).collect();
@@ -300,8 +302,8 @@ impl Line {
         let scores = sum(&|call| {
             let lever = (call.k - middle).powi(2);
             // A call pulls the line towards itself by its leverage (HC3 of MacKinnon and White).
-            let own = (1.0 - call.chance * (weight.recip() + lever / levers)).max(0.1);
-            lever * (call.chance * call.off / (variance * own)).powi(2)
+            let pulled = (1.0 - call.chance * (weight.recip() + lever / levers)).max(0.1);
+            lever * (call.chance * call.off / (variance * pulled)).powi(2)
         });
         let Ok(student) = StudentsT::new(0.0, 1.0, (weight - 2.0).max(1.0)) else {
             return f64::INFINITY;

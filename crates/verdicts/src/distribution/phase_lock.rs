@@ -1,26 +1,26 @@
 //! Whether calls end in step with a clock, whenever they began.
 //!
-//! The statistic is Rayleigh's on the moments of the ends: S = 2 |Σ z|² / Σ |z|², where z is the
-//! sum of the phases of a bout: calls close together in time share what they have in common, and
-//! count once. Under no lock S is twice an exponential number.
-//! How long they share it cannot be known: a queue before a worker that takes the same time for
-//! every call keeps step with itself until it is empty, and with nothing after that. So bouts are
-//! cut in three ways ([`Bouts`]), and a clock must show in each.
+//! The statistic is Rayleigh's on the moments of the ends: S = 2 |Σ z|² / Σ |z|². Here z is the sum
+//! of the phases of a bout: calls close together in time have something in common, and count once.
+//! Without a lock S is twice an exponential number.
+//! How long they have it in common cannot be known. A queue before a worker of even pace keeps step
+//! with itself until it is empty, and with nothing after that. So bouts are cut in three ways
+//! ([`Bouts`]), and a clock must show in each.
 //! A probe that sends at fixed intervals is in step by itself, and so is a client that sends when
-//! the last answer came; so nothing is said where the calls *began* in step with the same period.
-//! Invariant: needs the times of the calls; says nothing of fewer than [`BOUTS_MIN`] bouts.
+//! the last answer came. So nothing is said where the calls *began* in step with the same period.
+//! Invariant: nothing is said without the times of the calls, or of fewer than [`BOUTS_MIN`] bouts.
 
 use std::f64::consts::TAU;
 
 use super::fit;
 use super::resolution::Resolution;
-use super::spectrum::{Bounds, Frame};
+use super::spectrum::{Frame, SearchRange};
 use super::teeth::{Comb, Points};
 use super::timers;
 use crate::quantiles::Sorted;
 use crate::series::Series;
 use crate::significance::LOCKED_P_MAX;
-use crate::verdict::{Lock, TickCost};
+use crate::verdict::{PhaseLock, TickCost};
 
 /// Bouts, at least, of which something can be said.
 const BOUTS_MIN: usize = 12;
@@ -35,9 +35,9 @@ const BESIDE_MIN: usize = 10;
 /// Part of all time below which a tick does not matter.
 const SLIGHT: f64 = 0.02;
 
-/// Returns whether the calls end in step with a clock of period `ms`; nothing when their times are
-/// not known, are too few, or began in step themselves, and where one cut of the bouts says yes
-/// and another no.
+/// Returns whether the calls end in step with a clock of period `ms`. Returns nothing when their
+/// times are unknown or too few, when they began in step themselves, and when the cuts of the bouts
+/// disagree.
 pub(super) fn in_step(series: &Series, ms: f64) -> Option<bool> {
     let spans = Spans::of(series)?;
     if spans.begin_in_step(ms) {
@@ -51,7 +51,7 @@ pub(super) fn in_step(series: &Series, ms: f64) -> Option<bool> {
 }
 
 /// Searches for a clock that the calls end with.
-pub(super) fn search(series: &Series) -> Option<Lock> {
+pub(super) fn search(series: &Series) -> Option<PhaseLock> {
     let spans = Spans::of(series)?;
     let ends: Vec<f64> = spans.0.iter().map(|span| span[1]).collect();
     let (low, high) = (*ends.first()?, *ends.last()?);
@@ -61,19 +61,19 @@ pub(super) fn search(series: &Series) -> Option<Lock> {
     if ends.len() < 2 * BOUTS_MIN || cycles < BOUTS_MIN as f64 {
         return None;
     }
-    let frame = Frame::wide(&Bounds { low, width, cycles });
+    let frame = Frame::wide(&SearchRange { low, width, cycles });
     let candidates = frame.candidates(&frame.histogram(&ends));
-    // The spectrum looks at so many periods, five times as close as chance can tell them apart.
-    let looks = 5.0 * cycles;
+    // The spectrum tests so many periods, five times as close as chance can tell them apart.
+    let tested = 5.0 * cycles;
     let period = candidates
         .into_iter()
         .filter(|period| *period <= width / BOUTS_MIN as f64)
-        .filter(|period| spans.ended(*period) * looks <= LOCKED_P_MAX)
+        .filter(|period| spans.ended(*period) * tested <= LOCKED_P_MAX)
         .max_by(f64::total_cmp)?;
     let points = Points { at: &ends, calls: &[], width: 0.0, tooth: 0.0 };
     let comb = points.folded(period)?;
     let line = fit::line(&ends, &comb)?;
-    let p = spans.ended(line.quantum) * looks;
+    let p = spans.ended(line.quantum) * tested;
     if p > LOCKED_P_MAX || [period, line.quantum].iter().any(|ms| spans.begin_in_step(*ms)) {
         return None;
     }
@@ -82,7 +82,7 @@ pub(super) fn search(series: &Series) -> Option<Lock> {
         .iter()
         .fold((0.0, 0.0), |(calls, within), cell| (calls + cell.calls, within + cell.within));
     let share = ((within / calls - comb.window) / (1.0 - comb.window)).clamp(0.0, 1.0);
-    Some(Lock {
+    Some(PhaseLock {
         period_ms: line.quantum,
         ci_ms: [line.quantum - line.margin, line.quantum + line.margin],
         share,

@@ -1,17 +1,19 @@
 //! In which steps the times were written down: whole milliseconds, the buckets of a histogram.
 //!
-//! A recorder that rounds makes a comb of its own. Its steps betray themselves by exactness: all
-//! differences are whole multiples of one number, over all values (rounding) or within each octave
-//! (HDR histograms, a fixed number of digits), or all ratios are powers of one (logarithmic
-//! buckets). Real timers jitter.
+//! A recorder that rounds makes a comb by itself. Its steps betray themselves by exactness, while
+//! real timers jitter:
+//! - all differences are whole multiples of one number: values are rounded;
+//! - they are so within each octave: an HDR histogram, or a fixed number of digits;
+//! - all ratios are powers of one number: logarithmic buckets.
+//!
 //! Invariant: values that show no such step are left as they are.
 
 use crate::random::Draw;
 
 /// Steps below this part of a value cannot be told from the digits of the clock.
 const RELATIVE_MIN: f64 = 2e-5;
-/// No recorder of ours or others' rounds more coarsely, but for whole tenths of seconds and whole
-/// seconds: a coarser step is a finding, not a resolution.
+/// No recorder of ours or others' rounds more coarsely, except to tenths of seconds or to seconds. A
+/// coarser step is a finding, not a resolution.
 const STEP_MAX_MS: f64 = 20.0;
 /// Values that an octave needs before its step is believed.
 const OCTAVE_VALUES: usize = 8;

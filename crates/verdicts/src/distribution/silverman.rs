@@ -1,11 +1,11 @@
-//! Silverman's test of whether a sample has more than k humps (Silverman, "Using kernel density
+//! Silverman's test of whether a sample has more than k modes (Silverman, "Using kernel density
 //! estimates to investigate multimodality", 1981).
 //!
-//! The critical bandwidth is the least smoothing that leaves k humps; when smooth samples of k
-//! humps rarely need as much, there are more. What is counted are humps that hold calls: in a tail,
-//! each straggler is a bump of its own and would decide the bandwidth. Hall and York ("On the
-//! calibration of Silverman's test", 2001) keep tails away by an interval, which a hump of few
-//! calls would fall out of.
+//! The critical bandwidth is the least smoothing that leaves k modes. When smooth samples of k modes
+//! rarely need as much, there are more.
+//! Only humps that hold calls are counted: in a tail each straggler is a bump, and would decide the
+//! bandwidth. Hall and York keep tails away by an interval instead ("On the calibration of
+//! Silverman's test", 2001). A mode of few calls would fall out of it.
 //! Invariant: sample and draws are counted alike, on a grid that has room for the draws' tails.
 
 use super::density::{BINS, Density, Grid, peaks};
@@ -17,8 +17,8 @@ use crate::significance::MODES_DRAWS;
 /// Exceedances after which the draws end: at 13 % of all draws the calibrated p-value is 5 %, and
 /// more of it is of no interest.
 const EXCEEDANCES: u32 = 65;
-/// Raw and calibrated p-values of one hump, with straight lines between: from 5 % on Hall and
-/// York's, below what the least favourable families of `calibration::modes` were measured to need
+/// Raw and calibrated p-values of one mode, with straight lines between. From 5 % on they are Hall
+/// and York's. Below they are what the least favourable families of `calibration::modes` need
 /// (Pareto and Weibull; of lognormal samples half a percent are below 0.03).
 const CALIBRATED: [(f64, f64); 5] =
     [(0.0, 0.0), (0.01, 0.005), (0.05, 0.01), (0.13, 0.05), (1.0, 1.0)];
@@ -93,15 +93,15 @@ pub(super) fn calibrated(raw: f64) -> f64 {
 pub(super) fn tops(curve: &[f64], least: f64) -> Vec<usize> {
     let peaks = peaks(curve);
     let mut from = 0;
-    let mut held = Vec::new();
+    let mut tops = Vec::new();
     for (place, top) in peaks.iter().enumerate() {
         let to = peaks.get(place + 1).map_or(curve.len(), |next| valley(curve, *top, *next));
         if curve[from..to].iter().sum::<f64>() >= least {
-            held.push(*top);
+            tops.push(*top);
         }
         from = to;
     }
-    held
+    tops
 }
 
 /// Returns the lowest bin between two tops.

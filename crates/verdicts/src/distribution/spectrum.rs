@@ -1,8 +1,8 @@
 //! Which spacings are worth a look: the periodogram of a sample, harmonics added up.
 //!
-//! S(f) = 2/n |Σ exp(2πi f x)|² at all frequencies from one Fourier transform of a fine histogram,
-//! then for each fundamental the H statistic, max over m of Z²ₘ − 4m + 4, where Z²ₘ adds S over the
-//! first m harmonics (de Jager, Raubenheimer and Swanepoel, 1989): narrow teeth are seen by many
+//! One Fourier transform of a fine histogram gives S(f) = 2/n |Σ exp(2πi f x)|² at all frequencies.
+//! Each fundamental then gets the H statistic, max over m of Z²ₘ − 4m + 4. Here Z²ₘ adds S over the
+//! first m harmonics (de Jager, Raubenheimer and Swanepoel, 1989). Narrow teeth are seen by many
 //! harmonics, wide ones by the first. The offset is free.
 //! Invariant: this ranks, and decides nothing; `teeth` judges what it proposes.
 
@@ -20,8 +20,8 @@ const FUNDAMENTALS: usize = 4 * HARMONICS;
 /// Fundamentals up to these many cycles are ranked on their own: there the envelope of the sample,
 /// which is no comb, is strong.
 const COARSE_CYCLES: f64 = 6.0;
-/// Candidates kept of the coarse ones, of the fine ones, and of the fine ones in the tapered
-/// sample, where the edges of a large sample do not drown a faint comb.
+/// Candidates kept of the coarse ones, of the fine ones, and of the fine ones in the tapered sample.
+/// There the edges of a large sample do not drown a faint comb.
 const KEPT: [usize; 3] = [5, 4, 6];
 /// The mean square of Hann's window.
 const TAPERED: f64 = 0.375;
@@ -39,7 +39,7 @@ pub(super) struct Frame {
 }
 
 /// What a search may look at.
-pub(super) struct Bounds {
+pub(super) struct SearchRange {
     /// Least value.
     pub low: f64,
     /// From the least to the greatest value.
@@ -50,16 +50,16 @@ pub(super) struct Bounds {
 
 impl Frame {
     /// Returns the frame of a search.
-    pub(super) fn new(bounds: &Bounds) -> Self {
+    pub(super) fn new(bounds: &SearchRange) -> Self {
         Self::up_to(bounds, (bounds.cycles * HARMONICS as f64).min(2048.0))
     }
 
     /// Returns the frame of a search for very many cycles, with two harmonics.
-    pub(super) fn wide(bounds: &Bounds) -> Self {
+    pub(super) fn wide(bounds: &SearchRange) -> Self {
         Self::up_to(bounds, bounds.cycles * 2.0)
     }
 
-    fn up_to(bounds: &Bounds, top: f64) -> Self {
+    fn up_to(bounds: &SearchRange, top: f64) -> Self {
         // Four bins to the shortest cycle: there the histogram takes a tenth off its amplitude.
         let bins = (4.0 * top) as usize;
         let bins = bins.next_power_of_two();
@@ -137,8 +137,8 @@ impl Frame {
     }
 }
 
-/// The transform of the sample under Hann's window, from that of the sample: the window is one
-/// cycle of a cosine, so each frequency takes from those a cycle away.
+/// The transform of the sample under Hann's window, from that of the sample. The window is one cycle
+/// of a cosine, so each frequency takes from those a cycle away.
 fn tapered(spectrum: &[Complex64]) -> impl Iterator<Item = Complex64> + '_ {
     let at = |place: usize| spectrum.get(place).copied().unwrap_or_default();
     (0..spectrum.len()).map(move |place| {

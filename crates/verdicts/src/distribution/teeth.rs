@@ -1,11 +1,11 @@
 //! Whether a spacing is a comb: teeth counted one by one, the two largest left out of the evidence.
 //!
-//! The sample is cut into cells of one spacing each; within a cell calls stand in the window around
+//! The sample is cut into cells of one spacing each. Within a cell calls stand in the window around
 //! its tooth or beside it. One hump that is narrow against the spacing fills the window of its
 //! cell, and two humps fill two: neither is a comb. So the two cells with the largest excess only
-//! say where the teeth should be, and the score is the binomial tail of the calls in the windows
-//! of all other cells. Densities that are smooth at the scale of the spacing put as much into the
-//! window as its width says, and whether their humps are one or two does not matter.
+//! say where the teeth should be. The score is the binomial tail of the calls in the windows of all
+//! other cells. A density that is smooth at the scale of the spacing fills the window as its width
+//! says, whether it has one hump or two.
 //! Invariant: a comb has at least three occupied teeth of at least five calls each.
 
 /// Phases told apart.
@@ -18,15 +18,15 @@ pub(super) const TOOTH_CALLS: f64 = 5.0;
 pub(super) const TEETH: usize = 3;
 /// One-sided 10 % of a normal distribution: an occupied tooth stands out by that.
 const STANDS_OUT: f64 = 1.2816;
-/// Up to so many teeth, places from the first to the last may be empty only as far as more than
-/// [`TEETH`] are not: three humps anywhere fit *some* comb with holes.
+/// A comb of up to so many teeth has at least [`TEETH`] more filled places than empty ones, from its
+/// first tooth to its last. Three humps anywhere fit *some* comb with holes.
 const FEW: usize = 5;
 /// Calls that fill such a place.
 const FILLED: f64 = 2.0;
 /// Below so many values, the fullest window may be narrower than a tooth.
 const WIDENED: usize = 200;
-/// Without the two largest cells, the evidence may be this much less (in nats) than without one:
-/// two humps alone leave nothing to chance but this.
+/// Without the two largest cells the evidence may be this much less (in nats) than without one. Two
+/// humps alone leave nothing else to chance.
 const SECOND: f64 = 4.5;
 
 /// Values with how many calls each stands for.
@@ -54,7 +54,7 @@ pub(super) struct Comb {
     /// −ln of the binomial tail of the calls in the windows, the two largest cells left out.
     pub score: f64,
     /// The cells from `first`, in order.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<CombCell>,
     /// The number of the first cell.
     pub first: i64,
     /// Calls on an occupied tooth, at least.
@@ -63,17 +63,17 @@ pub(super) struct Comb {
 
 /// One cell of a comb.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Cell {
+pub(super) struct CombCell {
     /// Calls in it.
     pub calls: f64,
     /// Those in the window around its tooth.
     pub within: f64,
-    /// The window, as a part of what the sample covers of the cell: the first and the last cell
-    /// may begin or end in the middle.
+    /// The window, as a part of what the sample covers of the cell. The first and the last cell may
+    /// begin or end in the middle.
     pub chance: f64,
 }
 
-impl Cell {
+impl CombCell {
     fn excess(&self) -> f64 {
         self.within - self.chance * self.calls
     }
@@ -92,7 +92,7 @@ impl Cell {
 
 impl Comb {
     /// Returns the numbers of the occupied teeth with their cells.
-    pub(super) fn occupied(&self) -> impl Iterator<Item = (i64, Cell)> + '_ {
+    pub(super) fn occupied(&self) -> impl Iterator<Item = (i64, CombCell)> + '_ {
         let numbered = self.cells.iter().enumerate();
         let numbered = numbered.map(|(place, cell)| (self.first + place as i64, *cell));
         numbered.filter(|(_, cell)| cell.occupied(self.tooth))
@@ -132,12 +132,12 @@ impl Points<'_> {
         let low = self.low();
         let mut places = Vec::with_capacity(self.at.len());
         let folds = quanta.iter().filter_map(|quantum| self.fold(low, *quantum, &mut places));
-        folds.filter_map(|fold| self.held(&fold)).collect()
+        folds.filter_map(|fold| self.comb(&fold)).collect()
     }
 
-    /// The comb of a fold, if it holds; of few calls, in the narrowest window from that of the fold
-    /// on in which it does.
-    fn held(&self, fold: &Fold) -> Option<Comb> {
+    /// The comb of a fold, if it holds. Of few calls wider windows than that of the fold are tried, too,
+    /// the narrowest first.
+    fn comb(&self, fold: &Fold) -> Option<Comb> {
         let windows = WINDOWS.into_iter().map(|width| width as f64 / PHASES as f64);
         let tried = if self.at.len() < WIDENED { WINDOWS.len() } else { 1 };
         let mut combs = windows
@@ -210,8 +210,8 @@ impl Points<'_> {
         folds.max_by(|one, other| one.score.total_cmp(&other.score))
     }
 
-    /// Writes down the cell and the phase of each value, of bins that of so many `points` spread
-    /// over it; returns the calls in each cell from `low` on.
+    /// Writes down the cell and the phase of each value; of a bin, those of so many `points` spread
+    /// over it. Returns the calls in each cell from `low` on.
     fn scatter(
         &self,
         low: f64,
@@ -256,8 +256,8 @@ impl Points<'_> {
         let spread = (self.width * scale).max(1e-9);
         let most = (window / spread).min(1.0);
         let edge_in = if self.width > 0.0 { 0.5 } else { 1.5 };
-        let even = Cell { chance: window, ..Cell::default() };
-        let mut cells: Vec<Cell> = Vec::new();
+        let even = CombCell { chance: window, ..CombCell::default() };
+        let mut cells: Vec<CombCell> = Vec::new();
         for (at, calls) in self.each() {
             let place = ((at - edge) * scale).max(0.0);
             let number = place as usize;
@@ -291,13 +291,13 @@ struct Fold {
 
 /// The evidence of `cells`: that without the largest one, unless what is left without the two
 /// largest is too little.
-fn score(cells: &[Cell]) -> f64 {
+fn score(cells: &[CombCell]) -> f64 {
     evidence(cells, 1).min(evidence(cells, 2) + SECOND)
 }
 
 /// −ln of the chance of so many calls in the windows of all cells but the `left_out` (at most two)
 /// with most excess.
-pub(super) fn evidence(cells: &[Cell], left_out: usize) -> f64 {
+pub(super) fn evidence(cells: &[CombCell], left_out: usize) -> f64 {
     let mut largest = [usize::MAX; 2];
     for place in 0..cells.len() {
         let over = |other: usize| {
@@ -320,9 +320,9 @@ pub(super) fn evidence(cells: &[Cell], left_out: usize) -> f64 {
     -ln_tail(calls, expected / calls, within)
 }
 
-/// ln P(X ≥ `hits`) for a binomial X of `n` trials: Chernoff's exponent with the factor of Bahadur
-/// and Rao ("On deviations of the sample mean", 1960), right to a few percent. 0 where it is not
-/// a tail.
+/// ln P(X ≥ `hits`) for a binomial X of `n` trials, right to a few percent; 0 where it is not a tail.
+/// It is Chernoff's exponent with the factor of Bahadur and Rao ("On deviations of the sample mean",
+/// 1960).
 pub(super) fn ln_tail(n: f64, chance: f64, hits: f64) -> f64 {
     if n <= 0.0 || hits <= chance * n {
         return 0.0;

@@ -3,7 +3,7 @@
 use super::judge;
 use crate::bursts::{BURST, apart};
 use crate::random::Draw;
-use crate::series::{Attribute, Series, Values};
+use crate::series::{Attribute, AttributeValues, Series};
 use crate::verdict::{Quantised, Verdict};
 
 fn series(total_ms: Vec<f64>) -> Series {
@@ -17,9 +17,9 @@ fn comb(series: &Series) -> Quantised {
     }
 }
 
-fn why(total_ms: Vec<f64>) -> String {
+fn reason(total_ms: Vec<f64>) -> String {
     match &judge(&series(total_ms), 1)[..] {
-        [Verdict::Unclear(unclear)] => unclear.why.clone(),
+        [Verdict::Unclear(unclear)] => unclear.reason.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -65,7 +65,7 @@ fn the_timer_of_overlapping_bursts_starts_with_the_call() {
     for gap in [80.0, 160.0, 700.0] {
         let mut lock = cache_lock_every(gap, 120, |draw| 50.0 + 2_150.0 * draw.fraction());
         let burst = (0..lock.len()).map(|call| (call / 8) as f64).collect();
-        let values = Values::Numbers(burst);
+        let values = AttributeValues::Numbers(burst);
         lock.attributes.push(Attribute { name: BURST.to_owned(), values });
         let found = comb(&apart(&lock));
         assert!((found.quantum_ms / 500.0 - 1.0).abs() < 0.01, "{gap}: {found:?}");
@@ -170,8 +170,8 @@ fn whole_milliseconds_are_a_resolution_and_no_quantum() {
     let mut draw = Draw::new(19, 0);
     let calls = (0..500).map(|_| (8.0 * (0.3 * draw.normal()).exp()).round());
     let verdicts = judge(&series(calls.collect()), 1);
-    let Verdict::Unimodal(shape) = &verdicts[0] else { panic!("{verdicts:?}") };
-    assert_eq!(shape.resolution_ms, Some(1.0));
+    let Verdict::Unimodal(modality) = &verdicts[0] else { panic!("{verdicts:?}") };
+    assert_eq!(modality.resolution_ms, Some(1.0));
 }
 
 #[test]
@@ -189,14 +189,14 @@ fn a_backlog_that_drains_at_a_fixed_rate_is_no_comb() {
 
 #[test]
 fn what_cannot_be_judged_is_said_so() {
-    assert_eq!(why(vec![]), "no calls");
-    assert_eq!(why(vec![5.0]), "1 call; at least 15 are needed");
-    assert_eq!(why(vec![5.0, 6.0, 7.0]), "3 calls; at least 15 are needed");
-    assert_eq!(why(vec![5.0; 40]), "all calls took 5 ms");
+    assert_eq!(reason(vec![]), "no calls");
+    assert_eq!(reason(vec![5.0]), "1 call; at least 15 are needed");
+    assert_eq!(reason(vec![5.0, 6.0, 7.0]), "3 calls; at least 15 are needed");
+    assert_eq!(reason(vec![5.0; 40]), "all calls took 5 ms");
     let mut failed = Series::default();
     failed.left_out.failed.insert("status 503".into(), 9);
     assert!(
-        matches!(&judge(&failed, 1)[..], [Verdict::Unclear(why)] if why.why == "no call succeeded")
+        matches!(&judge(&failed, 1)[..], [Verdict::Unclear(unclear)] if unclear.reason == "no call succeeded")
     );
 }
 
@@ -281,6 +281,6 @@ fn so_many_calls_on_a_tooth_that_neighbours_touch_are_no_backlog() {
     assert!((found.quantum_ms - 500.0).abs() < 1.0, "{found:?}");
     // More calls only crowd the teeth, which is for `is_backlog` alone to tell.
     let (quantum, origin, jitter) = (500.0, 501.5, 0.87);
-    let line = super::fit::Line { quantum, origin, jitter, margin: 0.02, is_straight: true };
+    let line = super::fit::CombLine { quantum, origin, jitter, margin: 0.02, is_straight: true };
     assert!(!super::backlog::is_backlog(&times(20_000), &line, 1e-3));
 }

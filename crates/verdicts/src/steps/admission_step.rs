@@ -1,9 +1,9 @@
-//! The step in which calls wait that arrive during a pause.
+//! The step in which the server admits calls: those that arrive during a pause wait there.
 //!
-//! What strikes from outside lasts: it slows the calls under way, each in the step that it is in,
-//! and also those that arrive meanwhile, in the step in which the server would take them up. A stop
-//! of 200 ms before calls of 20 ms is met there ten times as often as on the way. So many
-//! slow-downs of that step are no fault of its own.
+//! What strikes from outside lasts. It slows the calls under way, each in the step that it is in. It
+//! also slows those that arrive meanwhile, in the step in which the server would take them up. A stop
+//! of 200 ms before calls of 20 ms is met there ten times as often as on the way. So many slow-downs
+//! do not blame that step.
 //!
 //! Invariant: only looked at where the other steps say "outside" by themselves.
 
@@ -17,15 +17,15 @@ const BEYOND: f64 = 2.326;
 /// Two-sided 5 % of it.
 const EITHER: f64 = 1.96;
 
-/// Returns whether a server may take calls up in a step: the wait for its answer, what no step
-/// covers, or the first step.
-pub(super) fn is_door(columns: &[StepColumn<'_>], at: usize) -> bool {
+/// Returns whether a server may admit calls in a step: the wait for its answer, what no step covers,
+/// or the first step.
+pub(super) fn may_admit(columns: &[StepColumn<'_>], at: usize) -> bool {
     at == 0 || ["wait", UNTRACKED].contains(&columns[at].name)
 }
 
-/// Returns whether pauses that strike the steps `others` at random explain the slow-downs of
-/// `door`: its own time and what is left of a pause, for every call, at their rate.
-pub(super) fn explains(found: &Slowdowns, others: &[usize], door: usize, series: &Series) -> bool {
+/// Returns whether pauses that strike the steps `others` at random explain the slow-downs of the step
+/// `at`. Every call meets them there, at their rate, in its time and in what is left of a pause.
+pub(super) fn explains(found: &Slowdowns, others: &[usize], at: usize, series: &Series) -> bool {
     let of = |what: &[f64]| others.iter().map(|at| what[*at]).sum::<f64>();
     let count: u64 = others.iter().map(|at| found.counts[*at]).sum();
     let (count, calls) = (count as f64, series.len() as f64);
@@ -33,14 +33,14 @@ pub(super) fn explains(found: &Slowdowns, others: &[usize], door: usize, series:
     let pause = of(&found.lost_ms) / count;
     let spread = (of(&found.lost_squares) / count - pause * pause).max(0.0).sqrt();
     let pause_max = pause + EITHER * spread / count.sqrt();
-    let seen = (pause_max - found.beyond_ms[door]).max(0.0);
-    let expected = rate * (found.exposures_ms[door] + calls * seen);
+    let seen = (pause_max - found.beyond_ms[at]).max(0.0);
+    let expected = rate * (found.exposures_ms[at] + calls * seen);
     // A pause catches several calls at a time, as many as arrive while it lasts.
-    let (low, high) = series
-        .began_ms
-        .iter()
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), at| (low.min(*at), high.max(*at)));
+    let (low, high) =
+        series.began_ms.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), began| {
+            (low.min(*began), high.max(*began))
+        });
     let caught = if high > low { calls * pause / (high - low) } else { 0.0 };
     let variance = expected * (1.0 + caught) + expected * expected / count;
-    found.counts[door] as f64 <= expected + BEYOND * variance.sqrt()
+    found.counts[at] as f64 <= expected + BEYOND * variance.sqrt()
 }

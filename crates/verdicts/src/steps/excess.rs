@@ -1,9 +1,9 @@
 //! What each step adds to slow calls: its mean in slow calls less its mean in typical ones.
 //!
 //! The interval is that of a sum of influences (Hampel, "The influence curve and its role in robust
-//! estimation", 1974): which calls are slow or typical is decided by quantiles of the same calls,
-//! so one more stall changes what the others are held against. A bootstrap within the slow calls
-//! forgets that, and held the truth 66 to 90 times in a hundred where it was to be 95.
+//! estimation", 1974). Quantiles of the same calls decide which are slow or typical, so one more
+//! stall changes what the others are compared with. A bootstrap within the slow calls forgets that:
+//! its intervals had the truth 66 to 90 times in a hundred, not 95.
 //!
 //! Invariant: means are linear, so the steps' excesses add up to the whole's.
 
@@ -23,7 +23,7 @@ pub(super) struct Excess {
 }
 
 /// Which calls are slow and which typical, in the order of their times.
-pub(super) struct Order<'a> {
+pub(super) struct RankedCalls<'a> {
     split: &'a Split,
     /// All rows, the fastest first.
     rows: Vec<u32>,
@@ -31,7 +31,7 @@ pub(super) struct Order<'a> {
     edges: [usize; 3],
 }
 
-impl<'a> Order<'a> {
+impl<'a> RankedCalls<'a> {
     /// Returns the order of a split of calls that take `total_ms`.
     pub(super) fn new(total_ms: &[f64], split: &'a Split) -> Self {
         let mut rows: Vec<u32> = (0..total_ms.len() as u32).collect();
@@ -72,7 +72,7 @@ impl<'a> Order<'a> {
             influence[*row as usize] = over - under / typical;
         }
         let student = StudentsT::new(0.0, 1.0, (slow * calls - 1.0).max(1.0))
-            .map_or(f64::INFINITY, |law| law.inverse_cdf(0.975));
+            .map_or(f64::INFINITY, |student| student.inverse_cdf(0.975));
         let margin = student * error(&influence);
         Excess { ms: excess, ci_ms: [excess - margin, excess + margin], influence, student }
     }
@@ -96,7 +96,7 @@ impl Excess {
     pub(super) fn part(&self, whole: &Self) -> (f64, [f64; 2]) {
         let part = self.ms / whole.ms;
         let both = self.influence.iter().zip(&whole.influence);
-        let influence: Vec<f64> = both.map(|(own, whole)| own - part * whole).collect();
+        let influence: Vec<f64> = both.map(|(step, whole)| step - part * whole).collect();
         let margin = self.student * error(&influence) / whole.ms.abs();
         (part, [part - margin, part + margin])
     }

@@ -1,11 +1,11 @@
 //! Slow-downs: how often a step took far longer than it usually does.
 //!
-//! A slow-down of step s in call i is d > m + τ, m the step's median. τ is the largest of
+//! A slow-down of step s in call i is d > m + τ, where m is the step's median. τ is the largest of:
 //! - six robust standard deviations (1.4826 times the median distance from the median);
-//! - where an exponential tail through the median and the upper quartile would leave a tenth of a
-//!   call in the whole series: jitter with a long tail is no slow-down;
-//! - a fifth of what slowed-down calls as a whole usually lose (the same two rules find those):
-//!   what is small beside that does not make calls slow.
+//! - the distance beyond which an exponential tail leaves a tenth of a call in the whole series: jitter
+//!   with a long tail is no slow-down. The tail goes through the median and the upper quartile;
+//! - a fifth of what slowed-down calls as a whole usually lose: less does not make calls slow. The
+//!   same two rules find those calls.
 //!
 //! Invariant: a step's exposure is the time spent there, with its median in place of a slow-down.
 
@@ -41,13 +41,13 @@ pub(super) struct Slowdowns {
 
 impl Slowdowns {
     pub(super) fn new(steps: &[StepColumn<'_>], sorted: &[Sorted], total_ms: &[f64]) -> Self {
-        let looks = (total_ms.len() * steps.len()) as f64;
-        let loss_ms = usual_loss(total_ms, looks);
+        let comparisons = (total_ms.len() * steps.len()) as f64;
+        let loss_ms = usual_loss(total_ms, comparisons);
         let mut found = Self::default();
         for (step, sorted) in steps.iter().zip(sorted) {
             let usual = sorted.median().max(0.0);
             let beyond_ms = match loss_ms {
-                Some(loss) => beyond(sorted, looks).max(PART_OF_LOSS * loss),
+                Some(loss) => beyond(sorted, comparisons).max(PART_OF_LOSS * loss),
                 None => f64::INFINITY,
             };
             let is_slow = |ms: &f64| *ms > sorted.median() + beyond_ms;
@@ -85,20 +85,20 @@ impl Slowdowns {
 }
 
 /// The median loss of calls that were slowed down; nothing when none was.
-fn usual_loss(total_ms: &[f64], looks: f64) -> Option<f64> {
+fn usual_loss(total_ms: &[f64], comparisons: f64) -> Option<f64> {
     let sorted = Sorted::new(total_ms);
-    let threshold = sorted.median() + beyond(&sorted, looks);
+    let threshold = sorted.median() + beyond(&sorted, comparisons);
     let from = sorted.values().partition_point(|ms| *ms <= threshold);
     let slowed = &sorted.values()[from..];
     slowed.get(slowed.len() / 2).map(|ms| ms - sorted.median())
 }
 
 /// How far beyond its median a value must lie.
-fn beyond(sorted: &Sorted, looks: f64) -> f64 {
+fn beyond(sorted: &Sorted, comparisons: f64) -> f64 {
     let (median, quartile) = (sorted.median(), sorted.at(0.75));
     // Coarse clocks give quartiles that are equal: jitter then is at least a step of the clock.
     let scale = ((quartile - median) / 2_f64.ln()).max(grain(sorted));
-    let tail = scale * (0.5 * looks / BY_CHANCE).ln();
+    let tail = scale * (0.5 * comparisons / BY_CHANCE).ln();
     tail.max(DEVIATIONS * sorted.spread()).max(1e-6)
 }
 

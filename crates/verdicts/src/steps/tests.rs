@@ -3,7 +3,7 @@
 use stdx::Random;
 
 use super::*;
-use crate::series::Phase;
+use crate::series::PhaseColumn;
 
 /// How the time of a step varies around its usual one.
 #[derive(Clone, Copy)]
@@ -35,8 +35,8 @@ fn normal(random: &mut Random) -> f64 {
 
 fn handler(calls: usize, jitter: Jitter, cause: Cause, seed: u64) -> Series {
     let mut random = Random::new(seed);
-    let mut phases: Vec<Phase> =
-        (1..=15).map(|step| Phase { name: format!("step {step}"), ms: Vec::new() }).collect();
+    let mut phases: Vec<PhaseColumn> =
+        (1..=15).map(|step| PhaseColumn { name: format!("step {step}"), ms: Vec::new() }).collect();
     for _ in 0..calls {
         for (at, phase) in phases.iter_mut().enumerate() {
             let usual = [1.0, 4.0, 2.0, 8.0, 3.0][at % 5];
@@ -77,7 +77,7 @@ fn excess(found: &Steps) -> &ExcessVerdict {
     excess
 }
 
-/// Calls of fifteen steps to a server that is stopped for 200 ms now and then: under way they stand
+/// Calls of fifteen steps to a server that is stopped for 200 ms now and then. Calls under way stand
 /// still where they are, and those that arrive meanwhile wait before the first step.
 fn stopped(calls: usize, seed: u64) -> Series {
     let mut series = handler(calls, Jitter::Uniform, NOTHING, seed);
@@ -102,7 +102,7 @@ fn stopped(calls: usize, seed: u64) -> Series {
         }
         waits.push(0.1 + wait);
     }
-    series.phases.insert(0, Phase { name: "wait".into(), ms: waits });
+    series.phases.insert(0, PhaseColumn { name: "wait".into(), ms: waits });
     let total = |row: usize| series.phases.iter().map(|phase| phase.ms[row]).sum();
     series.total_ms = (0..calls).map(total).collect();
     series
@@ -114,7 +114,7 @@ fn calls_that_arrive_during_a_stop_do_not_convict_the_step_they_wait_in() {
         let found = judged_steps(&stopped(3000, seed));
         assert_eq!(named(&found), ["outside"], "{seed}");
         let Verdict::Outside(outside) = &found.verdicts[0] else { unreachable!() };
-        assert_eq!(outside.door.as_deref(), Some("wait"));
+        assert_eq!(outside.admission_step.as_deref(), Some("wait"));
     }
 }
 
@@ -162,7 +162,7 @@ fn stalls_with_one_exception_are_both_said() {
 fn without_slowdowns_nobody_is_blamed() {
     for jitter in JITTERS {
         let found = judged_steps(&handler(1000, jitter, NOTHING, 14));
-        assert_eq!(excess(&found).why, "no step took far longer than it usually does");
+        assert_eq!(excess(&found).reason, "no step took far longer than it usually does");
     }
 }
 
@@ -174,7 +174,7 @@ fn fifty_calls_with_three_stalls_blame_nobody() {
         series.total_ms[row] += 200.0;
     }
     let found = judged_steps(&series);
-    assert_eq!(excess(&found).why, "3 slow-downs are too few to blame a step");
+    assert_eq!(excess(&found).reason, "3 slow-downs are too few to blame a step");
 }
 
 #[test]
@@ -186,11 +186,11 @@ fn one_long_step_cannot_be_told_from_outside() {
     series.total_ms =
         (0..1000).map(|row| series.phases.iter().map(|phase| phase.ms[row]).sum()).collect();
     let found = judged_steps(&series);
-    let said = excess(&found);
-    assert!(said.why.contains("`step 1` takes 99 %"), "{}", said.why);
-    assert!(said.step == "step 1" && said.ci[0] > 0.99, "{said:?}");
-    let sum: f64 = said.shares.iter().map(|share| share.excess_ms).sum();
-    assert!((sum - said.whole_ms).abs() < 1e-9 * sum, "{sum} {}", said.whole_ms);
+    let verdict = excess(&found);
+    assert!(verdict.reason.contains("`step 1` takes 99 %"), "{verdict:?}");
+    assert!(verdict.step == "step 1" && verdict.ci[0] > 0.99, "{verdict:?}");
+    let sum: f64 = verdict.shares.iter().map(|share| share.excess_ms).sum();
+    assert!((sum - verdict.whole_ms).abs() < 1e-9 * sum, "{sum} {}", verdict.whole_ms);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn excesses_add_up_to_the_whole_and_time_without_a_step_is_untracked() {
 
 #[test]
 fn steps_of_equal_and_of_no_calls_are_no_trouble() {
-    let phases = vec![Phase { name: "a".into(), ms: vec![1.0; 3] }];
+    let phases = vec![PhaseColumn { name: "a".into(), ms: vec![1.0; 3] }];
     let series = Series { total_ms: vec![1.0; 3], phases, ..Series::default() };
     let found = judged_steps(&series);
     assert_eq!((found.verdicts.len(), found.shares[0].excess_ms), (0, 0.0));

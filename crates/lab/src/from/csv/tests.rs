@@ -1,6 +1,6 @@
 //! Claims about CSV.
 
-use verdicts::{Series, Values};
+use verdicts::{AttributeValues, Series};
 
 use super::super::{ReadOptions, read as read_any};
 
@@ -40,9 +40,13 @@ fn moments_and_attributes_are_columns() {
     let series = read(text);
     assert_eq!(series.origin_unix_ms, Some(1_700_000_000_000.0));
     assert_eq!(series.began_ms, [0.0, 1000.0]);
-    let Values::Names { names, of } = &series.attributes[0].values else { panic!("{series:?}") };
+    let AttributeValues::Names { names, of } = &series.attributes[0].values else {
+        panic!("{series:?}")
+    };
     assert_eq!((names[0].as_str(), of.as_slice()), ("a, b", &[0, 1][..]));
-    let Values::Numbers(bytes) = &series.attributes[1].values else { panic!("{series:?}") };
+    let AttributeValues::Numbers(bytes) = &series.attributes[1].values else {
+        panic!("{series:?}")
+    };
     assert!(bytes[0] == 100.0 && bytes[1].is_nan());
     let ended = read("ended_ms,latency_ms\n1000,100\n1500,500\n");
     assert_eq!((&ended.began_ms[..], ended.origin_unix_ms), (&[0.0, 100.0][..], None));

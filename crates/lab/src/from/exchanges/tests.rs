@@ -1,7 +1,7 @@
 //! Claims about exchanges of our own journal.
 
 use exchange::{ExchangeRef, Filter};
-use verdicts::Values;
+use verdicts::AttributeValues;
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn phases_are_steps_and_fields_attributes() {
     );
     assert_eq!((&series.began_ms[..], series.origin_unix_ms), (&[0.0, 1000.0][..], Some(1.7e12)));
     let path = series.attributes.iter().find(|attribute| attribute.name == "path").unwrap();
-    assert!(matches!(&path.values, Values::Names { names, .. } if names == &["/a", "/b"]));
+    assert!(matches!(&path.values, AttributeValues::Names { names, .. } if names == &["/a", "/b"]));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Files as the tools write them.
 
-use verdicts::{Series, Values};
+use verdicts::{AttributeValues, Series};
 
 use super::super::{ReadOptions, read as read_any};
 
@@ -179,7 +179,7 @@ fn hyperfine_writes_times_by_command() {
     assert_eq!((series.len(), series[0].name.as_str()), (2, "a"));
     assert_eq!(series[0].total_ms, [100.0, 300.0]);
     let peak = series[0].attributes.iter().find(|one| one.name == "peak memory").unwrap();
-    assert!(matches!(&peak.values, Values::Numbers(bytes) if bytes[1] == 2000.0));
+    assert!(matches!(&peak.values, AttributeValues::Numbers(bytes) if bytes[1] == 2000.0));
 }
 
 #[test]

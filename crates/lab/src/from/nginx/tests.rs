@@ -1,7 +1,7 @@
 //! Claims about access logs with timings.
 
 use exchange::Filter;
-use verdicts::{Series, Values};
+use verdicts::{AttributeValues, Series};
 
 use super::super::{ReadOptions, read as read_any};
 
@@ -20,8 +20,8 @@ fn steps(series: &Series) -> Vec<(&str, f64)> {
 fn text(series: &Series, name: &str) -> String {
     let attribute = series.attributes.iter().find(|own| own.name == name).expect(name);
     match &attribute.values {
-        Values::Names { names, of } => names[of[0] as usize].clone(),
-        Values::Numbers(numbers) => numbers[0].to_string(),
+        AttributeValues::Names { names, of } => names[of[0] as usize].clone(),
+        AttributeValues::Numbers(numbers) => numbers[0].to_string(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Claims about spans.
 
-use verdicts::{Series, Values};
+use verdicts::{AttributeValues, Series};
 
 use super::super::{ReadOptions, read as read_any};
 
@@ -55,10 +55,10 @@ fn attributes_are_the_roots_and_its_resources() {
     let series = read(&export(&[span("1", "", "GET /", (0, 100))]));
     let named = |name: &str| series.attributes.iter().find(|own| own.name == name).unwrap();
     assert!(
-        matches!(&named("service.name").values, Values::Names { names, .. } if names[0] == "shop")
+        matches!(&named("service.name").values, AttributeValues::Names { names, .. } if names[0] == "shop")
     );
     assert!(
-        matches!(&named("http.status").values, Values::Numbers(numbers) if numbers[0] == 200.0)
+        matches!(&named("http.status").values, AttributeValues::Numbers(numbers) if numbers[0] == 200.0)
     );
 }
 

@@ -12,7 +12,9 @@ fn an_attribute_with_too_many_values_is_cut_and_noted() {
         rows.push(&row, at as u64).unwrap();
     }
     let series = rows.into_series().unwrap();
-    let Values::Names { names, of } = &series.attributes[0].values else { panic!("{series:?}") };
+    let AttributeValues::Names { names, of } = &series.attributes[0].values else {
+        panic!("{series:?}")
+    };
     assert_eq!(names.len(), NAMES_MAX + 1);
     assert_eq!(names[*of.last().unwrap() as usize], OTHER);
     assert!(series.notes[0].contains("`id` has more than 65536 values"), "{:?}", series.notes);
@@ -28,7 +30,10 @@ fn numbers_stay_numbers_however_many_there_are() {
         rows.push(&row, at as u64).unwrap();
     }
     let series = rows.into_series().unwrap();
-    assert!(matches!(&series.attributes[0].values, Values::Numbers(_)) && series.notes.is_empty());
+    assert!(
+        matches!(&series.attributes[0].values, AttributeValues::Numbers(_))
+            && series.notes.is_empty()
+    );
 }
 
 #[test]

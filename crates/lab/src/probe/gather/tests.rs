@@ -9,7 +9,7 @@ use crate::probe::{Arrivals, Burst, End, Family, HttpOptions, Plan, Probed};
 
 use std::time::Duration;
 
-use verdicts::{Phase, Series, Values};
+use verdicts::{AttributeValues, PhaseColumn, Series};
 
 const MS: u64 = 1_000_000;
 
@@ -57,7 +57,7 @@ fn rows_stand_in_the_order_in_which_calls_were_meant_to_begin() {
     assert_eq!(series.began_ms, [0.25, 200.25]);
     assert_eq!(series.left_out.failed["connection refused"], 1);
     let late = series.attributes.iter().find(|attribute| attribute.name == "late_ms").unwrap();
-    let Values::Numbers(late) = &late.values else { panic!() };
+    let AttributeValues::Numbers(late) = &late.values else { panic!() };
     assert_eq!(late, &[0.25, 0.25]);
 }
 
@@ -127,13 +127,13 @@ fn a_name_that_some_answers_lack_is_none_there() {
     made.name("x-cache", "HIT");
     let calls = vec![call(0, 0, 1, Ok(made)), call(1, 0, 1, fine())];
     let series = &gathered(&["tcp:a:1"], calls).series[0];
-    let Values::Names { names, of } = &series.attributes[0].values else { panic!() };
+    let AttributeValues::Names { names, of } = &series.attributes[0].values else { panic!() };
     assert_eq!((&names[..], &of[..]), (&["HIT".to_owned(), "(none)".to_owned()][..], &[0, 1][..]));
 }
 
 /// What becomes of parts inside a phase `wait`: the phases, and the names of the attributes.
 fn placed(wait: &[f64], rows: &[&[(&str, f64)]]) -> (Vec<(String, Vec<f64>)>, Vec<String>) {
-    let phase = Phase { name: "wait".to_owned(), ms: wait.to_vec() };
+    let phase = PhaseColumn { name: "wait".to_owned(), ms: wait.to_vec() };
     let mut series = Series { phases: vec![phase], ..Series::default() };
     let owned = |row: &&[(&str, f64)]| -> Vec<(String, f64)> {
         row.iter().map(|(name, ms)| ((*name).to_owned(), *ms)).collect()

@@ -9,7 +9,7 @@ fn titles_and_names_are_escaped() {
     let row = Pair {
         name: "<script>alert(1)</script>\u{1b}".into(),
         bars: [(1.0, "1 %".into()), (f64::NAN, "x".into())],
-        is_convicted: true,
+        is_significant: true,
     };
     let svg = pairs(TITLE, ["<left>", "right"], &[row], false);
     assert!(!svg.contains("<script") && !svg.contains('\u{1b}'), "{svg}");

@@ -2,11 +2,11 @@
 //! not.
 
 use super::is_backlog;
-use crate::distribution::fit::Line;
+use crate::distribution::fit::CombLine;
 use crate::random::Draw;
 
-fn line(quantum: f64) -> Line {
-    Line { quantum, origin: 0.0, jitter: 0.1 * quantum, margin: 0.01, is_straight: true }
+fn line(quantum: f64) -> CombLine {
+    CombLine { quantum, origin: 0.0, jitter: 0.1 * quantum, margin: 0.01, is_straight: true }
 }
 
 /// Pauses that calls every 10 ms wait for the end of, and fast calls between.

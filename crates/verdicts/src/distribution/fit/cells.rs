@@ -1,18 +1,18 @@
 //! What a comb's cells hold: how many of their calls are on the tooth, and how the others lie.
 //!
-//! Invariant: the share of a cell with few calls is near that of all, and its others lie evenly;
-//! neither is ever at the end of its range, where a call could not be told from another.
+//! Invariant: a cell with few calls has nearly the share of all, and its others lie evenly. Neither
+//! is ever at the end of its range, where one call could not be told from another.
 
 use crate::distribution::teeth::{self, Comb};
 
 /// So many calls of a cell say as much of its share as all others together.
-const OWN_FROM: f64 = 20.0;
+const EQUAL_FROM: f64 = 20.0;
 /// A share is at least this, and as much less than 1.
 const SHARE_MIN: f64 = 1e-4;
 /// The density beside a tooth is nowhere less than this part of its mean.
 const DENSITY_MIN: f64 = 0.05;
-/// Legendre polynomials that say how the calls beside a tooth lie: with the first alone, where a
-/// hump bends, the tooth would be taken for what the straight line misses.
+/// Legendre polynomials that say how the calls beside a tooth lie. With the first alone, a hump that
+/// bends would be taken for a tooth.
 const TERMS: usize = 3;
 
 /// A call with the tooth that it is nearest to.
@@ -28,17 +28,17 @@ pub(super) struct Assignment {
 }
 
 /// What stands in the cells.
-pub(super) struct Cells {
+pub(super) struct Mixture {
     /// The number of the first cell.
     first: f64,
-    cells: Vec<Cell>,
+    cells: Vec<CellMixture>,
     /// The share of all calls that are on teeth.
     pub share: f64,
 }
 
 /// What stands in one cell.
 #[derive(Clone, Copy)]
-pub(super) struct Cell {
+pub(super) struct CellMixture {
     /// The share of its calls that are on the tooth.
     pub share: f64,
     /// How much the others' density has of each polynomial, as part of its mean.
@@ -49,7 +49,7 @@ pub(super) struct Cell {
 
 /// What is counted of one cell.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Counted {
+pub(super) struct CellCounts {
     calls: f64,
     /// Calls on the tooth.
     pub on_tooth: f64,
@@ -64,20 +64,20 @@ pub(super) struct Counted {
     beside: [f64; TERMS],
 }
 
-impl Cells {
+impl Mixture {
     /// What stands in the windows of a comb beyond what is beside them.
     pub(super) fn of(comb: &Comb) -> Self {
-        let counted = |cell: &teeth::Cell| Counted {
+        let counted = |cell: &teeth::CombCell| CellCounts {
             calls: cell.calls,
             on_tooth: cell.on_tooth(),
-            ..Counted::default()
+            ..CellCounts::default()
         };
-        let cells: Vec<Counted> = comb.cells.iter().map(counted).collect();
+        let cells: Vec<CellCounts> = comb.cells.iter().map(counted).collect();
         Self::counted(comb.first as f64, &cells, |_| 1.0)
     }
 
     /// What the cells from number `first` on hold, of which the sample covers a part each.
-    pub(super) fn counted(first: f64, cells: &[Counted], covered: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn counted(first: f64, cells: &[CellCounts], covered: impl Fn(f64) -> f64) -> Self {
         let (calls, on_teeth) = cells
             .iter()
             .fold((0.0, 0.0), |(calls, on), cell| (calls + cell.calls, on + cell.on_tooth));
@@ -89,14 +89,18 @@ impl Cells {
     }
 
     /// What cell `k` holds.
-    pub(super) fn at(&self, k: f64) -> Cell {
+    pub(super) fn at(&self, k: f64) -> CellMixture {
         let place = k - self.first;
         let cell = if place < 0.0 { None } else { self.cells.get(place as usize) };
-        cell.copied().unwrap_or(Cell { share: self.share, uneven: [0.0; TERMS], covered: 1.0 })
+        cell.copied().unwrap_or(CellMixture {
+            share: self.share,
+            uneven: [0.0; TERMS],
+            covered: 1.0,
+        })
     }
 }
 
-impl Cell {
+impl CellMixture {
     /// The density of the calls beside the tooth at a place from the middle, in quanta, as part of
     /// their mean density.
     pub(super) fn density(&self, place: f64) -> f64 {
@@ -105,7 +109,7 @@ impl Cell {
     }
 }
 
-impl Counted {
+impl CellCounts {
     /// Adds a call whose place from the middle is given in quanta, too.
     pub(super) fn add(&mut self, call: &Assignment, place: f64) {
         self.calls += 1.0;
@@ -122,9 +126,9 @@ impl Counted {
 
     /// What the cell is taken for where all have `share` of their calls on teeth, and the sample
     /// covers a part of it.
-    fn shrunk(&self, share: f64, covered: f64) -> Cell {
-        let share = (self.on_tooth + OWN_FROM * share) / (self.calls + OWN_FROM);
-        let beside = self.calls - self.on_tooth + OWN_FROM;
+    fn shrunk(&self, share: f64, covered: f64) -> CellMixture {
+        let share = (self.on_tooth + EQUAL_FROM * share) / (self.calls + EQUAL_FROM);
+        let beside = self.calls - self.on_tooth + EQUAL_FROM;
         let mut uneven = [0.0; TERMS];
         if covered >= 1.0 {
             for (at, (part, sum)) in uneven.iter_mut().zip(self.beside).enumerate() {
@@ -136,7 +140,7 @@ impl Counted {
                 *part = counted * square / (square + scale / beside);
             }
         }
-        Cell { share, uneven, covered }
+        CellMixture { share, uneven, covered }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The line through the teeth and how sure it is.
 
-use super::{Line, line};
+use super::{CombLine, line};
 use crate::distribution::teeth::Points;
 use crate::random::Draw;
 
-fn fitted(values: &[f64], quantum: f64, origin: f64) -> Option<Line> {
+fn fitted(values: &[f64], quantum: f64, origin: f64) -> Option<CombLine> {
     let points = Points { at: values, calls: &[], width: 0.0, tooth: 5.0 };
     line(values, &points.cut(quantum, origin, 0.2))
 }
@@ -74,7 +74,7 @@ fn the_quantum_of_faint_teeth_under_a_hump_is_off_as_much_to_either_side() {
 #[test]
 fn a_line_is_numbered_as_another_at_the_calls_between() {
     let line =
-        |quantum, origin| Line { quantum, origin, jitter: 1.0, margin: 1.0, is_straight: true };
+        |quantum, origin| CombLine { quantum, origin, jitter: 1.0, margin: 1.0, is_straight: true };
     let renamed = line(100.0, 210.0).numbered_as(&line(101.0, 5.0), &[309.0, 310.0, 311.0]);
     assert_eq!((renamed.quantum, renamed.origin), (100.0, 10.0));
 }

@@ -1,7 +1,7 @@
 //! What the smooth null is, and when its draws end.
 
 use super::{FIRST, Smooth, p_value};
-use crate::distribution::spectrum::{Bounds, Frame};
+use crate::distribution::spectrum::{Frame, SearchRange};
 use crate::random::Draw;
 use crate::significance::COMB_DRAWS;
 
@@ -57,7 +57,7 @@ fn bins_expect_what_draws_bring() {
     let mut draw = Draw::new(8, 0);
     let values: Vec<f64> = (0..20_000).map(|_| 20.0 * (0.4 * draw.normal()).exp()).collect();
     let smooth = Smooth::of(&values, 0.0);
-    let frame = Frame::new(&Bounds { low: 5.0, width: 60.0, cycles: 12.0 });
+    let frame = Frame::new(&SearchRange { low: 5.0, width: 60.0, cycles: 12.0 });
     let (expected, drawn) = (smooth.expected(&frame), frame.histogram(&smooth.sample(&mut draw)));
     let sum = |bins: &[f64]| bins.chunks(64).map(|bins| bins.iter().sum()).collect::<Vec<f64>>();
     for (expected, drawn) in sum(&expected).into_iter().zip(sum(&drawn)) {

@@ -31,8 +31,8 @@ fn two_stragglers_do_not_widen_the_smoothing_and_eight_do() {
 fn draws_reach_beyond_the_sample() {
     let values = normal(200, 4);
     let smoothed = Smoothed::of(&Sorted::new(&values), 1, 4.0);
-    let held: f64 = smoothed.curve().iter().sum();
-    assert!((held - 200.0).abs() < 0.5, "{held}");
+    let calls: f64 = smoothed.curve().iter().sum();
+    assert!((calls - 200.0).abs() < 0.5, "{calls}");
 }
 
 #[test]

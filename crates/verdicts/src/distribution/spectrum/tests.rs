@@ -1,6 +1,6 @@
 //! What is proposed as a spacing.
 
-use super::{Bounds, Frame};
+use super::{Frame, SearchRange};
 use crate::random::Draw;
 
 /// Candidates among even calls of which a `share` is on `teeth` of a quantum of 1.
@@ -15,7 +15,7 @@ fn candidates(calls: usize, share: f64, teeth: usize) -> Vec<f64> {
             }
         })
         .collect();
-    let frame = Frame::new(&Bounds { low: 0.5, width: teeth as f64, cycles: 256.0 });
+    let frame = Frame::new(&SearchRange { low: 0.5, width: teeth as f64, cycles: 256.0 });
     frame.candidates(&frame.histogram(&values))
 }
 
@@ -37,7 +37,7 @@ fn a_comb_of_all_calls_is_proposed_by_few_calls_and_few_teeth() {
 
 #[test]
 fn the_histogram_holds_the_window_and_nothing_else() {
-    let frame = Frame::new(&Bounds { low: 10.0, width: 5.0, cycles: 12.0 });
+    let frame = Frame::new(&SearchRange { low: 10.0, width: 5.0, cycles: 12.0 });
     let bins = frame.histogram(&[9.9, 10.0, 12.5, 15.0, 15.1]);
     assert_eq!(bins.iter().sum::<f64>(), 3.0);
     assert_eq!((bins[0], bins[frame.bins() - 1]), (1.0, 1.0));
