@@ -9,13 +9,13 @@
 
 pub mod command;
 mod error;
-pub mod from;
 mod hdr;
-pub mod loading;
+pub mod import;
+pub mod load_test;
 mod pages;
 pub mod probe;
 mod report;
-pub mod saved;
+pub mod session_file;
 
 pub use error::LabError;
 pub use hdr::{IntervalLog, write_percentiles};

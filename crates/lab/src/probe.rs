@@ -12,19 +12,19 @@ mod arrivals;
 mod call;
 mod clock;
 mod command;
-mod crew;
-mod desk;
 mod dns;
 mod gather;
 mod http;
 mod icmp;
 mod perfdata;
 mod pin;
+mod scheduler;
 mod target;
 mod tcp;
 mod template;
 mod timing;
 mod tls;
+mod worker_threads;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -41,7 +41,7 @@ pub use target::{Place, Question, Target, Url};
 
 use crate::LabError;
 use crate::pages::SmallPages;
-use desk::Desk;
+use scheduler::Desk;
 
 /// Calls in flight at once: each has a thread.
 pub const IN_FLIGHT_MAX: usize = 512;

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use verdicts::{Attribute, AttributeValues, BURST, LeftOut, PhaseColumn, Series};
 
 use super::call::Made;
-use super::crew::Call;
-use super::desk::Left;
+use super::scheduler::Left;
+use super::worker_threads::Call;
 use super::{Arrivals, IN_FLIGHT_MAX, Plan, Probed};
 
 mod inside;

@@ -70,7 +70,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
     if let Some(path) = &args.save {
         let series: Vec<Series> = results.iter().map(Benched::series).collect();
         let all: Vec<&Series> = series.iter().collect();
-        lab::saved::write(&all, args.vs.is_some(), output::create(path)?)
+        lab::session_file::write(&all, args.vs.is_some(), output::create(path)?)
             .with_context(|| format!("write `{}`", path.display()))?;
     }
     Ok(())

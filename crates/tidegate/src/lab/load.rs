@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use lab::loading::{self, Loaded, Second};
+use lab::load_test::{self, Loaded, Second};
 use lab::{IntervalLog, LabError, Report, ReportOptions};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -70,14 +70,14 @@ fn report(args: &LoadArgs, loaded: &Loaded, verdicts: Option<Report<'_>>) -> Res
         output::print(&(serde_json::to_string_pretty(&whole)? + "\n"))?;
     } else {
         let style = output::style();
-        let text = loading::text(loaded, &style);
+        let text = load_test::text(loaded, &style);
         let rest = match verdicts.filter(|_| loaded.succeeded > 0) {
             Some(mut verdicts) => {
                 // It stands above already.
                 verdicts.name = "";
                 format!("\n{}", verdicts.to_text(&style))
             }
-            None => loading::notes(loaded, &style),
+            None => load_test::notes(loaded, &style),
         };
         output::print(&(text + &rest))?;
     }
@@ -128,7 +128,7 @@ impl Files {
             lab::write_percentiles(&loaded.histogram, file).context("write the distribution")?;
         }
         if let Some(file) = &mut self.save {
-            lab::saved::write(&[&loaded.series], false, file).context("keep the calls")?;
+            lab::session_file::write(&[&loaded.series], false, file).context("keep the calls")?;
         }
         Ok(())
     }

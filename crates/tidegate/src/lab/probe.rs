@@ -66,7 +66,7 @@ fn measure(args: &ProbeArgs) -> Result<Probed> {
     })?;
     if let Some(file) = file {
         let series: Vec<&Series> = probed.series.iter().collect();
-        lab::saved::write(&series, probed.is_paired, file).context("save the calls")?;
+        lab::session_file::write(&series, probed.is_paired, file).context("save the calls")?;
     }
     Ok(probed)
 }

@@ -8,8 +8,8 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use exchange::Filter;
-use lab::from::ReadOptions;
-use lab::saved::Saved;
+use lab::import::ReadOptions;
+use lab::session_file::Saved;
 use lab::{Report, ReportOptions};
 use stdx::Span;
 use verdicts::Series;

@@ -4,7 +4,7 @@ use super::inside::place;
 use super::{Call, Left, gather};
 use crate::probe::call::{Failure, Made};
 use crate::probe::clock::Origin;
-use crate::probe::crew::Due;
+use crate::probe::worker_threads::Due;
 use crate::probe::{Arrivals, Burst, End, Family, HttpOptions, Plan, Probed};
 
 use std::time::Duration;

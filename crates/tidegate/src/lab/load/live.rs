@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::loading::{Loading, Pace, Second};
+use lab::load_test::{Loading, Pace, Second};
 use load::Stop;
 
 const REDRAW: Duration = Duration::from_millis(200);

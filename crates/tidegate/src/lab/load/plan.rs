@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use lab::loading::{CallDefaults, Calls, Loading, Pace, Trace, header};
+use lab::load_test::{CallDefaults, Calls, Loading, Pace, Trace, header};
 use load::{Arrivals, Ramp, Stop};
 
 use crate::cli::{LoadArgs, Rate};

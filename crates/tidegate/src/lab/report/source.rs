@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use lab::from::{self, ReadOptions};
-use lab::saved::Saved;
+use lab::import::{self, ReadOptions};
+use lab::session_file::Saved;
 use stdx::RealDisk;
 
 use crate::commands;
@@ -35,11 +35,11 @@ pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<S
         return exchanges(path, options);
     }
     let bytes = bytes(from)?;
-    Ok(from::read(from, &bytes, options)?)
+    Ok(import::read(from, &bytes, options)?)
 }
 
 fn exchanges(dir: &Path, options: &ReadOptions) -> Result<Saved> {
-    let series = from::journal(dir, Arc::new(RealDisk), options)?;
+    let series = import::journal(dir, Arc::new(RealDisk), options)?;
     Ok(Saved { series: vec![series], is_paired: false })
 }
 

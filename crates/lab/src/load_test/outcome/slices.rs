@@ -6,7 +6,7 @@ use serde::Serialize;
 use verdicts::Sorted;
 
 use super::Whole;
-use crate::loading::sample::Kept;
+use crate::load_test::sample::Kept;
 
 /// Pieces, at most.
 const SLICES: usize = 10;

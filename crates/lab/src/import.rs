@@ -21,7 +21,7 @@ use exchange::Filter;
 use verdicts::Series;
 
 use crate::error::LabError;
-use crate::saved::{self, Saved};
+use crate::session_file::{self, Saved};
 
 pub use exchanges::journal;
 use rows::Rows;
@@ -74,7 +74,7 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Saved, La
         return Err(why("a filter needs exchanges: our journal, or an access log".to_owned()));
     }
     if format == Format::Saved {
-        let mut found = saved::read(bytes).map_err(why)?;
+        let mut found = session_file::read(bytes).map_err(why)?;
         found.series.iter_mut().for_each(|series| keep_times(series, options));
         return Ok(found);
     }
@@ -99,13 +99,13 @@ fn format_of(bytes: &[u8]) -> Format {
     let first = head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
     let first = first.unwrap_or_default();
     if let Some(generator) = generators::generator_of(head)
-        && !saved::is_saved(bytes)
+        && !session_file::is_saved(bytes)
     {
         return Format::Generator(generator);
     }
     if first.trim_ascii_start().starts_with(b"{") {
         return match () {
-            () if saved::is_saved(bytes) => Format::Saved,
+            () if session_file::is_saved(bytes) => Format::Saved,
             () if has("\"resourceSpans\"") || has("\"resource_spans\"") => Format::Otlp,
             () if exchange::decode(first).is_ok() => Format::Exchanges,
             () => Format::Nginx,

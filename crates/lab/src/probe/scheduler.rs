@@ -10,7 +10,7 @@ use stdx::Random;
 
 use super::arrivals::Schedule;
 use super::clock::{Origin, Steps};
-use super::crew::{Call, Crew, Due};
+use super::worker_threads::{Call, Crew, Due};
 use super::{HttpOptions, Plan, Progress};
 use crate::LabError;
 

@@ -31,7 +31,7 @@ fn saved_series_keep_to_the_time_asked_for() {
         ..Series::default()
     };
     let mut bytes = Vec::new();
-    saved::write(&[&series], false, &mut bytes).unwrap();
+    session_file::write(&[&series], false, &mut bytes).unwrap();
     let options = ReadOptions { since_unix_ms: Some(5500.0), ..ReadOptions::default() };
     assert_eq!(read("a", &bytes, &options).unwrap().series[0].total_ms, [2.0]);
 }
