@@ -21,10 +21,10 @@ use exchange::Filter;
 use verdicts::Series;
 
 use crate::error::LabError;
-use crate::session_file::{self, Saved};
+use crate::session_file::{self, Session};
 
 pub use exchanges::journal;
-use rows::Rows;
+use rows::SeriesBuilder;
 
 /// Bytes of a file that its format is told from.
 const HEAD_BYTES: usize = 64 << 10;
@@ -48,7 +48,7 @@ pub struct ReadOptions {
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
-    Saved,
+    SessionFile,
     Generator(generators::Generator),
     Otlp,
     Exchanges,
@@ -60,37 +60,37 @@ enum Format {
 ///
 /// # Errors
 /// `File` when the bytes are of no format, or no row is good; `Row`, when strict, for a bad row.
-pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Saved, LabError> {
+pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Session, LabError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let why = |why: String| LabError::File { file: name.to_owned(), why };
+    let reason = |reason: String| LabError::File { file: name.to_owned(), reason };
     if bytes.trim_ascii().is_empty() {
-        return Err(why("it is empty".to_owned()));
+        return Err(reason("it is empty".to_owned()));
     }
     let format = format_of(bytes);
     if format == Format::Csv && bytes[..bytes.len().min(HEAD_BYTES)].contains(&0) {
-        return Err(why(BINARY.to_owned()));
+        return Err(reason(BINARY.to_owned()));
     }
     if options.filter.is_some() && !matches!(format, Format::Exchanges | Format::Nginx) {
-        return Err(why("a filter needs exchanges: our journal, or an access log".to_owned()));
+        return Err(reason("a filter needs exchanges: our journal, or an access log".to_owned()));
     }
-    if format == Format::Saved {
-        let mut found = session_file::read(bytes).map_err(why)?;
+    if format == Format::SessionFile {
+        let mut found = session_file::read(bytes).map_err(reason)?;
         found.series.iter_mut().for_each(|series| keep_times(series, options));
         return Ok(found);
     }
     if let Format::Generator(generator) = format {
         let series = generators::read(generator, name, bytes, options)?;
-        return Ok(Saved { series, is_paired: false });
+        return Ok(Session { series, is_paired: false });
     }
-    let mut rows = Rows::new(name, options);
+    let mut rows = SeriesBuilder::new(name, options);
     match format {
-        Format::Saved | Format::Generator(_) => unreachable!("returned above"),
+        Format::SessionFile | Format::Generator(_) => unreachable!("returned above"),
         Format::Otlp => otlp::read(bytes, &mut rows)?,
         Format::Exchanges => exchanges::read(bytes, &mut rows)?,
         Format::Nginx => nginx::read(bytes, &mut rows)?,
         Format::Csv => csv::read(bytes, &mut rows)?,
     }
-    Ok(Saved { series: vec![rows.into_series()?], is_paired: false })
+    Ok(Session { series: vec![rows.into_series()?], is_paired: false })
 }
 
 fn format_of(bytes: &[u8]) -> Format {
@@ -99,13 +99,13 @@ fn format_of(bytes: &[u8]) -> Format {
     let first = head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty());
     let first = first.unwrap_or_default();
     if let Some(generator) = generators::generator_of(head)
-        && !session_file::is_saved(bytes)
+        && !session_file::is_session_file(bytes)
     {
         return Format::Generator(generator);
     }
     if first.trim_ascii_start().starts_with(b"{") {
         return match () {
-            () if session_file::is_saved(bytes) => Format::Saved,
+            () if session_file::is_session_file(bytes) => Format::SessionFile,
             () if has("\"resourceSpans\"") || has("\"resource_spans\"") => Format::Otlp,
             () if exchange::decode(first).is_ok() => Format::Exchanges,
             () => Format::Nginx,

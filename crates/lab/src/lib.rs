@@ -19,4 +19,6 @@ pub mod session_file;
 
 pub use error::LabError;
 pub use hdr::{IntervalLog, write_percentiles};
-pub use report::{Counted, Moments, PhaseSummary, Report, ReportOptions, Versus, Words, in_words};
+pub use report::{
+    LatencyHistogram, PhaseSummary, Report, ReportOptions, TimeMoments, Versus, Words, in_words,
+};

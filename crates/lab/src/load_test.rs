@@ -24,21 +24,21 @@ use std::time::{Duration, Instant};
 
 use load::{Arrivals, Plan, Ramp, Report, Stop, Target};
 
-pub use calls::{Call, CallDefaults, Calls, header};
-pub use outcome::{Loaded, Slice, Times};
+pub use calls::{CallDefaults, Calls, HttpCall, header};
+pub use outcome::{LoadOutcome, Slice, TimeSummary};
 pub use seconds::Second;
 pub use text::{notes, text};
 pub use trace::Trace;
 
 use crate::pages::SmallPages;
 use crate::{LabError, hdr};
-use outcome::Part as Ended;
-use recorder::{Recorder, Task, Turn};
+use outcome::ThreadOutcome;
+use recorder::{CallOrder, Recorder, Task};
 use seconds::Seconds;
 
 /// When calls are made.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Pace {
+pub enum Pacing {
     /// Over so many connections, the next one when the reply is there.
     Closed {
         /// How many.
@@ -52,9 +52,9 @@ pub enum Pace {
 
 /// A run of load.
 #[derive(Debug, Clone)]
-pub struct Loading {
+pub struct LoadTest {
     /// When calls are made.
-    pub pace: Pace,
+    pub pace: Pacing,
     /// When no more are made; a trace ends by itself, too.
     pub stop: Stop,
     /// Calls of this first span are made and not measured.
@@ -75,7 +75,7 @@ pub struct Loading {
 
 /// What one thread does.
 #[derive(Debug)]
-struct Part {
+struct ThreadPlan {
     plan: Plan,
     order: Arc<[u32]>,
     at: usize,
@@ -83,31 +83,35 @@ struct Part {
 
 /// The calls to one server.
 #[derive(Debug)]
-struct Group {
+struct ServerCalls {
     target: Target,
     calls: Vec<u32>,
 }
 
-impl Loading {
+impl LoadTest {
     /// Makes the calls, and tells each second of the run when it is over.
     ///
     /// # Errors
     /// When there is nothing to call, the plan contradicts itself, or a server cannot be reached
     /// at all. What goes wrong later is part of the outcome.
-    pub fn run(&self, calls: &[Call], each: &mut dyn FnMut(&Second)) -> Result<Loaded, LabError> {
+    pub fn run(
+        &self,
+        calls: &[HttpCall],
+        each: &mut dyn FnMut(&Second),
+    ) -> Result<LoadOutcome, LabError> {
         let parts = self.parts(calls)?;
         let pages = SmallPages::hold();
         let (cpu_before, begun) = (outcome::cpu(), Instant::now());
         let mut histogram = hdr::nanoseconds();
         let (sender, beats) = mpsc::channel();
-        let ended: Vec<Result<Ended<'_>, LabError>> = std::thread::scope(|scope| {
-            let start = |(number, part): (usize, &Part)| {
-                let turn = Turn { calls, order: Arc::clone(&part.order), at: part.at };
+        let ended: Vec<Result<ThreadOutcome<'_>, LabError>> = std::thread::scope(|scope| {
+            let start = |(number, part): (usize, &ThreadPlan)| {
+                let turn = CallOrder { calls, order: Arc::clone(&part.order), at: part.at };
                 let task = Task {
                     part: number,
                     turn,
                     warm_up: self.warm_up,
-                    patience: self.timeout,
+                    timeout: self.timeout,
                     kept_max: self.kept_max,
                     beats: Some(sender.clone()),
                     cancel: Arc::clone(&self.cancel),
@@ -133,23 +137,25 @@ impl Loading {
         let cpu = outcome::cpu().saturating_sub(cpu_before);
         drop(pages);
         let ended = ended.into_iter().collect::<Result<Vec<_>, _>>()?;
-        Ok(Loaded::new(self, calls, ended, (begun, cpu), histogram))
+        Ok(LoadOutcome::new(self, calls, ended, (begun, cpu), histogram))
     }
 
     /// Returns the calls per second that are intended in the mean over the measured time, as far as
     /// that is known beforehand.
     pub fn rate(&self) -> Option<f64> {
         match &self.pace {
-            Pace::Closed { .. } | Pace::Open(Arrivals::Closed { .. }) => None,
-            Pace::Open(Arrivals::Uniform { rate } | Arrivals::Poisson { rate, .. }) => Some(*rate),
-            Pace::Open(Arrivals::Ramp { ramp, .. }) => Some(f64::midpoint(ramp.from, ramp.to)),
-            Pace::Open(Arrivals::At(times)) => rate_of(times),
-            Pace::Trace(trace) => rate_of(&trace.at_ns),
+            Pacing::Closed { .. } | Pacing::Open(Arrivals::Closed { .. }) => None,
+            Pacing::Open(Arrivals::Uniform { rate } | Arrivals::Poisson { rate, .. }) => {
+                Some(*rate)
+            }
+            Pacing::Open(Arrivals::Ramp { ramp, .. }) => Some(f64::midpoint(ramp.from, ramp.to)),
+            Pacing::Open(Arrivals::At(times)) => rate_of(times),
+            Pacing::Trace(trace) => rate_of(&trace.at_ns),
         }
     }
 
     /// Cuts the run into the parts of its threads.
-    fn parts(&self, calls: &[Call]) -> Result<Vec<Part>, LabError> {
+    fn parts(&self, calls: &[HttpCall]) -> Result<Vec<ThreadPlan>, LabError> {
         let groups = groups(calls);
         if groups.is_empty() {
             return Err(LabError::Input("there is nothing to call".to_owned()));
@@ -163,14 +169,14 @@ impl Loading {
             for part in 0..threads {
                 let (order, at) = match &self.pace {
                     // As `Plan::share` shares the times.
-                    Pace::Trace(_) => {
+                    Pacing::Trace(_) => {
                         (order.iter().skip(part).step_by(threads).copied().collect(), 0)
                     }
                     _ => (Arc::clone(&order), part * order.len() / threads),
                 };
                 // A thread with nothing to do would have no order to go by.
                 if !order.is_empty() {
-                    parts.push(Part { plan: plan.share(part, threads), order, at });
+                    parts.push(ThreadPlan { plan: plan.share(part, threads), order, at });
                 }
             }
         }
@@ -181,14 +187,14 @@ impl Loading {
     }
 
     /// The plan of one server's share of `all` calls, and its calls in order.
-    fn plan(&self, group: &Group, all: usize) -> (Plan, Arc<[u32]>) {
+    fn plan(&self, group: &ServerCalls, all: usize) -> (Plan, Arc<[u32]>) {
         let share = group.calls.len() as f64 / all as f64;
         let cut = |count: usize| ((count as f64 * share).round() as usize).max(1);
         let order: Arc<[u32]> = group.calls.as_slice().into();
         let (arrivals, order) = match &self.pace {
-            Pace::Closed { .. } => (Arrivals::Closed { depth: 1 }, order),
-            Pace::Open(arrivals) => (slower(arrivals, share), order),
-            Pace::Trace(trace) => {
+            Pacing::Closed { .. } => (Arrivals::Closed { depth: 1 }, order),
+            Pacing::Open(arrivals) => (slower(arrivals, share), order),
+            Pacing::Trace(trace) => {
                 let in_turn = (0..all as u32).cycle();
                 let given = trace.calls.iter().copied();
                 let calls: Box<dyn Iterator<Item = u32>> =
@@ -204,8 +210,8 @@ impl Loading {
             stop => stop,
         };
         let connections = match self.pace {
-            Pace::Closed { connections } => connections,
-            Pace::Open(_) | Pace::Trace(_) => self.connections,
+            Pacing::Closed { connections } => connections,
+            Pacing::Open(_) | Pacing::Trace(_) => self.connections,
         };
         let plan = Plan {
             warm_up: self.warm_up,
@@ -219,22 +225,22 @@ impl Loading {
 }
 
 /// Runs the part of one thread; an error ends the others, too.
-fn one<'a>(plan: &Plan, mut recorder: Recorder<'a>) -> Result<Ended<'a>, LabError> {
+fn one<'a>(plan: &Plan, mut recorder: Recorder<'a>) -> Result<ThreadOutcome<'a>, LabError> {
     let outcome: Result<Report, _> = load::run(plan, &mut recorder);
     if outcome.is_err() {
         plan.cancel.iter().for_each(|cancel| cancel.store(true, Ordering::Relaxed));
     }
     recorder.end();
-    Ok(Ended { report: outcome?, recorder })
+    Ok(ThreadOutcome { report: outcome?, recorder })
 }
 
 /// The calls by server, in the order in which servers first occur.
-fn groups(calls: &[Call]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+fn groups(calls: &[HttpCall]) -> Vec<ServerCalls> {
+    let mut groups: Vec<ServerCalls> = Vec::new();
     for (number, call) in (0..).zip(calls) {
         match groups.iter_mut().find(|group| group.target == call.target) {
             Some(group) => group.calls.push(number),
-            None => groups.push(Group { target: call.target.clone(), calls: vec![number] }),
+            None => groups.push(ServerCalls { target: call.target.clone(), calls: vec![number] }),
         }
     }
     groups

@@ -1,6 +1,6 @@
 //! Probes: single calls to a target, each with its phases, at times that were chosen beforehand.
 //!
-//! [`run`] makes the calls of a [`Plan`] and returns a [`Probed`], whose series have a row for each
+//! [`run`] makes the calls of a [`Plan`] and returns a [`ProbeResult`], whose series have a row for each
 //! call that succeeded. A call counts from the moment at which it was really sent; by how much that
 //! was later than intended is its attribute `late_ms`.
 //! Invariant: every call that was begun is a row, a failure, or noted as given up.
@@ -37,11 +37,11 @@ use std::time::Duration;
 use verdicts::Series;
 
 pub use pin::Pin;
-pub use target::{Place, Question, Target, Url};
+pub use target::{Endpoint, ProbeTarget, Question, Url};
 
 use crate::LabError;
 use crate::pages::SmallPages;
-use scheduler::Desk;
+use scheduler::Scheduler;
 
 /// Calls in flight at once: each has a thread.
 pub const IN_FLIGHT_MAX: usize = 512;
@@ -50,7 +50,7 @@ pub const IN_FLIGHT_MAX: usize = 512;
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// One target, or two that are compared: they are called in turns, in random order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<ProbeTarget>,
     /// When no more calls are begun; those in flight are waited for.
     pub end: End,
     /// How calls, or bursts of them, arrive.
@@ -64,7 +64,7 @@ pub struct Plan {
     /// What `{n}` is in the first arrival; each has the next number.
     pub number_first: u64,
     /// Which addresses of a host are called.
-    pub family: Family,
+    pub family: AddressFamily,
     /// How HTTP is spoken.
     pub http: HttpOptions,
 }
@@ -101,7 +101,7 @@ pub struct Burst {
 
 /// Addresses of a kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Family {
+pub enum AddressFamily {
     /// IPv4 and IPv6, in the order in which the resolver gives them.
     #[default]
     Any,
@@ -134,7 +134,7 @@ pub struct HttpOptions {
 
 /// What a probe has measured.
 #[derive(Debug, Clone)]
-pub struct Probed {
+pub struct ProbeResult {
     /// One series for each target.
     pub series: Vec<Series>,
     /// Whether row i of both series was measured in the same turn.
@@ -167,18 +167,18 @@ pub fn run(
     plan: &Plan,
     stop: &AtomicBool,
     watch: &mut dyn FnMut(&Progress),
-) -> Result<Probed, LabError> {
+) -> Result<ProbeResult, LabError> {
     plan.check()?;
-    let runs_programs = plan.targets.iter().any(|target| matches!(target, Target::Command(_)));
+    let runs_programs = plan.targets.iter().any(|target| matches!(target, ProbeTarget::Command(_)));
     let _pages = (!runs_programs).then(SmallPages::hold);
-    let mut desk = Desk::new(plan)?;
-    let is_interrupted = desk.serve(stop, watch)?;
-    Ok(gather::gather(plan, desk.end(), is_interrupted))
+    let mut scheduler = Scheduler::new(plan)?;
+    let is_interrupted = scheduler.serve(stop, watch)?;
+    Ok(gather::gather(plan, scheduler.end(), is_interrupted))
 }
 
 impl Plan {
     fn check(&self) -> Result<(), LabError> {
-        let wrong = |why: &str| Err(LabError::Plan(why.to_owned()));
+        let wrong = |reason: &str| Err(LabError::Plan(reason.to_owned()));
         let rate = match self.arrivals {
             Arrivals::Poisson(rate) | Arrivals::Uniform(rate) => rate,
             Arrivals::Closed => None,
@@ -221,14 +221,14 @@ impl Plan {
 
     /// Callers for one thread, one for each target.
     fn callers(&self, http: &Arc<HttpOptions>) -> Result<Vec<Box<dyn call::Caller>>, LabError> {
-        let caller = |target: &Target| -> Result<Box<dyn call::Caller>, LabError> {
+        let caller = |target: &ProbeTarget| -> Result<Box<dyn call::Caller>, LabError> {
             let family = self.family;
             Ok(match target {
-                Target::Http(url) => Box::new(http::Http::new(url, family, http)?),
-                Target::Tcp(place) => Box::new(tcp::Tcp { place: place.clone(), family }),
-                Target::Dns(question) => Box::new(dns::Dns::new(question, family)?),
-                Target::Icmp(host) => Box::new(icmp::Icmp::new(host, family)?),
-                Target::Command(words) => Box::new(command::Command::new(words)),
+                ProbeTarget::Http(url) => Box::new(http::HttpCaller::new(url, family, http)?),
+                ProbeTarget::Tcp(place) => Box::new(tcp::Tcp { place: place.clone(), family }),
+                ProbeTarget::Dns(question) => Box::new(dns::Dns::new(question, family)?),
+                ProbeTarget::Icmp(host) => Box::new(icmp::Icmp::new(host, family)?),
+                ProbeTarget::Command(words) => Box::new(command::Command::new(words)),
             })
         };
         self.targets.iter().map(caller).collect()
@@ -258,7 +258,7 @@ impl Default for HttpOptions {
     }
 }
 
-impl Family {
+impl AddressFamily {
     fn has(self, address: IpAddr) -> bool {
         match self {
             Self::Any => true,
@@ -268,7 +268,7 @@ impl Family {
     }
 }
 
-impl fmt::Display for Family {
+impl fmt::Display for AddressFamily {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Any => "IPv4 or IPv6",

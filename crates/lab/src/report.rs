@@ -82,7 +82,7 @@ pub struct Report<'a> {
     pub span_ms: Option<f64>,
     /// Least, mean, most and deviation; absent without calls.
     #[serde(flatten)]
-    pub moments: Option<Moments>,
+    pub moments: Option<TimeMoments>,
     /// Quantiles with intervals, by their names.
     #[serde(serialize_with = "by_name")]
     pub quantiles: Vec<(&'static str, Quantile)>,
@@ -94,7 +94,7 @@ pub struct Report<'a> {
     pub attributes: Vec<AttributeVerdict>,
     /// Counts of calls by their time; absent without calls.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub histogram: Option<Counted>,
+    pub histogram: Option<LatencyHistogram>,
     /// What has to be known of the measurement.
     pub notes: &'a [String],
     /// What it is compared with.
@@ -108,7 +108,7 @@ pub struct Report<'a> {
 
 /// Simple figures of the calls' times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Moments {
+pub struct TimeMoments {
     /// The fastest call.
     pub min_ms: f64,
     /// The mean.
@@ -140,7 +140,7 @@ pub struct PhaseSummary {
 
 /// A histogram.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct LatencyHistogram {
     /// Lower end of the first bin.
     pub low_ms: f64,
     /// Upper end of the last bin.
@@ -239,7 +239,7 @@ impl<'a> Report<'a> {
 
     /// Calls against time in `clock`'s unit, or against their number where times are unknown; none
     /// where the order is unknown too, as in a file that holds a histogram or sorted latencies.
-    fn points(&self, clock: Clock) -> Vec<(f64, f64)> {
+    fn points(&self, clock: TimeAxis) -> Vec<(f64, f64)> {
         let series = self.series;
         if series.began_ms.is_empty() {
             let total_ms = &series.total_ms;
@@ -257,14 +257,14 @@ impl<'a> Report<'a> {
     }
 
     /// How the axis of time reads: in the unit that gives the fewest digits.
-    fn clock(&self) -> Clock {
+    fn clock(&self) -> TimeAxis {
         match self.span_ms {
-            None => Clock { unit_ms: 1.0, unit: None },
-            Some(span) if span < 2e3 => Clock { unit_ms: 1.0, unit: Some("ms") },
-            Some(span) if span < 180e3 => Clock { unit_ms: 1e3, unit: Some("s") },
-            Some(span) if span < 10.8e6 => Clock { unit_ms: 60e3, unit: Some("min") },
-            Some(span) if span < 260e6 => Clock { unit_ms: 3.6e6, unit: Some("h") },
-            Some(_) => Clock { unit_ms: 86.4e6, unit: Some("d") },
+            None => TimeAxis { unit_ms: 1.0, unit: None },
+            Some(span) if span < 2e3 => TimeAxis { unit_ms: 1.0, unit: Some("ms") },
+            Some(span) if span < 180e3 => TimeAxis { unit_ms: 1e3, unit: Some("s") },
+            Some(span) if span < 10.8e6 => TimeAxis { unit_ms: 60e3, unit: Some("min") },
+            Some(span) if span < 260e6 => TimeAxis { unit_ms: 3.6e6, unit: Some("h") },
+            Some(_) => TimeAxis { unit_ms: 86.4e6, unit: Some("d") },
         }
     }
 
@@ -282,12 +282,12 @@ impl<'a> Report<'a> {
 
 /// The unit of an axis of time; without one the axis counts calls.
 #[derive(Debug, Clone, Copy)]
-struct Clock {
+struct TimeAxis {
     unit_ms: f64,
     unit: Option<&'static str>,
 }
 
-impl Clock {
+impl TimeAxis {
     /// How a place on the axis reads; between two calls is nothing to be read.
     fn label(&self, value: f64) -> String {
         let Some(unit) = self.unit else {
@@ -307,9 +307,9 @@ fn tooth_ms(comb: &Quantised, k: u64) -> f64 {
     comb.offset_ms + k as f64 * comb.quantum_ms
 }
 
-fn moments(sorted: &Sorted) -> Option<Moments> {
+fn moments(sorted: &Sorted) -> Option<TimeMoments> {
     let (min_ms, max_ms) = (*sorted.values().first()?, *sorted.values().last()?);
-    Some(Moments { min_ms, mean_ms: sorted.mean(), max_ms, deviation_ms: sorted.deviation() })
+    Some(TimeMoments { min_ms, mean_ms: sorted.mean(), max_ms, deviation_ms: sorted.deviation() })
 }
 
 /// The quantiles beyond which the series has a call at all.
@@ -353,7 +353,7 @@ fn phases(series: &Series, shares: &[StepShare]) -> Vec<PhaseSummary> {
     named.chain([(UNTRACKED, &rest)]).filter_map(summary).collect()
 }
 
-fn counted(series: &Series, sorted: &Sorted, verdicts: &[Verdict]) -> Option<Counted> {
+fn counted(series: &Series, sorted: &Sorted, verdicts: &[Verdict]) -> Option<LatencyHistogram> {
     let (min, high) = (*sorted.values().first()?, *sorted.values().last()?);
     let is_comb = |verdict: &Verdict| match verdict {
         Verdict::Quantised(comb) => comb.spacing != "geometric",
@@ -364,18 +364,18 @@ fn counted(series: &Series, sorted: &Sorted, verdicts: &[Verdict]) -> Option<Cou
     // From zero unless that would leave a third of the picture empty.
     let low = if log || min > high / 3.0 { min } else { 0.0 };
     let bins = screen::Bins::new(&series.total_ms, BINS, (low, high), log);
-    Some(Counted { low_ms: low, high_ms: high, log, counts: bins.counts })
+    Some(LatencyHistogram { low_ms: low, high_ms: high, log, counts: bins.counts })
 }
 
 fn judged<S: Serializer>(verdicts: &[Verdict], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Whole<'v> {
+    struct JudgedVerdict<'v> {
         #[serde(flatten)]
         verdict: &'v Verdict,
         #[serde(flatten)]
         judged: Judged,
     }
-    let whole = verdicts.iter().map(|verdict| Whole { verdict, judged: verdict.judged() });
+    let whole = verdicts.iter().map(|verdict| JudgedVerdict { verdict, judged: verdict.judged() });
     serializer.collect_seq(whole)
 }
 

@@ -31,7 +31,7 @@ pub const FORMAT: &str = "tidegate-lab/1";
 
 /// One series, or two to compare.
 #[derive(Debug, Clone, Default)]
-pub struct Saved {
+pub struct Session {
     /// The series; the second is compared with the first.
     pub series: Vec<Series>,
     /// Whether call i of one was measured beside call i of the other.
@@ -51,7 +51,7 @@ pub fn write(series: &[&Series], is_paired: bool, out: impl io::Write) -> io::Re
 }
 
 /// Returns whether `bytes` begin as a saved file does.
-pub fn is_saved(bytes: &[u8]) -> bool {
+pub fn is_session_file(bytes: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
     let dense: String = head.split_whitespace().collect();
     dense.starts_with("{\"format\":\"tidegate-lab/")
@@ -61,13 +61,13 @@ pub fn is_saved(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// Why it is none, in words.
-pub fn read(bytes: &[u8]) -> Result<Saved, String> {
+pub fn read(bytes: &[u8]) -> Result<Session, String> {
     let file: FileIn = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if file.format != FORMAT {
         return Err(format!("its format is `{}`; this reads `{FORMAT}`", file.format));
     }
     let series = file.series.into_iter().map(SeriesIn::checked).collect::<Result<_, _>>()?;
-    Ok(Saved { series, is_paired: file.paired })
+    Ok(Session { series, is_paired: file.paired })
 }
 
 #[derive(SerializeDerive)]

@@ -236,8 +236,8 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn wrong(&mut self, key: &str, why: String) {
-        (self.wrong)(&format!("statsd.{key}"), why);
+    fn wrong(&mut self, key: &str, reason: String) {
+        (self.wrong)(&format!("statsd.{key}"), reason);
     }
 
     fn span(&mut self, key: &str, text: &str) -> Duration {
@@ -309,8 +309,8 @@ impl Reader<'_> {
         let allow = allow.filter_map(|text| {
             let network = Network::parse(text);
             if network.is_none() {
-                let why = format!("`{text}` is no network; write one such as 10.0.0.0/8");
-                self.wrong("management_allow", why);
+                let reason = format!("`{text}` is no network; write one such as 10.0.0.0/8");
+                self.wrong("management_allow", reason);
             }
             network
         });
@@ -318,8 +318,8 @@ impl Reader<'_> {
         match text.parse() {
             Ok(address) => Some(Management { address, allow }),
             Err(_) => {
-                let why = format!("`{text}` is no address; write IP:PORT, or `off`");
-                self.wrong("management", why);
+                let reason = format!("`{text}` is no address; write IP:PORT, or `off`");
+                self.wrong("management", reason);
                 None
             }
         }
@@ -347,7 +347,7 @@ impl Reader<'_> {
                     self.wrong(&format!("backend[{at}].kind"), "is here twice".to_owned());
                 }
                 Ok(backend) => backends.push(backend),
-                Err((key, why)) => self.wrong(&format!("backend[{at}].{key}"), why),
+                Err((key, reason)) => self.wrong(&format!("backend[{at}].{key}"), reason),
             }
         }
         backends

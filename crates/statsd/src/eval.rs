@@ -254,8 +254,8 @@ impl Take for Told<'_> {
 
     fn key(&mut self, _: &[u8]) {}
 
-    fn bad(&mut self, _: &[u8], why: Bad) {
-        self.bad.push(why.name());
+    fn bad(&mut self, _: &[u8], reason: Bad) {
+        self.bad.push(reason.name());
     }
 }
 

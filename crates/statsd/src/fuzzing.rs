@@ -92,8 +92,8 @@ impl Take for Told {
 
     fn key(&mut self, _: &[u8]) {}
 
-    fn bad(&mut self, line: &[u8], why: Bad) {
-        self.say("bad", line, Vec::new(), why.name().to_owned());
+    fn bad(&mut self, line: &[u8], reason: Bad) {
+        self.say("bad", line, Vec::new(), reason.name().to_owned());
     }
 }
 
@@ -160,7 +160,7 @@ pub fn legacy(text: &str, flavour: Flavour) -> Result<Plan, LegacyError> {
 pub fn section(json: &str) -> Option<Result<Plan, Vec<String>>> {
     let config: Config = serde_json::from_str(json).ok()?;
     let mut problems = Vec::new();
-    let mut wrong = |key: &str, why: String| problems.push(format!("{key}: {why}"));
+    let mut wrong = |key: &str, reason: String| problems.push(format!("{key}: {reason}"));
     let plan = config::plan(&config, Path::new("/nowhere"), &mut wrong);
     Some(if problems.is_empty() { Ok(plan) } else { Err(problems) })
 }

@@ -23,12 +23,12 @@ const DEPTH_MAX: usize = 32;
 
 /// A file that cannot be used: where, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{why}", if *line > 0 { format!("line {line}: ") } else { String::new() })]
+#[error("{}{reason}", if *line > 0 { format!("line {line}: ") } else { String::new() })]
 pub struct LegacyError {
     /// The line, from 1; 0 where there is none.
     pub line: usize,
     /// What is wrong, and what would be right.
-    pub why: String,
+    pub reason: String,
 }
 
 /// Reads a file's text as a plan of this flavour; relative paths are left as they are.
@@ -53,7 +53,7 @@ pub(crate) fn read_with(
     let plain = plain.trim_end().trim_end_matches(';');
     let settings: Settings = json5::from_str(plain).map_err(|error| not_read(plain, &error))?;
     let reader = Reader { settings, flavour, look_up };
-    reader.plan().map_err(|why| LegacyError { line: 0, why })
+    reader.plan().map_err(|reason| LegacyError { line: 0, reason })
 }
 
 /// Keys with their values, in the order in which they are written.
@@ -448,7 +448,7 @@ fn without_hash_comments(text: &str) -> Result<String, LegacyError> {
         }
         if depth > DEPTH_MAX {
             let line = 1 + memchr::memchr_iter(b'\n', &bytes[..at]).count();
-            return Err(LegacyError { line, why: "it is nested too deep".to_owned() });
+            return Err(LegacyError { line, reason: "it is nested too deep".to_owned() });
         }
         at += match rest {
             [quote @ (b'"' | b'\''), text @ ..] => 1 + string_length(text, *quote),
@@ -477,19 +477,19 @@ fn string_length(text: &[u8], quote: u8) -> usize {
 /// What is wrong, in the words of one who wrote the file.
 fn not_read(text: &str, error: &json5::Error) -> LegacyError {
     let Some(position) = error.position() else {
-        return LegacyError { line: 0, why: error.to_string() };
+        return LegacyError { line: 0, reason: error.to_string() };
     };
     let (before, rest) = text.split_at(offset_of(text, position));
     let line = 1 + memchr::memchr_iter(b'\n', before.as_bytes()).count();
     let rest = rest.lines().next().unwrap_or_default().trim().trim_end_matches(',');
     let is_expression = rest.starts_with(|letter: char| letter.is_alphabetic() || letter == '`')
         || rest.starts_with(['(', '.', '+', '*']);
-    let why = if is_expression {
+    let reason = if is_expression {
         format!("`{rest}`: JavaScript is not run here; write the value itself")
     } else {
         error.to_string()
     };
-    LegacyError { line, why }
+    LegacyError { line, reason }
 }
 
 /// Where a position is: JSON5 has more ends of lines than editors have (its section 8).

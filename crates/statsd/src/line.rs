@@ -31,7 +31,7 @@ pub(crate) trait Take {
     /// Is told of every line that has a key; only where keys are counted.
     fn key(&mut self, key: &[u8]);
     /// Is told of a piece of a line that says nothing.
-    fn bad(&mut self, line: &[u8], why: Bad);
+    fn bad(&mut self, line: &[u8], reason: Bad);
 }
 
 /// How a gauge changes.
@@ -186,8 +186,8 @@ impl Reader {
             to.bad(Bad::NoType);
         }
         for piece in pieces {
-            if let Err(why) = sample(&self.key, piece, to.take) {
-                to.bad(why);
+            if let Err(reason) = sample(&self.key, piece, to.take) {
+                to.bad(reason);
             }
         }
     }
@@ -211,9 +211,9 @@ struct Counted<'t, T> {
 }
 
 impl<T: Take> Counted<'_, T> {
-    fn bad(&mut self, why: Bad) {
+    fn bad(&mut self, reason: Bad) {
         self.bad += 1;
-        self.take.bad(self.line, why);
+        self.take.bad(self.line, reason);
     }
 }
 

@@ -236,9 +236,9 @@ impl Shared {
         let totals = self.totals();
         let bad = Bad::ALL.iter().zip(totals.bad);
         let bad: Map<String, Value> =
-            bad.map(|(why, count)| (why.name().to_owned(), count.into())).collect();
+            bad.map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
         let last_bad = totals.last_bad.map(
-            |(why, line)| json!({ "why": why.name(), "line": String::from_utf8_lossy(&line) }),
+            |(reason, line)| json!({ "why": reason.name(), "line": String::from_utf8_lossy(&line) }),
         );
         let sockets = self.sockets.iter().map(|socket| {
             json!({

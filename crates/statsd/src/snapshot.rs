@@ -330,21 +330,21 @@ fn restore(
 }
 
 /// Renames a file that is of no use; returns what is to be said of it.
-fn set_aside(path: &Path, why: &Refused) -> String {
+fn set_aside(path: &Path, reason: &Refused) -> String {
     let refused = refused(path);
     let renamed = fs::rename(path, &refused);
     let (path, refused) = (path.display(), refused.display());
     match renamed {
         Ok(()) => {
-            tracing::error!(%path, %why, kept = %refused, "the snapshot is set aside");
+            tracing::error!(%path, %reason, kept = %refused, "the snapshot is set aside");
             format!(
-                "statsd: the snapshot `{path}` was not taken over ({why}); it is kept as \
+                "statsd: the snapshot `{path}` was not taken over ({reason}); it is kept as \
                  `{refused}`: remove that to end this alarm"
             )
         }
         Err(error) => {
-            tracing::error!(%path, %why, %error, "the snapshot is refused, and stays");
-            format!("statsd: the snapshot `{path}` was not taken over ({why})")
+            tracing::error!(%path, %reason, %error, "the snapshot is refused, and stays");
+            format!("statsd: the snapshot `{path}` was not taken over ({reason})")
         }
     }
 }

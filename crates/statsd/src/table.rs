@@ -425,10 +425,10 @@ impl Take for Filling<'_> {
         }
     }
 
-    fn bad(&mut self, line: &[u8], why: Bad) {
+    fn bad(&mut self, line: &[u8], reason: Bad) {
         let totals = &mut self.table.totals;
-        totals.bad[why as usize] += 1;
-        totals.last_bad = Some((why, line[..line.len().min(BAD_LINE_BYTES)].into()));
+        totals.bad[reason as usize] += 1;
+        totals.last_bad = Some((reason, line[..line.len().min(BAD_LINE_BYTES)].into()));
     }
 }
 

@@ -2,23 +2,22 @@
 
 mod eval;
 mod munin;
+mod plan;
 mod reload;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-use chassis::config::Problem;
+use anyhow::Result;
 use generation::{Source, Watcher};
 use metrics::Registry;
 use statsd::{Flavour, Server, Shared, StatsdError, plan::Plan};
 
 use crate::cli::{StatsdArgs, StatsdCommand};
-use crate::commands::WrongConfig;
-use crate::config;
-use crate::serve::TAKEN;
+use crate::hint::TAKEN;
 use crate::signals::EndSignals;
-pub(crate) use reload::Read;
+pub(crate) use plan::of_tidegate_file;
+pub(crate) use reload::ConfigFile;
 
 /// A server with what reads its configuration again.
 pub(crate) struct Running {
@@ -40,12 +39,13 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
     });
     // Before it is read, so that no change is missed.
     let source = Source::at(&file).ok();
-    let plan = plan(&file, flavour)?;
+    let plan = plan::of_file(&file, flavour)?;
     let mut signals = EndSignals::install()?;
     let flavour_read = plan.flavour;
     let again = file.clone();
-    let read = move || self::plan(&again, flavour);
-    let running = Running::start(plan, None, (file, source, Box::new(read)))?;
+    let read = move || plan::of_file(&again, flavour);
+    let file = ConfigFile { path: file, source, read: Box::new(read) };
+    let running = Running::start(plan, None, file)?;
     for socket in &running.shared().sockets {
         let (address, buffer_bytes) = (socket.address(), socket.buffer_bytes());
         tracing::info!(address, buffer_bytes, "receiving");
@@ -65,17 +65,13 @@ impl Running {
     ///
     /// # Errors
     /// When an address is taken, with a hint; when the system has no threads left.
-    pub(crate) fn start(
-        plan: Plan,
-        registry: Option<&Registry>,
-        (file, source, read): (PathBuf, Option<Source>, Read),
-    ) -> Result<Self> {
+    pub(crate) fn start(plan: Plan, registry: Option<&Registry>, file: ConfigFile) -> Result<Self> {
         let server = Server::start(plan, registry).map_err(|error| match error {
             StatsdError::Bind { .. } => anyhow::Error::new(error).context(TAKEN),
             _ => error.into(),
         })?;
-        let is_there = source.is_some();
-        let reload = is_there.then(|| reload::watch(server.shared(), (file, source), read));
+        let is_there = file.source.is_some();
+        let reload = is_there.then(|| reload::watch(server.shared(), file));
         Ok(Self { reload: reload.transpose()?, server })
     }
 
@@ -91,35 +87,4 @@ impl Running {
         }
         self.server.end();
     }
-}
-
-/// The plan of a file of ours.
-///
-/// # Errors
-/// With every problem of the file; when it has no `[statsd]`.
-pub(crate) fn of_own_file(file: &Path) -> Result<Plan> {
-    let wrong = |problems| WrongConfig::new(file.to_owned(), problems);
-    let plan = config::load(file).map_err(wrong)?;
-    plan.statsd.with_context(|| format!("run statsd by `{}`: it has no [statsd]", file.display()))
-}
-
-fn plan(file: &Path, flavour: Option<Flavour>) -> Result<Plan> {
-    let is_toml = file.extension().is_some_and(|extension| extension == "toml");
-    if is_toml && flavour.is_none() {
-        let is_default = file == Path::new("tidegate.toml") && !file.exists();
-        return if is_default { Ok(without_file()) } else { of_own_file(file) };
-    }
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("read the configuration `{}`", file.display()))?;
-    statsd::read_legacy(&text, flavour.unwrap_or(Flavour::Statsd)).map_err(|error| {
-        let problem = Problem { line: error.line, key: String::new(), message: error.why };
-        WrongConfig::new(file.to_owned(), vec![problem]).into()
-    })
-}
-
-/// A server that only shows what came, on its management port, and keeps nothing.
-fn without_file() -> Plan {
-    let config = statsd::config::Config { snapshot: Some("off".to_owned()), ..Default::default() };
-    let problems = &mut |key: &str, why: String| unreachable!("defaults fit: {key}: {why}");
-    statsd::config::plan(&config, Path::new("."), problems)
 }

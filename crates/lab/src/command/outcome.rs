@@ -33,7 +33,7 @@ pub struct Trial {
 
 /// The runs of one command. Serialised as an element of hyperfine's `results`.
 #[derive(Debug, Clone, Serialize)]
-pub struct Benched {
+pub struct BenchResult {
     /// The command's name or line.
     pub command: String,
     /// The same with the parameters that do not occur in it.
@@ -99,7 +99,7 @@ pub enum Warning {
     Outliers(usize),
 }
 
-impl Benched {
+impl BenchResult {
     pub(crate) fn new(
         subject: &Subject,
         trials: Vec<Trial>,
@@ -124,7 +124,7 @@ impl Benched {
             parameters: subject.parameters.iter().cloned().collect(),
             times,
             trials,
-            peak_floor_bytes: super::usage::own_peak_bytes(),
+            peak_floor_bytes: super::usage::self_peak_bytes(),
             warnings: Vec::new(),
         };
         benched.warnings = benched.warn(shell, is_warm, is_prepared);

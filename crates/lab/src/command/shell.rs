@@ -3,7 +3,7 @@
 use verdicts::Sorted;
 
 use super::Trial;
-use super::program::{Failures, Input, Occasion, Output, Program, Surroundings};
+use super::program::{CommandInput, CommandOutput, FailurePolicy, Program, RunContext, RunPurpose};
 use crate::LabError;
 
 /// Starts that are measured.
@@ -29,11 +29,11 @@ impl ShellStart {
     /// When the shell cannot be run.
     pub fn measure(shell: &[String]) -> Result<Self, LabError> {
         let program = Program::Shell(shell.to_vec(), String::new());
-        let surroundings = Surroundings {
-            input: &Input::Null,
-            output: &Output::Null,
-            failures: &Failures::Fatal,
-            occasion: Occasion::Beside("start of the shell"),
+        let surroundings = RunContext {
+            input: &CommandInput::Null,
+            output: &CommandOutput::Null,
+            failures: &FailurePolicy::Fatal,
+            occasion: RunPurpose::Beside("start of the shell"),
         };
         let mut trials = Vec::with_capacity(STARTS);
         for _ in 0..STARTS {

@@ -49,7 +49,7 @@ pub(crate) fn wait_with_usage(child: &mut Child) -> io::Result<(ExitStatus, Usag
 /// Returns the highest resident memory of this process, in bytes; 0 where the system does not say.
 ///
 /// A child begins as this program, so its peak is never told to be less (exec_mmap in fs/exec.c).
-pub(crate) fn own_peak_bytes() -> u64 {
+pub(crate) fn self_peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());

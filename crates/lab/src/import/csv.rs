@@ -10,11 +10,11 @@ use ::csv::{ByteRecord, ReaderBuilder, Trim};
 use crate::error::LabError;
 
 use super::headers::{Column, columns};
-use super::rows::{Row, Rows};
+use super::rows::{CallRow, SeriesBuilder};
 use super::value::{Moment, Unit, duration_ms, moment};
 
 /// Reads rows.
-pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     let delimiter = delimiter(bytes);
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
@@ -33,12 +33,12 @@ pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
                 (true, _) => (columns(&header), header),
                 (false, 1) => (Ok(vec![Column::Total(Unit::MILLIS)]), vec!["latency".into()]),
                 (false, count) => {
-                    let why =
+                    let reason =
                         format!("the first line has {count} numbers and no names: add a header");
-                    (Err(why), header)
+                    (Err(reason), header)
                 }
             };
-            let found = found.map_err(|why| rows.no_file(why))?;
+            let found = found.map_err(|reason| rows.no_file(reason))?;
             table = Some(Table { columns: found, header, decimal_comma: delimiter == b';' });
             if is_header {
                 continue;
@@ -52,7 +52,7 @@ pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
                 rows.has_epoch &= is_absolute;
                 rows.push(&row, line)?;
             }
-            Err(Bad { column, cause, found }) => rows.bad(line, column, cause, &found)?,
+            Err(BadRow { column, reason, found }) => rows.bad(line, column, reason, &found)?,
         }
     }
     Ok(())
@@ -66,9 +66,9 @@ struct Table {
 }
 
 /// Why a row cannot be used.
-struct Bad<'t> {
+struct BadRow<'t> {
     column: &'t str,
-    cause: &'static str,
+    reason: &'static str,
     found: String,
 }
 
@@ -77,12 +77,12 @@ impl Table {
     fn row<'t>(
         &'t self,
         texts: &'t [std::borrow::Cow<'t, str>],
-    ) -> Result<(Row<'t>, bool), Bad<'t>> {
+    ) -> Result<(CallRow<'t>, bool), BadRow<'t>> {
         if texts.len() < self.columns.len() {
             let found = format!("a row of {} fields of {}", texts.len(), self.columns.len());
-            return Err(Bad { column: "", cause: "too short", found });
+            return Err(BadRow { column: "", reason: "too short", found });
         }
-        let mut row = Row::default();
+        let mut row = CallRow::default();
         let (mut total, mut began, mut ended) = (None, None, None);
         for (at, column) in self.columns.iter().enumerate() {
             let (name, text) = (self.header[at].as_str(), &*texts[at]);
@@ -110,8 +110,8 @@ impl Table {
         Ok((row, is_absolute))
     }
 
-    fn number<'t>(&self, column: &'t str, text: &str, unit: Unit) -> Result<f64, Bad<'t>> {
-        let bad = |cause, found| Bad { column, cause, found };
+    fn number<'t>(&self, column: &'t str, text: &str, unit: Unit) -> Result<f64, BadRow<'t>> {
+        let bad = |reason, found| BadRow { column, reason, found };
         let number = match self.decimal_comma && text.contains(',') {
             true => duration_ms(&text.replace(',', "."), unit),
             false => duration_ms(text, unit),
@@ -131,7 +131,7 @@ impl Table {
 fn next(
     reader: &mut ::csv::Reader<&[u8]>,
     record: &mut ByteRecord,
-    rows: &mut Rows<'_>,
+    rows: &mut SeriesBuilder<'_>,
 ) -> Result<bool, LabError> {
     loop {
         match reader.read_byte_record(record) {

@@ -14,7 +14,7 @@ use verdicts::Series;
 use crate::error::LabError;
 
 use super::ReadOptions;
-use super::rows::{Row, Rows};
+use super::rows::{CallRow, SeriesBuilder};
 
 /// Fields that are attributes, by the names that filters know.
 const ATTRIBUTES: [&str; 12] = [
@@ -33,7 +33,7 @@ const ATTRIBUTES: [&str; 12] = [
 ];
 
 /// Reads the lines of a journal's file.
-pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     let fields = fields();
     for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
         if !line.trim_ascii().is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
 /// `Journal`; `Row`, when strict, for a line that is no exchange; `File` when no line is good.
 pub fn journal(dir: &Path, disk: Arc<dyn Disk>, options: &ReadOptions) -> Result<Series, LabError> {
     let name = dir.display().to_string();
-    let mut rows = Rows::new(&name, options);
+    let mut rows = SeriesBuilder::new(&name, options);
     let (fields, mut number) = (fields(), 0);
     let mut reader = Reader::open(dir, disk)?;
     loop {
@@ -73,21 +73,21 @@ fn push(
     line: &[u8],
     number: u64,
     fields: &[(&'static str, FieldName)],
-    rows: &mut Rows<'_>,
+    rows: &mut SeriesBuilder<'_>,
 ) -> Result<(), LabError> {
     let exchange = match exchange::decode(line) {
         Ok(exchange) => exchange,
         Err(error) => return rows.bad(number, "", "no exchange", &format!("the line ({error})")),
     };
     if rows.options().filter.as_ref().is_some_and(|filter| !filter.matches(&exchange)) {
-        rows.held_back();
+        rows.filtered_out();
         return Ok(());
     }
     let texts: Vec<(&str, Cow<'_, str>)> = fields
         .iter()
         .filter_map(|(name, field)| Some((*name, Cow::Owned(exchange.field(field)?.to_string()))))
         .collect();
-    let row = Row {
+    let row = CallRow {
         total_ms: exchange.total_us as f64 / 1000.0,
         began_ms: Some(exchange.time_us as f64 / 1000.0),
         phases: phases(&exchange),

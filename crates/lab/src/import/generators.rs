@@ -20,7 +20,7 @@ use verdicts::Series;
 use crate::error::LabError;
 
 use super::ReadOptions;
-use super::rows::Rows;
+use super::rows::SeriesBuilder;
 
 /// Who wrote a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub(super) fn read(
     if generator == Generator::Hyperfine {
         return hyperfine::read(name, bytes, options);
     }
-    let mut rows = Rows::new(name, options);
+    let mut rows = SeriesBuilder::new(name, options);
     match generator {
         Generator::VegetaJson => vegeta::read_json(bytes, &mut rows)?,
         Generator::VegetaCsv => vegeta::read_csv(bytes, &mut rows)?,
@@ -93,11 +93,11 @@ pub(super) fn read(
         Generator::Percentiles => hdr::read_percentiles(bytes, &mut rows)?,
         Generator::IntervalLog => hdr::read_log(bytes, &mut rows)?,
         Generator::VegetaGob => {
-            let why =
+            let reason =
                 "these are vegeta's binary results, which `vegeta encode --to csv` makes readable";
-            return Err(rows.no_file(why.to_owned()));
+            return Err(rows.no_file(reason.to_owned()));
         }
-        Generator::Summary(why) => return Err(rows.no_file(why.to_owned())),
+        Generator::Summary(reason) => return Err(rows.no_file(reason.to_owned())),
         Generator::Hyperfine => unreachable!("returned above"),
     }
     Ok(vec![rows.into_series()?])

@@ -22,7 +22,7 @@ use exchange::Exchange;
 
 use crate::error::LabError;
 
-use super::rows::{Row, Rows};
+use super::rows::{CallRow, SeriesBuilder};
 use super::value::{Moment, moment};
 
 /// Names that logs give to a request's time in seconds.
@@ -51,7 +51,7 @@ pub(super) fn is_access_log(line: &[u8]) -> bool {
 }
 
 /// Reads lines.
-pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
         let line = line.trim_ascii();
         if line.is_empty() {
@@ -64,19 +64,19 @@ pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
         };
         match found {
             Ok(found) => push(&found, number, rows)?,
-            Err(cause) => rows.bad(number, "", cause, "the line")?,
+            Err(reason) => rows.bad(number, "", reason, "the line")?,
         }
     }
     Ok(())
 }
 
 /// A line as names and texts, and what it says of the exchange.
-struct Line<'a> {
+struct TimedLine<'a> {
     fields: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     exchange: Option<Exchange<'a>>,
 }
 
-impl Line<'_> {
+impl TimedLine<'_> {
     fn get(&self, names: &[&str]) -> Option<&str> {
         let find = |name: &&str| self.fields.iter().find(|(own, _)| own == name);
         names.iter().find_map(find).map(|(_, text)| &**text)
@@ -87,11 +87,11 @@ impl Line<'_> {
     }
 }
 
-fn push(line: &Line<'_>, number: u64, rows: &mut Rows<'_>) -> Result<(), LabError> {
+fn push(line: &TimedLine<'_>, number: u64, rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     if let (Some(filter), Some(exchange)) = (&rows.options().filter, &line.exchange)
         && !filter.matches(exchange)
     {
-        rows.held_back();
+        rows.filtered_out();
         return Ok(());
     }
     let Some(text) = line.get(&REQUEST) else {
@@ -100,7 +100,7 @@ fn push(line: &Line<'_>, number: u64, rows: &mut Rows<'_>) -> Result<(), LabErro
     let Some(total_ms) = summed_ms(text) else {
         return rows.bad(number, "request_time", "not a number", &format!("`{text}`"));
     };
-    let mut row = Row { total_ms, phases: phases(line, total_ms), ..Row::default() };
+    let mut row = CallRow { total_ms, phases: phases(line, total_ms), ..CallRow::default() };
     if let Some(Moment::Absolute(ended)) = line.get(&MOMENTS).and_then(|text| moment(text, None)) {
         row.began_ms = Some(ended - total_ms);
     }
@@ -112,7 +112,7 @@ fn push(line: &Line<'_>, number: u64, rows: &mut Rows<'_>) -> Result<(), LabErro
     rows.push(&row, number)
 }
 
-fn phases(line: &Line<'_>, total_ms: f64) -> Vec<(&'static str, f64)> {
+fn phases(line: &TimedLine<'_>, total_ms: f64) -> Vec<(&'static str, f64)> {
     let Some(response) = line.seconds_ms(&RESPONSE) else { return Vec::new() };
     // Clocks are read at different moments: a part may seem longer than the whole by a tick.
     let response = response.min(total_ms);
@@ -136,7 +136,7 @@ fn summed_ms(text: &str) -> Option<f64> {
     Some(sum * 1000.0)
 }
 
-fn json(line: &[u8]) -> Result<Line<'_>, &'static str> {
+fn json(line: &[u8]) -> Result<TimedLine<'_>, &'static str> {
     let object: serde_json::Map<String, serde_json::Value> =
         serde_json::from_slice(line).map_err(|_| "no JSON object")?;
     let texts = object.into_iter().filter_map(|(name, value)| {
@@ -149,7 +149,7 @@ fn json(line: &[u8]) -> Result<Line<'_>, &'static str> {
         Some((Cow::Owned(name), Cow::Owned(text)))
     });
     let fields: Vec<(Cow<'_, str>, Cow<'_, str>)> = texts.collect();
-    let line = Line { fields, exchange: None };
+    let line = TimedLine { fields, exchange: None };
     let bytes = |names: &[&str]| line.get(names).map(|text| Cow::Owned(text.as_bytes().to_vec()));
     let exchange = Exchange {
         method: Cow::Owned(line.get(&["request_method", "method"]).unwrap_or_default().to_owned()),
@@ -159,10 +159,10 @@ fn json(line: &[u8]) -> Result<Line<'_>, &'static str> {
         total_us: line.seconds_ms(&REQUEST).unwrap_or_default() as u64 * 1000,
         ..Exchange::default()
     };
-    Ok(Line { exchange: Some(exchange), ..line })
+    Ok(TimedLine { exchange: Some(exchange), ..line })
 }
 
-fn ltsv(line: &[u8]) -> Line<'_> {
+fn ltsv(line: &[u8]) -> TimedLine<'_> {
     let parts = line.split(|byte| *byte == b'\t').map(String::from_utf8_lossy);
     let pairs = parts.filter_map(|part| {
         let (name, text) = part.split_once(':')?;
@@ -174,11 +174,11 @@ fn ltsv(line: &[u8]) -> Line<'_> {
     {
         fields.push(("request_time".into(), (micros / 1e6).to_string().into()));
     }
-    Line { fields, exchange: exchange::decode_ltsv(line).ok() }
+    TimedLine { fields, exchange: exchange::decode_ltsv(line).ok() }
 }
 
 /// Combined, and after it times by name or in order.
-fn combined(line: &[u8]) -> Result<Line<'_>, &'static str> {
+fn combined(line: &[u8]) -> Result<TimedLine<'_>, &'static str> {
     let end = combined_end(line).ok_or("no line of an access log")?;
     let found = exchange::decode_combined(&line[..end]).map_err(|_| "no line of an access log")?;
     let rest = String::from_utf8_lossy(&line[end..]);
@@ -205,7 +205,7 @@ fn combined(line: &[u8]) -> Result<Line<'_>, &'static str> {
     fields.extend(found.client_ip.map(|ip| ("client_ip".into(), ip.to_string().into())));
     let micros = found.time_us as f64 / 1000.0;
     fields.push(("timestamp".into(), micros.to_string().into()));
-    Ok(Line { fields, exchange: Some(found) })
+    Ok(TimedLine { fields, exchange: Some(found) })
 }
 
 /// Where the combined part of a line ends: after the quoted agent, or after the bytes.

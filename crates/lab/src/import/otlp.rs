@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::error::LabError;
 
-use super::rows::{Row, Rows};
+use super::rows::{CallRow, SeriesBuilder};
 
 /// Spans below the root that are followed; deeper ones count for their ancestor at this depth.
 const DEPTH_MAX: usize = 100;
@@ -25,7 +25,7 @@ const STEPS_MAX: usize = 64;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Export {
+struct TraceExport {
     #[serde(default, alias = "resource_spans")]
     resource_spans: Vec<ResourceSpans>,
 }
@@ -48,12 +48,12 @@ struct Resource {
 #[derive(Deserialize)]
 struct ScopeSpans {
     #[serde(default)]
-    spans: Vec<Span>,
+    spans: Vec<OtlpSpan>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Span {
+struct OtlpSpan {
     #[serde(default)]
     trace_id: String,
     #[serde(default)]
@@ -76,8 +76,8 @@ struct KeyValue {
 }
 
 /// A span with its place in time, in nanoseconds.
-struct Placed {
-    span: Span,
+struct TimedSpan {
+    span: OtlpSpan,
     start: u64,
     end: u64,
     resource: usize,
@@ -86,17 +86,17 @@ struct Placed {
 }
 
 /// Reads exports: one document, or one a line.
-pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
-    let mut spans: Vec<Placed> = Vec::new();
+pub(super) fn read(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
+    let mut spans: Vec<TimedSpan> = Vec::new();
     let mut resources: Vec<Vec<KeyValue>> = Vec::new();
-    match serde_json::from_slice::<Export>(bytes) {
+    match serde_json::from_slice::<TraceExport>(bytes) {
         Ok(export) => take(export, 1, &mut spans, &mut resources, rows)?,
         Err(_) => {
             for (line, number) in bytes.split(|byte| *byte == b'\n').zip(1..) {
                 if line.trim_ascii().is_empty() {
                     continue;
                 }
-                match serde_json::from_slice::<Export>(line) {
+                match serde_json::from_slice::<TraceExport>(line) {
                     Ok(export) => take(export, number, &mut spans, &mut resources, rows)?,
                     Err(error) => {
                         rows.bad(number, "", "no export of spans", &format!("the line ({error})"))?;
@@ -105,7 +105,7 @@ pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
             }
         }
     }
-    let roots = linked(&mut spans, rows);
+    let roots = link(&mut spans, rows);
     let mut names: Vec<String> = Vec::new();
     for root in roots {
         push(&spans, root, &resources, &mut names, rows)?;
@@ -114,11 +114,11 @@ pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
 }
 
 fn take(
-    export: Export,
+    export: TraceExport,
     line: u64,
-    spans: &mut Vec<Placed>,
+    spans: &mut Vec<TimedSpan>,
     resources: &mut Vec<Vec<KeyValue>>,
-    rows: &mut Rows<'_>,
+    rows: &mut SeriesBuilder<'_>,
 ) -> Result<(), LabError> {
     for resource_spans in export.resource_spans {
         resources.push(resource_spans.resource.attributes);
@@ -127,7 +127,14 @@ fn take(
             let times = (nanos(&span.start_time_unix_nano), nanos(&span.end_time_unix_nano));
             match times {
                 (Some(start), Some(end)) if start <= end => {
-                    spans.push(Placed { span, start, end, resource, line, children: Vec::new() });
+                    spans.push(TimedSpan {
+                        span,
+                        start,
+                        end,
+                        resource,
+                        line,
+                        children: Vec::new(),
+                    });
                 }
                 (Some(_), Some(_)) => {
                     rows.bad(line, &span.name, "negative", "the duration of the span")?;
@@ -140,8 +147,8 @@ fn take(
 }
 
 /// Fills in children; returns the roots in the order of their beginnings.
-fn linked(spans: &mut [Placed], rows: &mut Rows<'_>) -> Vec<usize> {
-    let key = |placed: &Placed, id: &str| (placed.span.trace_id.clone(), id.to_owned());
+fn link(spans: &mut [TimedSpan], rows: &mut SeriesBuilder<'_>) -> Vec<usize> {
+    let key = |placed: &TimedSpan, id: &str| (placed.span.trace_id.clone(), id.to_owned());
     let known: HashMap<(String, String), usize> =
         spans.iter().enumerate().map(|(at, own)| (key(own, &own.span.span_id), at)).collect();
     let mut roots = Vec::new();
@@ -161,11 +168,11 @@ fn linked(spans: &mut [Placed], rows: &mut Rows<'_>) -> Vec<usize> {
 }
 
 fn push(
-    spans: &[Placed],
+    spans: &[TimedSpan],
     root: usize,
     resources: &[Vec<KeyValue>],
     names: &mut Vec<String>,
-    rows: &mut Rows<'_>,
+    rows: &mut SeriesBuilder<'_>,
 ) -> Result<(), LabError> {
     let placed = &spans[root];
     let mut own: HashMap<usize, u64> = HashMap::new();
@@ -181,7 +188,7 @@ fn push(
         .filter_map(|attribute| Some((attribute.key.as_str(), text(&attribute.value)?)))
         .collect();
     texts.push(("name", placed.span.name.clone()));
-    let row = Row {
+    let row = CallRow {
         total_ms: (placed.end - placed.start) as f64 / 1e6,
         began_ms: Some(placed.start as f64 / 1e6),
         phases: steps.iter().map(|(step, ms)| (names[*step].as_str(), *ms)).collect(),
@@ -192,7 +199,7 @@ fn push(
 
 /// Adds each span's own time on the critical path between two moments.
 fn walk(
-    spans: &[Placed],
+    spans: &[TimedSpan],
     at: usize,
     (start, end): (u64, u64),
     depth: usize,

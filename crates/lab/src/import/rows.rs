@@ -24,10 +24,10 @@ const OTHER: &str = "(other)";
 
 /// One call as a reader found it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Row<'a> {
+pub(super) struct CallRow<'a> {
     /// Milliseconds in all.
     pub total_ms: f64,
-    /// Milliseconds since the Unix epoch, or since whatever `has_epoch` of [`Rows`] says.
+    /// Milliseconds since the Unix epoch, or since whatever `has_epoch` of [`SeriesBuilder`] says.
     pub began_ms: Option<f64>,
     /// Steps, in milliseconds. The same name again adds to it.
     pub phases: Vec<(&'a str, f64)>,
@@ -36,7 +36,7 @@ pub(super) struct Row<'a> {
 }
 
 /// The columns so far.
-pub(super) struct Rows<'a> {
+pub(super) struct SeriesBuilder<'a> {
     name: &'a str,
     options: &'a ReadOptions,
     /// Whether times count from the Unix epoch.
@@ -45,7 +45,7 @@ pub(super) struct Rows<'a> {
     began_ms: Vec<f64>,
     is_untimed: bool,
     phases: Vec<PhaseColumn>,
-    attributes: Vec<Texts>,
+    attributes: Vec<TextColumn>,
     left_out: LeftOut,
     notes: Vec<String>,
     bad: u64,
@@ -53,7 +53,7 @@ pub(super) struct Rows<'a> {
     filtered: u64,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> SeriesBuilder<'a> {
     /// No rows of a file.
     pub(super) fn new(name: &'a str, options: &'a ReadOptions) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Counts a call that the filter holds back.
-    pub(super) fn held_back(&mut self) {
+    pub(super) fn filtered_out(&mut self) {
         self.filtered += 1;
     }
 
@@ -91,12 +91,12 @@ impl<'a> Rows<'a> {
     ///
     /// # Errors
     /// What [`bad`](Self::bad) says: a time of it may be no duration.
-    pub(super) fn push(&mut self, row: &Row<'_>, line: u64) -> Result<(), LabError> {
+    pub(super) fn push(&mut self, row: &CallRow<'_>, line: u64) -> Result<(), LabError> {
         let durations =
             std::iter::once(("latency", row.total_ms)).chain(row.phases.iter().copied());
         for (column, ms) in durations {
-            if let Some(cause) = not_a_duration(ms) {
-                return self.bad(line, column, cause, &format!("`{ms}`"));
+            if let Some(reason) = not_a_duration(ms) {
+                return self.bad(line, column, reason, &format!("`{ms}`"));
             }
         }
         if let Some(began) = row.began_ms.filter(|_| self.has_epoch)
@@ -128,7 +128,7 @@ impl<'a> Rows<'a> {
         &mut self,
         line: u64,
         column: &str,
-        cause: &str,
+        reason: &str,
         found: &str,
     ) -> Result<(), LabError> {
         let place = match column {
@@ -136,29 +136,29 @@ impl<'a> Rows<'a> {
             column => format!("{}:{line}: {column}", self.name),
         };
         let place = cut(&place, PLACE_MAX);
-        let why = match found {
-            "" => cause.to_owned(),
-            found => format!("{} is {cause}", cut(found, FOUND_MAX)),
+        let reason = match found {
+            "" => reason.to_owned(),
+            found => format!("{} is {reason}", cut(found, FOUND_MAX)),
         };
         if self.options.is_strict {
-            return Err(LabError::Row { place, why });
+            return Err(LabError::Row { place, reason });
         }
-        *self.left_out.bad.entry(cause.to_owned()).or_default() += 1;
+        *self.left_out.bad.entry(reason.to_owned()).or_default() += 1;
         self.bad += 1;
         if self.bad <= PLACES_MAX as u64 {
-            self.notes.push(format!("left out: {place}: {why}"));
+            self.notes.push(format!("left out: {place}: {reason}"));
         }
         Ok(())
     }
 
     /// Why the file as a whole cannot be read.
-    pub(super) fn no_file(&self, why: String) -> LabError {
-        LabError::File { file: self.name.to_owned(), why }
+    pub(super) fn no_file(&self, reason: String) -> LabError {
+        LabError::File { file: self.name.to_owned(), reason }
     }
 
     /// Counts a call that failed.
-    pub(super) fn failed(&mut self, cause: &str) {
-        *self.left_out.failed.entry(cause.to_owned()).or_default() += 1;
+    pub(super) fn failed(&mut self, reason: &str) {
+        *self.left_out.failed.entry(reason.to_owned()).or_default() += 1;
     }
 
     /// Returns the columns as a series.
@@ -169,8 +169,8 @@ impl<'a> Rows<'a> {
         let calls = self.total_ms.len();
         if calls == 0 && self.bad > 0 {
             let first = self.notes.first().map_or("", |note| note.trim_start_matches("left out: "));
-            let why = format!("no row is good; the first: {first}");
-            return Err(LabError::File { file: self.name.to_owned(), why });
+            let reason = format!("no row is good; the first: {first}");
+            return Err(LabError::File { file: self.name.to_owned(), reason });
         }
         let others = self.outside + self.filtered + self.left_out.failed.len() as u64;
         if calls == 0 && others == 0 {
@@ -228,10 +228,10 @@ impl<'a> Rows<'a> {
         phase
     }
 
-    fn attribute(&mut self, name: &str) -> &mut Texts {
+    fn attribute(&mut self, name: &str) -> &mut TextColumn {
         let place = self.attributes.iter().position(|texts| texts.name == name);
         let place = place.unwrap_or_else(|| {
-            self.attributes.push(Texts::new(name));
+            self.attributes.push(TextColumn::new(name));
             self.attributes.len() - 1
         });
         &mut self.attributes[place]
@@ -263,7 +263,7 @@ fn not_a_duration(ms: f64) -> Option<&'static str> {
 }
 
 /// The texts of an attribute, each kept once; and their numbers, as long as all are.
-struct Texts {
+struct TextColumn {
     name: String,
     known: HashMap<Box<str>, u32>,
     names: Vec<String>,
@@ -272,7 +272,7 @@ struct Texts {
     is_cut: bool,
 }
 
-impl Texts {
+impl TextColumn {
     fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),

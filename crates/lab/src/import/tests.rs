@@ -7,7 +7,7 @@ fn formats_are_told_by_their_first_bytes() {
     for (text, format) in [
         ("latency_ms\n5\n", Format::Csv),
         ("", Format::Csv),
-        ("{\"format\": \"tidegate-lab/1\", \"series\": []}", Format::Saved),
+        ("{\"format\": \"tidegate-lab/1\", \"series\": []}", Format::SessionFile),
         ("{\"resourceSpans\":[]}", Format::Otlp),
         ("{\n  \"resourceSpans\": []\n}", Format::Otlp),
         ("{\"request_time\":0.5}", Format::Nginx),
@@ -36,7 +36,7 @@ fn saved_series_keep_to_the_time_asked_for() {
     assert_eq!(read("a", &bytes, &options).unwrap().series[0].total_ms, [2.0]);
 }
 
-fn why(text: &[u8], options: &ReadOptions) -> String {
+fn reason(text: &[u8], options: &ReadOptions) -> String {
     read("a", text, options).unwrap_err().to_string()
 }
 
@@ -44,13 +44,15 @@ fn why(text: &[u8], options: &ReadOptions) -> String {
 fn what_holds_no_call_is_refused_by_name() {
     let options = ReadOptions::default();
     for text in ["", " \n\n"] {
-        assert_eq!(why(text.as_bytes(), &options), "read `a`: it is empty");
+        assert_eq!(reason(text.as_bytes(), &options), "read `a`: it is empty");
     }
     for text in ["latency_ms\n", "hello\n", "# nothing yet\n", "{\"resourceSpans\":[]}"] {
-        assert_eq!(why(text.as_bytes(), &options), "read `a`: there is no call in it", "{text}");
+        assert_eq!(reason(text.as_bytes(), &options), "read `a`: there is no call in it", "{text}");
     }
     let program = b"\x7fELF\x02\x01\x01\0\0\0";
-    assert!(why(program, &options).starts_with("read `a`: it is binary; what can be read is CSV"));
+    assert!(
+        reason(program, &options).starts_with("read `a`: it is binary; what can be read is CSV")
+    );
 }
 
 #[test]
@@ -66,7 +68,7 @@ fn a_filter_that_holds_everything_back_is_said_to() {
 #[test]
 fn what_a_message_quotes_of_a_file_is_short_and_moves_no_cursor() {
     let long = format!("latency_ms\n\u{1b}[2J{}\n", "x".repeat(500));
-    let error = why(long.as_bytes(), &ReadOptions::default());
+    let error = reason(long.as_bytes(), &ReadOptions::default());
     assert!(error.len() < 200 && error.ends_with("…` is not a number"), "{error}");
     assert!(!error.contains('\u{1b}'));
 }

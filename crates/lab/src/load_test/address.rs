@@ -10,20 +10,21 @@ use crate::LabError;
 
 /// A URL taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct HttpAddress {
     /// `host:port`, as the `Host` header has it.
     pub(crate) host: String,
     /// Path and query.
     pub(crate) path: String,
 }
 
-impl Address {
+impl HttpAddress {
     /// Reads `http://host[:port][/path]`.
     ///
     /// # Errors
     /// When it is another scheme or no URL.
     pub(crate) fn parse(url: &str) -> Result<Self, LabError> {
-        let wrong = |why: &str| LabError::Url { text: url.to_owned(), why: why.to_owned() };
+        let wrong =
+            |reason: &str| LabError::Url { text: url.to_owned(), reason: reason.to_owned() };
         let Some((scheme, rest)) = url.split_once("://") else {
             return Err(wrong("write a URL such as http://127.0.0.1:8080/path"));
         };
@@ -58,14 +59,14 @@ impl Address {
 
 /// Looks names up, each once.
 #[derive(Debug, Default)]
-pub(crate) struct Targets(HashMap<String, Target>);
+pub(crate) struct ServerAddresses(HashMap<String, Target>);
 
-impl Targets {
+impl ServerAddresses {
     /// Returns the address to connect to.
     ///
     /// # Errors
     /// When the name has none.
-    pub(crate) fn of(&mut self, address: &Address) -> Result<Target, LabError> {
+    pub(crate) fn of(&mut self, address: &HttpAddress) -> Result<Target, LabError> {
         if let Some(known) = self.0.get(&address.host) {
             return Ok(known.clone());
         }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use load::{Ask, Request, Target};
 use serde::Deserialize;
 
-use super::address::{Address, Targets};
+use super::address::{HttpAddress, ServerAddresses};
 use crate::LabError;
 
 /// What every call is made with unless it says otherwise.
@@ -29,7 +29,7 @@ pub struct CallDefaults {
 
 /// A request that is ready to be sent.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct HttpCall {
     /// `GET http://host/path`; without the method where it is GET.
     pub name: String,
     pub(crate) target: Target,
@@ -41,8 +41,8 @@ pub struct Call {
 #[derive(Debug, Default)]
 pub struct Calls {
     defaults: CallDefaults,
-    all: Vec<Call>,
-    targets: Targets,
+    all: Vec<HttpCall>,
+    targets: ServerAddresses,
     /// What was written already, so that a trace of a million lines holds each call once.
     known: BTreeMap<(String, String), u32>,
 }
@@ -108,11 +108,11 @@ impl Calls {
     }
 
     /// Returns all of them.
-    pub fn all(&self) -> &[Call] {
+    pub fn all(&self) -> &[HttpCall] {
         &self.all
     }
 
-    fn parse(&mut self, text: &str, file: &str, folder: &Path) -> Result<(), LabError> {
+    fn parse(&mut self, text: &str, file: &str, dir: &Path) -> Result<(), LabError> {
         let mut open: Option<(usize, Written)> = None;
         for (line, text) in (1..).zip(text.lines()) {
             let text = text.trim();
@@ -128,7 +128,7 @@ impl Calls {
                 let (_, written) = open.as_mut().ok_or_else(|| {
                     placed(plan("neither a URL nor `METHOD URL`, and no target above it"))
                 })?;
-                written.detail(text, folder).map_err(placed)?;
+                written.detail(text, dir).map_err(placed)?;
             }
         }
         self.close(file, open)
@@ -144,7 +144,7 @@ impl Calls {
             Some(base) if !written.url.contains("://") => format!("{base}{}", written.url),
             _ => written.url,
         };
-        let address = Address::parse(&url)?;
+        let address = HttpAddress::parse(&url)?;
         let body = written.body.unwrap_or_else(|| self.defaults.body.clone());
         let method = match (written.method.as_str(), self.defaults.method.as_str()) {
             ("", "") if !body.is_empty() => "POST",
@@ -162,16 +162,16 @@ impl Calls {
         }
         let target = self.targets.of(&address)?;
         let ask = request.ask();
-        self.all.push(Call { name, target, bytes: request.template().bytes().to_vec(), ask });
+        self.all.push(HttpCall { name, target, bytes: request.template().bytes().to_vec(), ask });
         Ok((self.all.len() - 1) as u32)
     }
 }
 
 impl Written {
     /// Takes a header, or the file of the body.
-    fn detail(&mut self, text: &str, folder: &Path) -> Result<(), LabError> {
+    fn detail(&mut self, text: &str, dir: &Path) -> Result<(), LabError> {
         if let Some(file) = text.strip_prefix('@') {
-            let path = folder.join(file.trim());
+            let path = dir.join(file.trim());
             let body = std::fs::read(&path).map_err(|source| {
                 LabError::Input(format!("read the body `{}`: {source}", path.display()))
             })?;
@@ -234,13 +234,13 @@ fn merged(defaults: &[(String, String)], own: Vec<(String, String)>) -> Vec<(Str
     defaults.iter().filter(|(name, _)| !has(name)).cloned().chain(own.clone()).collect()
 }
 
-fn plan(why: &str) -> LabError {
-    LabError::Input(why.to_owned())
+fn plan(reason: &str) -> LabError {
+    LabError::Input(reason.to_owned())
 }
 
 fn placed(file: &str, line: usize, error: LabError) -> LabError {
-    let why = stdx::Chain(&error).to_string();
-    LabError::Line { file: file.to_owned(), line, why }
+    let reason = stdx::Chain(&error).to_string();
+    LabError::Line { file: file.to_owned(), line, reason }
 }
 
 #[cfg(test)]

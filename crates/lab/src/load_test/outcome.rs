@@ -16,10 +16,10 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Quantile, Series, Sorted};
 
-use super::calls::Call;
+use super::calls::HttpCall;
 use super::recorder::Recorder;
-use super::sample::{Kept, Sample};
-use super::{Loading, Pace};
+use super::sample::{CallSample, SampledCall};
+use super::{LoadTest, Pacing};
 use slices::per_second;
 
 pub use slices::Slice;
@@ -33,14 +33,14 @@ const LATE_US_MIN: u64 = 200;
 
 /// What one thread did.
 #[derive(Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct ThreadOutcome<'a> {
     pub(crate) report: Report,
     pub(crate) recorder: Recorder<'a>,
 }
 
 /// The outcome of a run.
 #[derive(Debug, Clone, Serialize)]
-pub struct Loaded {
+pub struct LoadOutcome {
     /// What was called.
     pub name: String,
     /// `open` or `closed`.
@@ -64,9 +64,9 @@ pub struct Loaded {
     /// Bytes read and written.
     pub bytes: [u64; 2],
     /// From the intended sending to the end of the reply.
-    pub latency_ms: Times,
+    pub latency_ms: TimeSummary,
     /// From the actual sending to the end of the reply.
-    pub service_ms: Times,
+    pub service_ms: TimeSummary,
     /// Milliseconds by which the generator sent too late though a connection was free: median, p99.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late_ms: Option<[f64; 2]>,
@@ -95,7 +95,7 @@ pub struct Loaded {
 
 /// A distribution in a few numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Times {
+pub struct TimeSummary {
     /// Mean.
     pub mean: f64,
     /// Standard deviation.
@@ -109,9 +109,9 @@ pub struct Times {
 }
 
 /// All parts put together.
-struct Whole {
+struct MergedRun {
     report: Report,
-    calls: Vec<Kept>,
+    calls: Vec<SampledCall>,
     offered: u64,
     failed: BTreeMap<String, u64>,
     failed_by_second: Vec<u64>,
@@ -128,22 +128,22 @@ pub(crate) fn cpu() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-impl Loaded {
+impl LoadOutcome {
     pub(crate) fn new(
-        plan: &Loading,
-        calls: &[Call],
-        parts: Vec<Part<'_>>,
+        plan: &LoadTest,
+        calls: &[HttpCall],
+        parts: Vec<ThreadOutcome<'_>>,
         (begun, cpu): (Instant, Duration),
         histogram: Histogram<u64>,
     ) -> Self {
-        let whole = Whole::of(parts, plan.kept_max);
+        let whole = MergedRun::of(parts, plan.kept_max);
         let warm_up_ns = plan.warm_up.as_nanos() as f64;
         let seconds = whole.report.seconds;
         let milliseconds =
-            |of: fn(&Kept) -> u64| whole.calls.iter().map(move |call| of(call) as f64 / 1e6);
+            |of: fn(&SampledCall) -> u64| whole.calls.iter().map(move |call| of(call) as f64 / 1e6);
         let latency = Sorted::of(milliseconds(|call| call.latency_ns));
         let service = Sorted::of(milliseconds(|call| call.service_ns));
-        let is_open = !matches!(plan.pace, Pace::Closed { .. });
+        let is_open = !matches!(plan.pace, Pacing::Closed { .. });
         let late = |q| whole.report.late.value_at_quantile(q) as f64 / 1e3;
         let mut loaded = Self {
             name: name_of(calls),
@@ -156,8 +156,8 @@ impl Loaded {
             refused_connections: whole.report.errors.connect,
             statuses: whole.report.statuses().collect(),
             bytes: [whole.report.bytes_read, whole.report.bytes_written],
-            latency_ms: Times::of(&latency, whole.max_ns[0]),
-            service_ms: Times::of(&service, whole.max_ns[1]),
+            latency_ms: TimeSummary::of(&latency, whole.max_ns[0]),
+            service_ms: TimeSummary::of(&service, whole.max_ns[1]),
             late_ms: is_open.then(|| [late(0.5), late(0.99)]),
             is_doubtful: is_open && whole.offered > 0 && whole.is_late(&latency),
             backlog_max: whole.report.backlog_max,
@@ -182,7 +182,7 @@ impl Loaded {
         self.failed.values().sum()
     }
 
-    fn remarks(&self, plan: &Loading, whole: &Whole, begun: Instant) -> Vec<String> {
+    fn remarks(&self, plan: &LoadTest, whole: &MergedRun, begun: Instant) -> Vec<String> {
         let mut notes = Vec::new();
         let refusal = whole.report.refusal.as_deref().unwrap_or("connections were closed");
         let after = (whole.last_success_ns as f64 / 1e9 - plan.warm_up.as_secs_f64()).max(0.0);
@@ -195,8 +195,8 @@ impl Loaded {
             notes.push(format!("{count} attempts to connect failed: {refusal}"));
         }
         if whole.has_given_up {
-            let patience = stdx::Span(plan.timeout);
-            notes.push(format!("given up: no connection for {patience}"));
+            let timeout = stdx::Span(plan.timeout);
+            notes.push(format!("given up: no connection for {timeout}"));
         } else if plan.cancel.load(Ordering::Relaxed) {
             notes.push(format!(
                 "interrupted after {run:.1} s; this is what was measured until then"
@@ -228,7 +228,7 @@ impl Loaded {
     }
 }
 
-impl Times {
+impl TimeSummary {
     fn of(sorted: &Sorted, max_ns: u64) -> Self {
         Self {
             mean: sorted.mean(),
@@ -240,8 +240,8 @@ impl Times {
     }
 }
 
-impl Whole {
-    fn of(parts: Vec<Part<'_>>, kept_max: usize) -> Self {
+impl MergedRun {
+    fn of(parts: Vec<ThreadOutcome<'_>>, kept_max: usize) -> Self {
         let began = parts.iter().filter_map(|part| part.recorder.began).min();
         let mut whole = Self {
             report: Report::default(),
@@ -255,8 +255,8 @@ impl Whole {
             has_given_up: false,
             began,
         };
-        let mut sample = Sample::new(kept_max, 0);
-        for Part { report, recorder } in parts {
+        let mut sample = CallSample::new(kept_max, 0);
+        for ThreadOutcome { report, recorder } in parts {
             whole.report.merge(&report);
             whole.made += recorder.made;
             whole.has_given_up |= recorder.has_given_up;
@@ -289,13 +289,14 @@ impl Whole {
         late_us > LATE_US_MIN && late_us as f64 / 1e3 > 0.1 * latency.median()
     }
 
-    fn series(&self, calls: &[Call], warm_up_ns: f64, is_open: bool) -> Series {
-        let column = |of: &dyn Fn(&Kept) -> f64| self.calls.iter().map(of).collect::<Vec<f64>>();
+    fn series(&self, calls: &[HttpCall], warm_up_ns: f64, is_open: bool) -> Series {
+        let column =
+            |of: &dyn Fn(&SampledCall) -> f64| self.calls.iter().map(of).collect::<Vec<f64>>();
         let mut phases = Vec::new();
         if is_open {
             let queued =
-                |call: &Kept| (call.latency_ns.saturating_sub(call.service_ns)) as f64 / 1e6;
-            let service = |call: &Kept| call.service_ns as f64 / 1e6;
+                |call: &SampledCall| (call.latency_ns.saturating_sub(call.service_ns)) as f64 / 1e6;
+            let service = |call: &SampledCall| call.service_ns as f64 / 1e6;
             phases.push(PhaseColumn { name: "queue".to_owned(), ms: column(&queued) });
             phases.push(PhaseColumn { name: "service".to_owned(), ms: column(&service) });
         }
@@ -334,9 +335,12 @@ impl Whole {
     }
 }
 
-impl Loading {
+impl LoadTest {
     fn changes_its_rate(&self) -> bool {
-        matches!(&self.pace, Pace::Trace(_) | Pace::Open(Arrivals::Ramp { .. } | Arrivals::At(_)))
+        matches!(
+            &self.pace,
+            Pacing::Trace(_) | Pacing::Open(Arrivals::Ramp { .. } | Arrivals::At(_))
+        )
     }
 }
 
@@ -347,7 +351,7 @@ fn is_short(succeeded: u64, intended: f64) -> bool {
 }
 
 /// The first URLs, and how many more there are.
-fn name_of(calls: &[Call]) -> String {
+fn name_of(calls: &[HttpCall]) -> String {
     let first: Vec<&str> = calls.iter().take(3).map(|call| call.name.as_str()).collect();
     match calls.len().saturating_sub(first.len()) {
         0 => first.join(", "),

@@ -13,15 +13,15 @@ use std::time::{Duration, Instant, SystemTime};
 use hdrhistogram::Histogram;
 use load::{Ask, Loss, Outcome, Pulse, Requests};
 
-use super::calls::Call;
-use super::sample::{Kept, Sample};
+use super::calls::HttpCall;
+use super::sample::{CallSample, SampledCall};
 use super::seconds::{Beat, PartSecond};
 use crate::hdr;
 
 /// The calls that one thread makes, in turn.
 #[derive(Debug, Clone)]
-pub(crate) struct Turn<'a> {
-    pub(crate) calls: &'a [Call],
+pub(crate) struct CallOrder<'a> {
+    pub(crate) calls: &'a [HttpCall],
     /// Numbers of calls, again from the first after the last.
     pub(crate) order: Arc<[u32]>,
     pub(crate) at: usize,
@@ -31,10 +31,10 @@ pub(crate) struct Turn<'a> {
 #[derive(Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) part: usize,
-    pub(crate) turn: Turn<'a>,
+    pub(crate) turn: CallOrder<'a>,
     pub(crate) warm_up: Duration,
     /// Without a connection for so long the run is given up.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
     pub(crate) kept_max: usize,
     /// Gone once the thread has ended.
     pub(crate) beats: Option<Sender<Beat>>,
@@ -49,7 +49,7 @@ pub(crate) struct Recorder<'a> {
     second: PartSecond,
     latency: Histogram<u64>,
     connected_ns: u64,
-    pub(crate) sample: Sample,
+    pub(crate) sample: CallSample,
     pub(crate) began: Option<(Instant, SystemTime)>,
     /// Calls that gave no row, by what became of them.
     pub(crate) failed: BTreeMap<String, u64>,
@@ -70,7 +70,7 @@ impl<'a> Recorder<'a> {
             second: PartSecond::default(),
             latency: hdr::nanoseconds(),
             connected_ns: 0,
-            sample: Sample::new(task.kept_max, task.part as u64),
+            sample: CallSample::new(task.kept_max, task.part as u64),
             began: None,
             failed: BTreeMap::new(),
             failed_by_second: Vec::new(),
@@ -169,9 +169,9 @@ impl Requests for Recorder<'_> {
         self.last_success_ns = Some(moments.ended_ns);
         self.latency_ns_max = self.latency_ns_max.max(latency_ns);
         self.service_ns_max = self.service_ns_max.max(service_ns);
-        let call = Kept::new(moments.intended_ns, latency_ns, service_ns);
+        let call = SampledCall::new(moments.intended_ns, latency_ns, service_ns);
         let bytes = u32::try_from(reply.body_bytes).unwrap_or(u32::MAX);
-        self.sample.offer(Kept { call: ticket as u32, bytes, status: reply.status, ..call });
+        self.sample.offer(SampledCall { call: ticket as u32, bytes, status: reply.status, ..call });
     }
 
     fn pulse(&mut self, pulse: &Pulse) {
@@ -181,7 +181,7 @@ impl Requests for Recorder<'_> {
         if pulse.connections > 0 {
             self.connected_ns = pulse.now_ns;
         }
-        if u128::from(pulse.now_ns - self.connected_ns) > self.task.patience.as_nanos() {
+        if u128::from(pulse.now_ns - self.connected_ns) > self.task.timeout.as_nanos() {
             self.has_given_up = true;
             self.task.cancel.store(true, Ordering::Relaxed);
         }

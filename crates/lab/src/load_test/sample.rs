@@ -13,7 +13,7 @@ const ROOM_MAX: usize = 2_500_000;
 
 /// One call that succeeded; times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct SampledCall {
     /// Since the start of its engine, until the samples of all are put together.
     pub(crate) intended_ns: u64,
     /// From the intended sending to the end of the reply.
@@ -30,8 +30,8 @@ pub(crate) struct Kept {
 
 /// A growing sample.
 #[derive(Debug)]
-pub(crate) struct Sample {
-    kept: Vec<Kept>,
+pub(crate) struct CallSample {
+    kept: Vec<SampledCall>,
     kept_max: usize,
     offered: u64,
     // Only priorities below this are of interest: later ones cannot be among the least.
@@ -39,7 +39,7 @@ pub(crate) struct Sample {
     random: Random,
 }
 
-impl Sample {
+impl CallSample {
     /// Returns an empty sample of at most `kept_max` calls, 1 at least.
     pub(crate) fn new(kept_max: usize, seed: u64) -> Self {
         let kept_max = kept_max.max(1);
@@ -48,13 +48,13 @@ impl Sample {
     }
 
     /// Takes note of a call; its priority is drawn here.
-    pub(crate) fn offer(&mut self, call: Kept) {
+    pub(crate) fn offer(&mut self, call: SampledCall) {
         self.offered += 1;
         let priority = (self.random.bits() >> 32) as u32;
         if priority > self.limit {
             return;
         }
-        self.kept.push(Kept { priority, ..call });
+        self.kept.push(SampledCall { priority, ..call });
         if self.kept.len() >= bound(self.kept_max) {
             self.thin();
         }
@@ -76,7 +76,7 @@ impl Sample {
     }
 
     /// Returns the calls in order of their intended times, and how many they are a sample of.
-    pub(crate) fn finish(mut self) -> (Vec<Kept>, u64) {
+    pub(crate) fn finish(mut self) -> (Vec<SampledCall>, u64) {
         if self.kept.len() > self.kept_max {
             self.thin();
         }
@@ -97,7 +97,7 @@ fn bound(kept_max: usize) -> usize {
     kept_max + kept_max / 4 + 1
 }
 
-impl Kept {
+impl SampledCall {
     /// A call that has no priority yet.
     pub(crate) fn new(intended_ns: u64, latency_ns: u64, service_ns: u64) -> Self {
         let (call, bytes, status, priority) = (0, 0, 0, 0);

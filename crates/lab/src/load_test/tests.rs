@@ -8,11 +8,11 @@ use load::{Arrivals, Ramp, Stop};
 use testkit::{Origin, OriginReply};
 use verdicts::AttributeValues;
 
-use super::{CallDefaults, Calls, Loaded, Loading, Pace, Second, Trace};
+use super::{CallDefaults, Calls, LoadOutcome, LoadTest, Pacing, Second, Trace};
 use crate::LabError;
 
-fn loading(pace: Pace, stop: Stop) -> Loading {
-    Loading {
+fn loading(pace: Pacing, stop: Stop) -> LoadTest {
+    LoadTest {
         pace,
         stop,
         warm_up: Duration::ZERO,
@@ -25,8 +25,8 @@ fn loading(pace: Pace, stop: Stop) -> Loading {
     }
 }
 
-fn closed(count: u64) -> Loading {
-    loading(Pace::Closed { connections: 4 }, Stop::Count(count))
+fn closed(count: u64) -> LoadTest {
+    loading(Pacing::Closed { connections: 4 }, Stop::Count(count))
 }
 
 fn calls(servers: &[&Origin], paths: &[&str]) -> Calls {
@@ -39,7 +39,7 @@ fn calls(servers: &[&Origin], paths: &[&str]) -> Calls {
     calls
 }
 
-fn run(loading: &Loading, calls: &Calls) -> Loaded {
+fn run(loading: &LoadTest, calls: &Calls) -> LoadOutcome {
     loading.run(calls.all(), &mut |_| ()).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn every_call_of_a_closed_loop_is_a_row() {
 #[test]
 fn the_latency_of_an_open_loop_is_queue_and_service() {
     let server = Origin::start(|_| OriginReply::ok("x"));
-    let open = Pace::Open(Arrivals::Poisson { rate: 2000.0, seed: 1 });
+    let open = Pacing::Open(Arrivals::Poisson { rate: 2000.0, seed: 1 });
     let loaded = run(&loading(open, Stop::Count(300)), &calls(&[&server], &["/"]));
     let series = &loaded.series;
     assert_eq!(series.len(), 300);
@@ -91,7 +91,7 @@ fn statuses_from_400_on_are_failures_and_no_latencies() {
 fn several_urls_and_servers_are_called_in_turn() {
     let [one, other] = [(); 2].map(|()| Origin::start(|_| OriginReply::ok("x")));
     let all = calls(&[&one, &other], &["/a", "/b"]);
-    let loaded = run(&Loading { threads: 3, ..closed(400) }, &all);
+    let loaded = run(&LoadTest { threads: 3, ..closed(400) }, &all);
     assert_eq!(loaded.succeeded, 400);
     for server in [&one, &other] {
         assert_eq!((server.count("/a"), server.count("/b")), (100, 100));
@@ -109,8 +109,8 @@ fn a_trace_decides_when_and_which() {
     let which: Vec<u32> = (0..60).map(|number| u32::from(number % 3 == 0)).collect();
     for threads in [1, 2] {
         let trace = Trace { at_ns: at_ns.clone(), calls: which.clone() };
-        let plan = loading(Pace::Trace(trace), Stop::After(Duration::from_secs(3600)));
-        let loaded = run(&Loading { threads, ..plan }, &all);
+        let plan = loading(Pacing::Trace(trace), Stop::After(Duration::from_secs(3600)));
+        let loaded = run(&LoadTest { threads, ..plan }, &all);
         assert_eq!(loaded.succeeded, 60);
         let url = loaded.series.attributes.iter().find(|one| one.name == "url").unwrap();
         let AttributeValues::Names { of, .. } = &url.values else { panic!("urls are names") };
@@ -124,7 +124,7 @@ fn a_ramp_is_told_slice_by_slice() {
     let server = Origin::start(|_| OriginReply::ok("x"));
     let over = Duration::from_millis(2000);
     let ramp = Ramp { from: 100.0, to: 300.0, over, steps: None };
-    let plan = loading(Pace::Open(Arrivals::Ramp { ramp, seed: None }), Stop::After(over));
+    let plan = loading(Pacing::Open(Arrivals::Ramp { ramp, seed: None }), Stop::After(over));
     let loaded = run(&plan, &calls(&[&server], &["/"]));
     assert_eq!(loaded.slices.len(), 2);
     assert!((loaded.slices[0].intended_rate - 150.0).abs() < 5.0, "{:?}", loaded.slices);
@@ -134,7 +134,7 @@ fn a_ramp_is_told_slice_by_slice() {
 #[test]
 fn the_warm_up_is_not_measured() {
     let server = Origin::start(|_| OriginReply::ok("x"));
-    let plan = Loading { warm_up: Duration::from_millis(30), ..closed(50) };
+    let plan = LoadTest { warm_up: Duration::from_millis(30), ..closed(50) };
     let loaded = run(&plan, &calls(&[&server], &["/"]));
     assert_eq!(loaded.succeeded, 50);
     assert!(server.count("/") > 50);
@@ -144,7 +144,7 @@ fn the_warm_up_is_not_measured() {
 #[test]
 fn an_interrupted_run_says_so_and_gives_what_there_is() {
     let server = Origin::start(|_| OriginReply::ok("x"));
-    let plan = loading(Pace::Closed { connections: 4 }, Stop::After(Duration::from_secs(3600)));
+    let plan = loading(Pacing::Closed { connections: 4 }, Stop::After(Duration::from_secs(3600)));
     let cancel = Arc::clone(&plan.cancel);
     let told = |second: &Second| cancel.store(second.succeeded > 0, Ordering::Relaxed);
     let loaded = plan.run(calls(&[&server], &["/"]).all(), &mut { told }).unwrap();
@@ -157,7 +157,7 @@ fn a_server_that_dies_half_way_leaves_what_was_measured() {
     let server = std::sync::Mutex::new(Some(Origin::start(|_| OriginReply::ok("x"))));
     let all = calls(&[server.lock().unwrap().as_ref().unwrap()], &["/"]);
     let timeout = Duration::from_millis(300);
-    let plan = Loading { timeout, ..closed(u64::MAX) };
+    let plan = LoadTest { timeout, ..closed(u64::MAX) };
     let loaded = plan.run(all.all(), &mut |_| drop(server.lock().unwrap().take())).unwrap();
     assert!(loaded.succeeded > 0 && loaded.refused_connections > 0);
     let has = |text: &str| loaded.notes.iter().any(|note| note.contains(text));

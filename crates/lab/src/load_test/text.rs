@@ -5,10 +5,10 @@
 
 use screen::{Align, Cell, Column, Ink, Style, Table, wrapped};
 
-use super::outcome::{Loaded, Times};
+use super::outcome::{LoadOutcome, TimeSummary};
 
 /// Returns the report of a run.
-pub fn text(loaded: &Loaded, style: &Style) -> String {
+pub fn text(loaded: &LoadOutcome, style: &Style) -> String {
     let mut out = String::new();
     let mut line = |text: &str, indent: usize| {
         for line in wrapped(text, indent, style) {
@@ -48,12 +48,12 @@ pub fn text(loaded: &Loaded, style: &Style) -> String {
 }
 
 /// Returns what a reader has to know, where no report of the calls follows, which has it too.
-pub fn notes(loaded: &Loaded, style: &Style) -> String {
+pub fn notes(loaded: &LoadOutcome, style: &Style) -> String {
     let lines = loaded.notes.iter().flat_map(|note| wrapped(&format!("note: {note}"), 2, style));
     lines.map(|line| style.paint(Ink::Second, &line) + "\n").collect()
 }
 
-fn headline(loaded: &Loaded) -> String {
+fn headline(loaded: &LoadOutcome) -> String {
     let calls = grouped(loaded.succeeded);
     let (seconds, rate) = (loaded.seconds, grouped(loaded.rate.round() as u64));
     let failures = loaded.failures();
@@ -71,7 +71,7 @@ fn headline(loaded: &Loaded) -> String {
     format!("{calls} calls succeeded in {seconds:.1} s, {failed}; {rate}/s{intended}")
 }
 
-fn statuses(loaded: &Loaded) -> String {
+fn statuses(loaded: &LoadOutcome) -> String {
     let statuses: Vec<String> = loaded
         .statuses
         .iter()
@@ -84,7 +84,7 @@ fn statuses(loaded: &Loaded) -> String {
 }
 
 /// Latency and service time side by side; a closed loop knows one time only.
-fn times(loaded: &Loaded) -> Table {
+fn times(loaded: &LoadOutcome) -> Table {
     let is_open = loaded.kind == "open";
     let mut columns = vec![Column::new("ms from", Align::Left)];
     if is_open {
@@ -92,11 +92,11 @@ fn times(loaded: &Loaded) -> Table {
     }
     columns.push(Column::new("actual sending", Align::Right));
     let mut table = Table::new(columns);
-    let sides: Vec<&Times> = match is_open {
+    let sides: Vec<&TimeSummary> = match is_open {
         true => vec![&loaded.latency_ms, &loaded.service_ms],
         false => vec![&loaded.service_ms],
     };
-    let mut row = |name: String, of: &dyn Fn(&Times) -> f64| {
+    let mut row = |name: String, of: &dyn Fn(&TimeSummary) -> f64| {
         let mut cells = vec![Cell::from(name)];
         cells.extend(sides.iter().map(|side| Cell::from(milliseconds(of(side)))));
         table.push(cells);
@@ -113,7 +113,7 @@ fn times(loaded: &Loaded) -> Table {
     table
 }
 
-fn slices(loaded: &Loaded) -> Table {
+fn slices(loaded: &LoadOutcome) -> Table {
     let columns = [
         ("seconds", Align::Left),
         ("intended/s", Align::Right),

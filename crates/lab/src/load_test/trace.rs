@@ -39,7 +39,7 @@ impl Trace {
     fn parse(text: &str, file: &str, calls: &mut Calls) -> Result<Self, LabError> {
         let mut rows = Vec::new();
         for (line, text) in (1..).zip(text.lines()) {
-            let wrong = |why: String| LabError::Line { file: file.to_owned(), line, why };
+            let wrong = |reason: String| LabError::Line { file: file.to_owned(), line, reason };
             let mut words =
                 text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty());
             let Some(first) = words.next().filter(|word| !word.starts_with('#')) else { continue };
@@ -61,7 +61,7 @@ impl Trace {
             rows.push((second, call));
         }
         if rows.is_empty() {
-            return Err(LabError::File { file: file.to_owned(), why: "no arrivals".to_owned() });
+            return Err(LabError::File { file: file.to_owned(), reason: "no arrivals".to_owned() });
         }
         rows.sort_by(|one, other| one.0.total_cmp(&other.0));
         let first = rows[0].0;

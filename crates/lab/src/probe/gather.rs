@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 use verdicts::{Attribute, AttributeValues, BURST, LeftOut, PhaseColumn, Series};
 
-use super::call::Made;
-use super::scheduler::Left;
-use super::worker_threads::Call;
-use super::{Arrivals, IN_FLIGHT_MAX, Plan, Probed};
+use super::call::CallDetails;
+use super::scheduler::ProbeRecord;
+use super::worker_threads::FinishedCall;
+use super::{Arrivals, IN_FLIGHT_MAX, Plan, ProbeResult};
 
 mod inside;
 
@@ -32,7 +32,7 @@ const BURSTS: &str = "calls of one burst are not independent: whether latencies 
 /// Calls without a partner are at most one of so many.
 const LONELY_MAX: usize = 5;
 
-pub(super) fn gather(plan: &Plan, mut left: Left, is_interrupted: bool) -> Probed {
+pub(super) fn gather(plan: &Plan, mut left: ProbeRecord, is_interrupted: bool) -> ProbeResult {
     left.calls.sort_unstable_by_key(|call| call.due);
     let mut notes = vec![arrivals(plan, &left)];
     notes.extend(self::notes(&left, is_interrupted));
@@ -44,7 +44,8 @@ pub(super) fn gather(plan: &Plan, mut left: Left, is_interrupted: bool) -> Probe
         format!("{lonely} calls are left out because the other target failed in the same turn")
     }));
     let series = plan.targets.iter().enumerate().map(|(arm, target)| {
-        let calls: Vec<&Call> = left.calls.iter().filter(|call| call.due.arm == arm).collect();
+        let calls: Vec<&FinishedCall> =
+            left.calls.iter().filter(|call| call.due.arm == arm).collect();
         let mut series = one(&calls, left.origin.unix_ms);
         series.name = target.to_string();
         let told = std::mem::take(&mut series.notes);
@@ -52,10 +53,10 @@ pub(super) fn gather(plan: &Plan, mut left: Left, is_interrupted: bool) -> Probe
             notes.drain(..).chain(told).chain(died(&calls)).chain(elsewhere(&calls)).collect();
         series
     });
-    Probed { series: series.collect(), is_paired: lonely.is_some(), is_interrupted }
+    ProbeResult { series: series.collect(), is_paired: lonely.is_some(), is_interrupted }
 }
 
-fn one(calls: &[&Call], origin_unix_ms: f64) -> Series {
+fn one(calls: &[&FinishedCall], origin_unix_ms: f64) -> Series {
     let mut series = Series {
         origin_unix_ms: Some(origin_unix_ms),
         left_out: LeftOut::default(),
@@ -81,13 +82,13 @@ fn one(calls: &[&Call], origin_unix_ms: f64) -> Series {
     let given = rows.iter().map(|(_, made)| &made.numbers[..]).collect::<Vec<_>>();
     series.attributes.extend(inside::columns(&given).into_iter().map(numeric));
     series.attributes.extend(numbers.into_iter().map(numeric));
-    own_attributes(&mut series, &rows.iter().map(|(call, _)| *call).collect::<Vec<_>>());
+    probe_attributes(&mut series, &rows.iter().map(|(call, _)| *call).collect::<Vec<_>>());
     series
 }
 
 /// What the probe knows of a call by itself: its burst and its place in it, and how late it was
 /// sent.
-fn own_attributes(series: &mut Series, calls: &[&Call]) {
+fn probe_attributes(series: &mut Series, calls: &[&FinishedCall]) {
     if calls.iter().any(|call| call.due.position > 0) {
         let positions = calls.iter().map(|call| f64::from(call.due.position) + 1.0).collect();
         series.attributes.push(numeric(("position".to_owned(), positions)));
@@ -100,10 +101,12 @@ fn own_attributes(series: &mut Series, calls: &[&Call]) {
     }
 }
 
-fn phases(calls: &[&Call]) -> Vec<PhaseColumn> {
+fn phases(calls: &[&FinishedCall]) -> Vec<PhaseColumn> {
     let mut phases = Vec::new();
     for name in ORDER {
-        let of = |call: &&Call| call.phases.iter().find(|(known, _)| *known == name).map(|p| p.1);
+        let of = |call: &&FinishedCall| {
+            call.phases.iter().find(|(known, _)| *known == name).map(|p| p.1)
+        };
         if calls.iter().any(|call| of(call).is_some()) {
             let ms = calls.iter().map(|call| of(call).unwrap_or(0.0)).collect();
             phases.push(PhaseColumn { name: name.to_owned(), ms });
@@ -142,8 +145,8 @@ fn numeric((name, numbers): (String, Vec<f64>)) -> Attribute {
 /// Takes calls away whose turn has no second one that succeeded, so that rows stand beside their
 /// partners; returns how many. Nothing is taken, and nothing returned, when that would be more than
 /// a fifth: two samples say more then than pairs.
-fn lonely(calls: &mut Vec<Call>) -> Option<usize> {
-    let turn = |call: &Call| (call.due.arrival / 2, call.due.position);
+fn lonely(calls: &mut Vec<FinishedCall>) -> Option<usize> {
+    let turn = |call: &FinishedCall| (call.due.arrival / 2, call.due.position);
     let mut whole: BTreeMap<(u64, u32), usize> = BTreeMap::new();
     for call in calls.iter().filter(|call| call.made.is_ok()) {
         *whole.entry(turn(call)).or_default() += 1;
@@ -158,7 +161,7 @@ fn lonely(calls: &mut Vec<Call>) -> Option<usize> {
 }
 
 /// How calls arrived: without it a reader cannot judge the rest.
-fn arrivals(plan: &Plan, left: &Left) -> String {
+fn arrivals(plan: &Plan, left: &ProbeRecord) -> String {
     let (kind, given) = match plan.arrivals {
         Arrivals::Poisson(rate) => ("at random", rate),
         Arrivals::Uniform(rate) => ("at even distances", rate),
@@ -178,7 +181,7 @@ fn arrivals(plan: &Plan, left: &Left) -> String {
     }
 }
 
-fn notes(left: &Left, is_interrupted: bool) -> Vec<String> {
+fn notes(left: &ProbeRecord, is_interrupted: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if is_interrupted {
         notes.push(format!(
@@ -198,12 +201,12 @@ fn notes(left: &Left, is_interrupted: bool) -> Vec<String> {
     let late: Vec<f64> = left.calls.iter().map(late_ms).filter(|ms| *ms > LATE_MS).collect();
     if !late.is_empty() {
         let most = late.iter().copied().fold(0.0, f64::max);
-        let why = match left.was_full {
+        let reason = match left.was_full {
             true => format!("; {IN_FLIGHT_MAX} calls were in flight"),
             false => String::new(),
         };
         notes.push(format!(
-            "{} of {} calls were sent over {LATE_MS} ms late, the worst {most:.1} ms{why}",
+            "{} of {} calls were sent over {LATE_MS} ms late, the worst {most:.1} ms{reason}",
             late.len(),
             left.calls.len()
         ));
@@ -212,7 +215,7 @@ fn notes(left: &Left, is_interrupted: bool) -> Vec<String> {
 }
 
 /// Says so when a target answered first, and no more at the end.
-fn died(calls: &[&Call]) -> Option<String> {
+fn died(calls: &[&FinishedCall]) -> Option<String> {
     let alive = calls.iter().rposition(|call| call.made.is_ok())?;
     let dead = &calls[alive + 1..];
     let first = dead.first().filter(|_| dead.len() >= DEAD_FROM)?;
@@ -227,8 +230,9 @@ fn died(calls: &[&Call]) -> Option<String> {
 }
 
 /// Says where redirects lead: their time is not that of what they lead to.
-fn elsewhere(calls: &[&Call]) -> Option<String> {
-    let answers: Vec<&Made> = calls.iter().filter_map(|call| call.made.as_ref().ok()).collect();
+fn elsewhere(calls: &[&FinishedCall]) -> Option<String> {
+    let answers: Vec<&CallDetails> =
+        calls.iter().filter_map(|call| call.made.as_ref().ok()).collect();
     let to: Vec<&str> = answers.iter().filter_map(|made| made.elsewhere.as_deref()).collect();
     let first: String = to.first()?.chars().take(LOCATION_MAX).collect();
     Some(format!(
@@ -238,11 +242,11 @@ fn elsewhere(calls: &[&Call]) -> Option<String> {
     ))
 }
 
-fn total_ms(call: &Call) -> f64 {
+fn total_ms(call: &FinishedCall) -> f64 {
     call.ended_ns.saturating_sub(call.sent_ns) as f64 / 1e6
 }
 
-fn late_ms(call: &Call) -> f64 {
+fn late_ms(call: &FinishedCall) -> f64 {
     match call.due.is_timed {
         true => call.sent_ns.saturating_sub(call.due.at_ns) as f64 / 1e6,
         false => 0.0,

@@ -10,7 +10,7 @@ use stdx::Random;
 
 use super::arrivals::Schedule;
 use super::clock::{Origin, Steps};
-use super::worker_threads::{Call, Crew, Due};
+use super::worker_threads::{FinishedCall, PlannedCall, WorkerThreads};
 use super::{HttpOptions, Plan, Progress};
 use crate::LabError;
 
@@ -20,29 +20,29 @@ const LEAD_NS: u64 = 2_000_000;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A probe under way.
-pub(crate) struct Desk<'p> {
+pub(crate) struct Scheduler<'p> {
     plan: &'p Plan,
     http: Arc<HttpOptions>,
     origin: Origin,
     schedule: Schedule,
-    crew: Crew,
+    threads: WorkerThreads,
     steps: Steps,
     order: Random,
-    due: BinaryHeap<Reverse<Due>>,
+    due: BinaryHeap<Reverse<PlannedCall>>,
     arrivals: u64,
     /// When the last arrival was.
     arrived_ns: u64,
     /// The target of the first half of the present turn.
     first_arm: usize,
-    calls: Vec<Call>,
+    calls: Vec<FinishedCall>,
     was_full: bool,
     progress: Progress,
 }
 
 /// What a probe leaves.
-pub(crate) struct Left {
+pub(crate) struct ProbeRecord {
     pub(crate) origin: Origin,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<FinishedCall>,
     pub(crate) rate: Option<f64>,
     /// Steps of the system's clock: milliseconds since the origin, and by how many.
     pub(crate) steps: Vec<(f64, f64)>,
@@ -52,7 +52,7 @@ pub(crate) struct Left {
     pub(crate) given_up: usize,
 }
 
-impl<'p> Desk<'p> {
+impl<'p> Scheduler<'p> {
     /// # Errors
     /// When a target cannot be called.
     pub(crate) fn new(plan: &'p Plan) -> Result<Self, LabError> {
@@ -62,7 +62,7 @@ impl<'p> Desk<'p> {
             plan,
             origin,
             schedule: Schedule::new(plan),
-            crew: Crew::new(plan, &http, origin)?,
+            threads: WorkerThreads::new(plan, &http, origin)?,
             http,
             steps: Steps::new(origin.both()),
             order: Random::new(plan.seed.wrapping_add(1)),
@@ -92,11 +92,11 @@ impl<'p> Desk<'p> {
             self.steps.look(self.origin.both());
             let arrives_ns = self.take_up();
             let next_ns = self.hand_out()?.into_iter().chain(arrives_ns).min();
-            if next_ns.is_none() && self.crew.in_flight() == 0 {
+            if next_ns.is_none() && self.threads.in_flight() == 0 {
                 return Ok(false);
             }
             let until = next_ns.map_or(LOOK, |at| self.until(at));
-            if let Some(call) = self.crew.wait(until.min(LOOK)) {
+            if let Some(call) = self.threads.wait(until.min(LOOK)) {
                 self.note(call);
             }
             self.progress.elapsed = Duration::from_nanos(self.origin.ns());
@@ -105,13 +105,13 @@ impl<'p> Desk<'p> {
     }
 
     /// What there is to report; threads that are still busy are left alone.
-    pub(crate) fn end(self) -> Left {
-        Left {
+    pub(crate) fn end(self) -> ProbeRecord {
+        ProbeRecord {
             origin: self.origin,
             rate: self.schedule.rate(),
             steps: self.steps.seen,
             was_full: self.was_full,
-            given_up: self.crew.in_flight(),
+            given_up: self.threads.in_flight(),
             calls: self.calls,
         }
     }
@@ -120,7 +120,7 @@ impl<'p> Desk<'p> {
     fn take_up(&mut self) -> Option<u64> {
         loop {
             let now_ns = self.origin.ns();
-            let is_idle = self.due.is_empty() && self.crew.in_flight() == 0;
+            let is_idle = self.due.is_empty() && self.threads.in_flight() == 0;
             let next_ns = self.schedule.next(now_ns, is_idle)?;
             if next_ns > now_ns + LEAD_NS {
                 return Some(next_ns);
@@ -146,7 +146,7 @@ impl<'p> Desk<'p> {
         for position in 0..burst.calls {
             let at_ns = first_ns.saturating_add(stagger_ns.saturating_mul(position.into()));
             let number = self.plan.number_first.wrapping_add(arrival);
-            self.due.push(Reverse(Due { at_ns, position, arrival, arm, number, is_timed }));
+            self.due.push(Reverse(PlannedCall { at_ns, position, arrival, arm, number, is_timed }));
         }
         self.arrivals += 1;
         self.arrived_ns = first_ns;
@@ -159,7 +159,7 @@ impl<'p> Desk<'p> {
                 return Ok(Some(due.at_ns));
             }
             let (plan, http) = (self.plan, &self.http);
-            if !self.crew.hand_out(*due, || plan.callers(http))? {
+            if !self.threads.hand_out(*due, || plan.callers(http))? {
                 self.was_full = true;
                 return Ok(Some(u64::MAX));
             }
@@ -172,7 +172,7 @@ impl<'p> Desk<'p> {
         Duration::from_nanos(at_ns.saturating_sub(LEAD_NS).saturating_sub(self.origin.ns()))
     }
 
-    fn note(&mut self, call: Call) {
+    fn note(&mut self, call: FinishedCall) {
         self.progress.done += 1;
         match &call.made {
             Ok(_) => {
@@ -180,7 +180,7 @@ impl<'p> Desk<'p> {
             }
             Err(_) => self.progress.failed += 1,
         }
-        let is_last = self.due.is_empty() && self.crew.in_flight() == 0;
+        let is_last = self.due.is_empty() && self.threads.in_flight() == 0;
         if is_last && self.schedule.learns() {
             // A target that does not answer should not make the probe last for hours.
             let took_ns = match call.made {

@@ -4,12 +4,12 @@ const MARK: &[u8] = b"{n}";
 
 /// Bytes with holes for a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Template {
+pub(crate) struct NumberedText {
     // Invariant: never empty; a hole stands between each two pieces.
     pieces: Vec<Vec<u8>>,
 }
 
-impl Template {
+impl NumberedText {
     pub(crate) fn new(text: &[u8]) -> Self {
         let mut pieces = Vec::new();
         let mut rest = text;

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::call::{Caller, Failure, Made, Stopwatch};
+use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
 use super::clock::Origin;
 use super::{HttpOptions, IN_FLIGHT_MAX, Plan};
 use crate::LabError;
@@ -19,7 +19,7 @@ const STACK_BYTES: usize = 512 << 10;
 
 /// A call that is to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Due {
+pub(crate) struct PlannedCall {
     /// Nanoseconds since the origin; first, so that calls are ordered by it.
     pub(crate) at_ns: u64,
     /// Its place in its burst, from 0.
@@ -36,17 +36,17 @@ pub(crate) struct Due {
 
 /// A call that was made.
 #[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) due: Due,
+pub(crate) struct FinishedCall {
+    pub(crate) due: PlannedCall,
     pub(crate) sent_ns: u64,
     pub(crate) ended_ns: u64,
     pub(crate) phases: Vec<(&'static str, f64)>,
-    pub(crate) made: Result<Made, Failure>,
+    pub(crate) made: Result<CallDetails, CallFailure>,
 }
 
 /// What each thread goes by.
 #[derive(Debug, Clone)]
-struct Pace {
+struct ThreadTiming {
     origin: Origin,
     timeout: Duration,
     spin: Duration,
@@ -55,16 +55,16 @@ struct Pace {
 }
 
 /// The threads.
-pub(crate) struct Crew {
-    pace: Pace,
+pub(crate) struct WorkerThreads {
+    pace: ThreadTiming,
     /// What each thread is told.
-    threads: Vec<Sender<Due>>,
+    threads: Vec<Sender<PlannedCall>>,
     idle: Vec<usize>,
-    ended: Receiver<(usize, Call)>,
-    tell: Sender<(usize, Call)>,
+    ended: Receiver<(usize, FinishedCall)>,
+    tell: Sender<(usize, FinishedCall)>,
 }
 
-impl Crew {
+impl WorkerThreads {
     /// # Errors
     /// When a target of the plan cannot be called, or the system has no threads.
     pub(crate) fn new(
@@ -75,10 +75,10 @@ impl Crew {
         let (tell, ended) = channel();
         let (threads, idle) = (Vec::new(), Vec::new());
         let (timeout, spin) = (plan.timeout, plan.spin());
-        let pace = Pace { origin, timeout, spin, awake: Arc::default() };
-        let mut crew = Self { pace, threads, idle, ended, tell };
-        crew.grow(plan.callers(http)?)?;
-        Ok(crew)
+        let pace = ThreadTiming { origin, timeout, spin, awake: Arc::default() };
+        let mut threads = Self { pace, threads, idle, ended, tell };
+        threads.grow(plan.callers(http)?)?;
+        Ok(threads)
     }
 
     /// Hands a call to a thread; false when all that there may be are busy.
@@ -87,7 +87,7 @@ impl Crew {
     /// When the system has no threads left.
     pub(crate) fn hand_out(
         &mut self,
-        due: Due,
+        due: PlannedCall,
         callers: impl FnOnce() -> Result<Vec<Box<dyn Caller>>, LabError>,
     ) -> Result<bool, LabError> {
         if self.idle.is_empty() {
@@ -102,7 +102,7 @@ impl Crew {
     }
 
     /// Waits for a call to end.
-    pub(crate) fn wait(&mut self, time: Duration) -> Option<Call> {
+    pub(crate) fn wait(&mut self, time: Duration) -> Option<FinishedCall> {
         match self.ended.recv_timeout(time) {
             Ok((thread, call)) => {
                 self.idle.push(thread);
@@ -136,9 +136,9 @@ impl Crew {
 /// Makes calls until nobody hands any out or hears of them.
 fn make(
     mut callers: Vec<Box<dyn Caller>>,
-    Pace { origin, timeout, spin, awake }: Pace,
-    dues: &Receiver<Due>,
-    tell: impl Fn(Call) -> bool,
+    ThreadTiming { origin, timeout, spin, awake }: ThreadTiming,
+    dues: &Receiver<PlannedCall>,
+    tell: impl Fn(FinishedCall) -> bool,
 ) {
     // Where the system refuses, sleeps last 50 µs longer, and calls are late by that.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -157,7 +157,7 @@ fn make(
         let made = caller.call(&mut watch);
         let ended_ns = origin.ns();
         awake.fetch_sub(1, Ordering::Relaxed);
-        if !tell(Call { due, sent_ns, ended_ns, phases: watch.phases, made }) {
+        if !tell(FinishedCall { due, sent_ns, ended_ns, phases: watch.phases, made }) {
             return;
         }
     }

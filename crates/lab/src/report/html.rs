@@ -30,7 +30,7 @@ impl Report<'_> {
             escaped(name)
         );
         out += &format!("<p class=\"faint\">{}</p>\n", escaped(&self.summary()));
-        out += &self.causes_html();
+        out += &self.reasons_html();
         out += "</header>\n<section>\n<h2>Verdict</h2>\n";
         out += &self.verdicts_html();
         if let Some(text) = self.comparison() {
@@ -47,7 +47,7 @@ impl Report<'_> {
         if let Some(versus) = &self.versus {
             let (name, summary) = (escaped(versus.report.name), escaped(&versus.report.summary()));
             out += &format!("<section>\n<h2>Second target: {name}</h2>\n<p>{summary}</p>\n");
-            out += &versus.report.causes_html();
+            out += &versus.report.reasons_html();
             out += &versus.report.verdicts_html();
             out += "</section>\n";
         }
@@ -58,12 +58,12 @@ impl Report<'_> {
         out + ".</footer>\n</main>\n</body>\n</html>\n"
     }
 
-    fn causes_html(&self) -> String {
+    fn reasons_html(&self) -> String {
         let mut out = String::new();
-        for (what, causes) in [("failed", self.failures), ("left out", self.left_out)] {
-            for (cause, number) in causes {
-                let (number, cause) = (count(*number), escaped(cause));
-                out += &format!("<p class=\"faint\">{what}: {number} × {cause}</p>\n");
+        for (what, reasons) in [("failed", self.failures), ("left out", self.left_out)] {
+            for (reason, number) in reasons {
+                let (number, reason) = (count(*number), escaped(reason));
+                out += &format!("<p class=\"faint\">{what}: {number} × {reason}</p>\n");
             }
         }
         out
@@ -172,7 +172,7 @@ impl Report<'_> {
         let title = Title {
             short: "Steps",
             about: "Left, the share of calls in which each step was slowed down; right, its median \
-                    time. Alike, they say that the cause is outside; one that sticks out on the \
+                    time. Alike, they say that the reason is outside; one that sticks out on the \
                     left is slow by itself.",
         };
         let heads = ["slow-downs, of calls", "median time"];

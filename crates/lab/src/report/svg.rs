@@ -210,7 +210,11 @@ fn path(points: &[(f64, f64)], across: &Axis, up: &Axis) -> String {
 }
 
 /// Counts in bins, with marks under the axis.
-pub(super) fn histogram(title: Title<'_>, counted: &super::Counted, marks: &[f64]) -> String {
+pub(super) fn histogram(
+    title: Title<'_>,
+    counted: &super::LatencyHistogram,
+    marks: &[f64],
+) -> String {
     const HEIGHT: f64 = 240.0;
     let mut drawing = Drawing::new(HEIGHT, title.short, title.about);
     let highest = counted.counts.iter().copied().max().unwrap_or(0).max(1);

@@ -10,13 +10,13 @@ use screen::{
 
 use super::number::{count, of, p, percent, tick, time};
 use super::words::{in_words, named};
-use super::{Counted, Report};
+use super::{LatencyHistogram, Report};
 
 /// Rows of the line plot and of the histogram.
 const PLOT_ROWS: usize = 10;
 const HISTOGRAM_ROWS: usize = 8;
 /// Failures and left-out rows that are told one by one.
-const CAUSES_MAX: usize = 8;
+const REASONS_MAX: usize = 8;
 
 impl Report<'_> {
     /// Returns the report as lines of text.
@@ -55,11 +55,11 @@ impl Report<'_> {
             out.push('\n');
         }
         push_wrapped(&mut out, &self.summary(), 0, style);
-        for (cause, number) in self.failures.iter().take(CAUSES_MAX) {
-            push_wrapped(&mut out, &format!("failed: {} × {cause}", count(*number)), 2, style);
+        for (reason, number) in self.failures.iter().take(REASONS_MAX) {
+            push_wrapped(&mut out, &format!("failed: {} × {reason}", count(*number)), 2, style);
         }
-        for (cause, number) in self.left_out.iter().take(CAUSES_MAX) {
-            push_wrapped(&mut out, &format!("left out: {} × {cause}", count(*number)), 2, style);
+        for (reason, number) in self.left_out.iter().take(REASONS_MAX) {
+            push_wrapped(&mut out, &format!("left out: {} × {reason}", count(*number)), 2, style);
         }
         out
     }
@@ -251,7 +251,7 @@ impl Report<'_> {
 }
 
 /// The histogram in at most `count` bins: neighbours together where there is less room.
-fn bins(counted: &Counted, count: usize) -> Bins {
+fn bins(counted: &LatencyHistogram, count: usize) -> Bins {
     let together = counted.counts.len().div_ceil(count.max(1));
     let counts: Vec<u64> =
         counted.counts.chunks(together).map(|chunk| chunk.iter().sum()).collect();

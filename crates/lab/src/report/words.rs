@@ -29,7 +29,7 @@ pub struct Words {
 
 /// Returns a verdict in words.
 pub fn in_words(verdict: &Verdict) -> Words {
-    let mut words = said(verdict);
+    let mut words = plain_words(verdict);
     let judged = verdict.judged();
     let rate = judged.false_alarm_rate.map(|rate| {
         let draws = judged.draws_max.map_or_else(String::new, |draws| {
@@ -44,7 +44,7 @@ pub fn in_words(verdict: &Verdict) -> Words {
     words
 }
 
-fn said(verdict: &Verdict) -> Words {
+fn plain_words(verdict: &Verdict) -> Words {
     match verdict {
         Verdict::Quantised(comb) => quantised(comb),
         Verdict::Multimodal(humps) => multimodal(humps),

@@ -37,7 +37,7 @@ fn written(series: &[&Series]) -> Vec<u8> {
 fn what_was_written_is_read_again() {
     let series = series();
     let bytes = written(&[&series, &Series::default()]);
-    assert!(is_saved(&bytes));
+    assert!(is_session_file(&bytes));
     let saved = read(&bytes).unwrap();
     assert!(saved.is_paired);
     assert_eq!(format!("{:?}", saved.series[0]), format!("{series:?}"));
@@ -55,7 +55,7 @@ fn a_million_calls_take_a_few_tens_of_megabytes() {
 
 #[test]
 fn files_that_break_the_invariants_are_refused_by_name() {
-    for (text, why) in [
+    for (text, reason) in [
         (r#"{"format":"tidegate-lab/2","series":[]}"#, "tidegate-lab/2"),
         (r#"{"format":"tidegate-lab/1","series":[{"total_ms":[1,-2]}]}"#, "row 2"),
         (
@@ -71,6 +71,6 @@ fn files_that_break_the_invariants_are_refused_by_name() {
         (r#"{"format":"tidegate-lab/1","series":[{"total_ms":[1"#, "EOF"),
     ] {
         let error = read(text.as_bytes()).unwrap_err();
-        assert!(error.contains(why), "{error}");
+        assert!(error.contains(reason), "{error}");
     }
 }

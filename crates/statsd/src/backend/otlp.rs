@@ -221,7 +221,8 @@ impl Carry for Export {
             Some((_, body)) => self.0.post("/v1/metrics", body)?,
             None => return Ok(()),
         };
-        refused(&answer).map_or(Ok(()), |why| Err(io::Error::new(io::ErrorKind::InvalidData, why)))
+        refused(&answer)
+            .map_or(Ok(()), |reason| Err(io::Error::new(io::ErrorKind::InvalidData, reason)))
     }
 
     fn confirms(&self) -> bool {

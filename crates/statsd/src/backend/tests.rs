@@ -16,7 +16,7 @@ use crate::plan::{BackendPlan, Graphite, Plan, Web};
 
 /// A plan with these backends, that spools in a folder.
 fn plan(folder: &TempDir, backends: Vec<BackendPlan>) -> Plan {
-    let no_problem = &mut |key: &str, why: String| panic!("{key}: {why}");
+    let no_problem = &mut |key: &str, reason: String| panic!("{key}: {reason}");
     let plan = config::plan(&config::Config::default(), folder.path(), no_problem);
     Plan { backends, ..plan }
 }

@@ -10,8 +10,9 @@ use crate::plan::{BackendPlan, Input, Plan};
 fn read(text: &str) -> (Plan, Vec<String>) {
     let config: Config = serde_json::from_str(text).expect("the shape fits");
     let mut problems = Vec::new();
-    let plan =
-        plan(&config, Path::new("/etc/t"), &mut |key, why| problems.push(format!("{key}: {why}")));
+    let plan = plan(&config, Path::new("/etc/t"), &mut |key, reason| {
+        problems.push(format!("{key}: {reason}"))
+    });
     (plan, problems)
 }
 

@@ -13,7 +13,9 @@ fn plan(flavour: Flavour) -> Plan {
 
 fn native() -> Plan {
     let config = Default::default();
-    crate::config::plan(&config, std::path::Path::new("."), &mut |key, why| panic!("{key}: {why}"))
+    crate::config::plan(&config, std::path::Path::new("."), &mut |key, reason| {
+        panic!("{key}: {reason}")
+    })
 }
 
 fn ask(plan: &Plan, request: Value) -> Result<Value, String> {
@@ -81,8 +83,8 @@ fn settings_out_of_range_are_refused_in_words() {
         (json!({ "interval_s": -1 }), "`interval_s`"),
         (json!({ "histograms": [{ "bins": [2, 1] }] }), "`histograms`"),
     ] {
-        let why = ask(&native(), json!({ "flush": request })).unwrap_err();
-        assert!(why.starts_with(word), "{why}");
+        let reason = ask(&native(), json!({ "flush": request })).unwrap_err();
+        assert!(reason.starts_with(word), "{reason}");
     }
 }
 

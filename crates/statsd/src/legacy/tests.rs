@@ -78,11 +78,11 @@ fn gauges_live_for_so_many_flushes_as_the_file_says() {
 fn an_expression_is_refused_with_its_line() {
     let error = wrong("{\n  port: 8125,\n  prefixStats: require('os').hostname(),\n}");
     assert_eq!(error.line, 3);
-    assert!(error.why.contains("require('os').hostname()"), "{error}");
+    assert!(error.reason.contains("require('os').hostname()"), "{error}");
     assert!(error.to_string().starts_with("line 3: "), "{error}");
     let error = wrong("{\n  flushInterval: 10 * 1000\n}");
     assert_eq!(error.line, 2);
-    assert!(error.why.contains("JavaScript is not run"), "{error}");
+    assert!(error.reason.contains("JavaScript is not run"), "{error}");
 }
 
 #[test]

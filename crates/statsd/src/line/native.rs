@@ -30,8 +30,8 @@ impl Reader {
         } else {
             self.samples(line, to)
         };
-        if let Err(why) = outcome {
-            to.bad(why);
+        if let Err(reason) = outcome {
+            to.bad(reason);
         }
         1
     }
@@ -75,8 +75,8 @@ fn take_piece(key: &[u8], piece: &Piece<'_>, to: &mut Counted<'_, impl Take>) {
         return to.take.set(key, piece.values);
     }
     for text in piece.values.split(|byte| *byte == b':') {
-        if let Err(why) = take_value(key, text, piece, to.take) {
-            to.bad(why);
+        if let Err(reason) = take_value(key, text, piece, to.take) {
+            to.bad(reason);
         }
     }
 }

@@ -40,8 +40,8 @@ impl Take for Told {
         self.say("key", key, String::new());
     }
 
-    fn bad(&mut self, _: &[u8], why: Bad) {
-        self.0.push(format!("bad {}", why.name()));
+    fn bad(&mut self, _: &[u8], reason: Bad) {
+        self.0.push(format!("bad {}", reason.name()));
     }
 }
 

@@ -20,7 +20,7 @@ fn plan(text: &str) -> Plan {
     let serde_json::Value::Object(more) = more else { panic!("`{text}` is no object") };
     members.as_object_mut().expect("it is one").extend(more);
     let config: Config = serde_json::from_value(members).expect("the shape fits");
-    config::plan(&config, Path::new("/nowhere"), &mut |key, why| panic!("{key}: {why}"))
+    config::plan(&config, Path::new("/nowhere"), &mut |key, reason| panic!("{key}: {reason}"))
 }
 
 fn receive(server: &Server, lines: &str) {

@@ -189,8 +189,8 @@ pub(super) fn read(
         match rmp_serde::from_read(&mut rest).map_err(broken)? {
             Record::End(went_on) => {
                 let is_end = rest.read(&mut [0])? == 0;
-                let why = "there is more behind its end".to_owned();
-                return if is_end { Ok((head, went_on)) } else { Err(Refused::Record(why)) };
+                let reason = "there is more behind its end".to_owned();
+                return if is_end { Ok((head, went_on)) } else { Err(Refused::Record(reason)) };
             }
             record => show(record).map_err(Refused::Record)?,
         }

@@ -22,7 +22,7 @@ fn start(folder: &Path) -> Server {
         "idle": "never",
     }))
     .expect("the shape fits");
-    let plan = config::plan(&config, folder, &mut |key, why| panic!("{key}: {why}"));
+    let plan = config::plan(&config, folder, &mut |key, reason| panic!("{key}: {reason}"));
     Server::start(plan, None).expect("it starts")
 }
 
@@ -60,7 +60,9 @@ fn taken_over(path: &Path) -> (Vec<String>, Keeper) {
 }
 
 fn plan() -> crate::plan::Plan {
-    config::plan(&Config::default(), Path::new("/nowhere"), &mut |key, why| panic!("{key}: {why}"))
+    config::plan(&Config::default(), Path::new("/nowhere"), &mut |key, reason| {
+        panic!("{key}: {reason}")
+    })
 }
 
 fn encoded(record: &impl serde::Serialize) -> Vec<u8> {
@@ -174,12 +176,12 @@ fn a_file_that_cannot_be_used_is_set_aside_and_said() {
         ("no snapshot", Vec::new()),
         ("no snapshot", vec![0xff; 5000]),
     ];
-    for (why, bytes) in cases {
+    for (reason, bytes) in cases {
         fs::write(path(&folder), &bytes).expect("it can be written");
         let (all, keeper) = taken_over(&path(&folder));
-        assert_eq!(all, [""; 0], "{why}");
+        assert_eq!(all, [""; 0], "{reason}");
         let alarms = keeper.alarms();
-        assert!(alarms.len() == 1 && alarms[0].contains(why), "{why}: {alarms:?}");
+        assert!(alarms.len() == 1 && alarms[0].contains(reason), "{reason}: {alarms:?}");
         assert!(!path(&folder).exists());
         assert_eq!(fs::read(refused(&path(&folder))).expect("it is kept"), bytes);
         fs::remove_file(refused(&path(&folder))).expect("it is there");

@@ -63,7 +63,7 @@ fn bad_rows_are_counted_by_cause_and_named_by_place() {
     let series = read("server,latency_ms\na,5\nb,fast\nc,-1\nd,NaN\ne,inf\nf,\ng\nh,6\n");
     assert_eq!(series.total_ms, [5.0, 6.0]);
     let bad: Vec<_> =
-        series.left_out.bad.iter().map(|(why, count)| (why.as_str(), *count)).collect();
+        series.left_out.bad.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
     let expected =
         [("empty", 1), ("infinite", 1), ("negative", 1), ("not a number", 2), ("too short", 1)];
     assert_eq!(bad, expected);

@@ -9,8 +9,8 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry, LogIteratorError};
 
-use super::super::rows::Rows;
-use super::spread::{Step, spread};
+use super::super::rows::SeriesBuilder;
+use super::spread::{HistogramStep, spread};
 use crate::error::LabError;
 
 /// Returns whether a percentile distribution begins within these bytes.
@@ -19,10 +19,10 @@ pub(super) fn is_percentiles(head: &[u8]) -> bool {
 }
 
 /// Reads a percentile distribution, whatever stands before it.
-pub(super) fn read_percentiles(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read_percentiles(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     let text = String::from_utf8_lossy(bytes);
     let lines = (1..).zip(text.lines()).skip_while(|(_, line)| !is_header(line)).skip(1);
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<HistogramStep> = Vec::new();
     let (mut low_ms, mut before) = (0.0, 0);
     for (number, line) in lines {
         if line.trim_start().starts_with("#[") {
@@ -45,7 +45,7 @@ pub(super) fn read_percentiles(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), 
         }
         // The first value is the least call itself.
         let low = if steps.is_empty() { high_ms } else { low_ms };
-        steps.push(Step { low_ms: low, high_ms, count: total - before });
+        steps.push(HistogramStep { low_ms: low, high_ms, count: total - before });
         (low_ms, before) = (high_ms, total);
     }
     rows.note(
@@ -57,7 +57,7 @@ pub(super) fn read_percentiles(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), 
 }
 
 /// Reads an interval log; its intervals are put together.
-pub(super) fn read_log(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read_log(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     let mut whole: Option<Histogram<u64>> = None;
     let mut ratio = None;
     for entry in IntervalLogIterator::new(bytes) {
@@ -99,7 +99,7 @@ pub(super) fn read_log(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError
          ({} digits)",
         whole.sigfig()
     ));
-    let step = |value: u64, count| Step {
+    let step = |value: u64, count| HistogramStep {
         low_ms: whole.lowest_equivalent(value) as f64 * ms,
         high_ms: whole.highest_equivalent(value) as f64 * ms,
         count,

@@ -1,6 +1,6 @@
 //! hey's CSV (`-o csv`): a line for each call that got a reply, in seconds with four decimals.
 
-use super::super::rows::{Row, Rows};
+use super::super::rows::{CallRow, SeriesBuilder};
 use super::super::value::{Unit, duration_ms};
 use crate::error::LabError;
 
@@ -16,7 +16,7 @@ const COLUMNS: [&str; 8] = [
 ];
 
 /// Reads CSV.
-pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     rows.has_epoch = false;
     records(bytes, rows, |record, rows, line| {
         let mut numbers = [0.0; 8];
@@ -41,15 +41,15 @@ pub(super) fn read(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
             ("transfer", transfer),
         ];
         let attributes = vec![("status", status)];
-        rows.push(&Row { total_ms, began_ms: Some(offset), phases, attributes }, line)
+        rows.push(&CallRow { total_ms, began_ms: Some(offset), phases, attributes }, line)
     })
 }
 
 /// Hands each record after the header to `each`, with its line.
 pub(super) fn records<'r>(
     bytes: &[u8],
-    rows: &mut Rows<'r>,
-    mut each: impl FnMut(&::csv::StringRecord, &mut Rows<'r>, u64) -> Result<(), LabError>,
+    rows: &mut SeriesBuilder<'r>,
+    mut each: impl FnMut(&::csv::StringRecord, &mut SeriesBuilder<'r>, u64) -> Result<(), LabError>,
 ) -> Result<(), LabError> {
     let mut reader = ::csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
     for record in reader.records() {

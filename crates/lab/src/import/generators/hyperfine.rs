@@ -6,7 +6,7 @@ use serde::Deserialize;
 use verdicts::Series;
 
 use super::super::ReadOptions;
-use super::super::rows::{Row, Rows};
+use super::super::rows::{CallRow, SeriesBuilder};
 use crate::error::LabError;
 
 #[derive(Debug, Deserialize)]
@@ -31,7 +31,7 @@ pub(super) fn read(
     bytes: &[u8],
     options: &ReadOptions,
 ) -> Result<Vec<Series>, LabError> {
-    let file = |why: String| LabError::File { file: name.to_owned(), why };
+    let file = |reason: String| LabError::File { file: name.to_owned(), reason };
     let found: Results = serde_json::from_slice(bytes)
         .map_err(|error| file(format!("hyperfine's JSON: {error}")))?;
     let count = found.results.len();
@@ -40,14 +40,14 @@ pub(super) fn read(
         if benchmark.times.is_empty() {
             return Err(file(format!("`{}` has no times", benchmark.command)));
         }
-        let mut rows = Rows::new(name, options);
+        let mut rows = SeriesBuilder::new(name, options);
         for (at, second) in benchmark.times.iter().enumerate() {
             let code = benchmark.exit_codes.get(at).copied().flatten();
             let code = code.map_or(String::new(), |code| code.to_string());
             let peak = benchmark.memory_usage_byte.get(at);
             let peak = peak.map_or(String::new(), u64::to_string);
             let attributes = vec![("exit code", code.as_str()), ("peak memory", peak.as_str())];
-            let row = Row { total_ms: second * 1e3, attributes, ..Row::default() };
+            let row = CallRow { total_ms: second * 1e3, attributes, ..CallRow::default() };
             rows.push(&row, at as u64 + 1)?;
         }
         if count > 2 {

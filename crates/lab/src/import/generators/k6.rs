@@ -8,7 +8,7 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-use super::super::rows::{Row, Rows};
+use super::super::rows::{CallRow, SeriesBuilder};
 use super::super::value::{Moment, moment};
 use crate::error::LabError;
 
@@ -17,7 +17,7 @@ const NOTE: &str = "the time of a call is k6's http_req_blocked and http_req_dur
 const DURATION: &str = "http_req_duration";
 
 #[derive(Debug, Deserialize)]
-struct Line {
+struct K6Line {
     #[serde(rename = "type")]
     kind: String,
     metric: String,
@@ -25,7 +25,7 @@ struct Line {
 }
 
 #[derive(Debug, Deserialize)]
-struct Point {
+struct K6Point {
     time: String,
     value: f64,
     #[serde(default)]
@@ -34,7 +34,7 @@ struct Point {
 
 /// The numbers of a request so far.
 #[derive(Debug, Default)]
-struct Request {
+struct K6Request {
     line: u64,
     time: String,
     duration_ms: f64,
@@ -44,19 +44,19 @@ struct Request {
 
 /// Puts numbers together into requests.
 #[derive(Debug, Default)]
-struct Requests {
-    open: Option<Request>,
+struct K6Requests {
+    open: Option<K6Request>,
 }
 
 /// Reads JSON.
-pub(super) fn read_json(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read_json(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     rows.note(NOTE.to_owned());
-    let mut requests = Requests::default();
+    let mut requests = K6Requests::default();
     for (number, line) in super::lines(bytes) {
-        let bad = |rows: &mut Rows<'_>, error: serde_json::Error| {
+        let bad = |rows: &mut SeriesBuilder<'_>, error: serde_json::Error| {
             rows.bad(number, "", "no line of k6", &error.to_string())
         };
-        let line: Line = match serde_json::from_slice(line) {
+        let line: K6Line = match serde_json::from_slice(line) {
             Ok(line) => line,
             Err(error) => {
                 bad(rows, error)?;
@@ -66,7 +66,7 @@ pub(super) fn read_json(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabErro
         if line.kind != "Point" || !line.metric.starts_with("http_req_") {
             continue;
         }
-        match serde_json::from_value::<Point>(line.data) {
+        match serde_json::from_value::<K6Point>(line.data) {
             Ok(point) => requests.take(number, &line.metric, point, rows)?,
             Err(error) => bad(rows, error)?,
         }
@@ -75,14 +75,14 @@ pub(super) fn read_json(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabErro
 }
 
 /// Reads CSV.
-pub(super) fn read_csv(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read_csv(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     rows.note(NOTE.to_owned());
     let mut reader = ::csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
     let header: Vec<String> = match reader.headers() {
         Ok(header) => header.iter().map(str::to_owned).collect(),
         Err(error) => return Err(rows.no_file(error.to_string())),
     };
-    let mut requests = Requests::default();
+    let mut requests = K6Requests::default();
     for record in reader.records() {
         let record = match record {
             Ok(record) => record,
@@ -108,22 +108,22 @@ pub(super) fn read_csv(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError
         let tags = fields.into_iter().filter(|(_, text)| !text.is_empty());
         let tags = tags.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
         let time = time.unwrap_or("").to_owned();
-        requests.take(line, metric, Point { time, value: number, tags: Some(tags) }, rows)?;
+        requests.take(line, metric, K6Point { time, value: number, tags: Some(tags) }, rows)?;
     }
     requests.close(rows)
 }
 
-impl Requests {
+impl K6Requests {
     fn take(
         &mut self,
         line: u64,
         metric: &str,
-        point: Point,
-        rows: &mut Rows<'_>,
+        point: K6Point,
+        rows: &mut SeriesBuilder<'_>,
     ) -> Result<(), LabError> {
         if metric == DURATION {
             self.close(rows)?;
-            self.open = Some(Request {
+            self.open = Some(K6Request {
                 line,
                 time: point.time,
                 duration_ms: point.value,
@@ -139,7 +139,7 @@ impl Requests {
         Ok(())
     }
 
-    fn close(&mut self, rows: &mut Rows<'_>) -> Result<(), LabError> {
+    fn close(&mut self, rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
         match self.open.take() {
             Some(request) => request.push(rows),
             None => Ok(()),
@@ -147,8 +147,8 @@ impl Requests {
     }
 }
 
-impl Request {
-    fn push(self, rows: &mut Rows<'_>) -> Result<(), LabError> {
+impl K6Request {
+    fn push(self, rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
         let tag =
             |name: &str| self.tags.get(name).map(String::as_str).filter(|tag| !tag.is_empty());
         let status = tag("status").unwrap_or("0");
@@ -156,8 +156,8 @@ impl Request {
         let is_expected = tag("expected_response").map(|tag| tag == "true");
         if !is_expected.unwrap_or((1..400).contains(&code)) {
             let status = format!("status {status}");
-            let cause = if code > 0 { &status } else { tag("error").unwrap_or("no reply") };
-            rows.failed(cause);
+            let reason = if code > 0 { &status } else { tag("error").unwrap_or("no reply") };
+            rows.failed(reason);
             return Ok(());
         }
         let part = |name: &str| self.parts.get(name).copied().unwrap_or(0.0);
@@ -181,6 +181,6 @@ impl Request {
         let names = ["status", "method", "url", "name", "scenario", "group", "proto"];
         let attributes = names.into_iter().filter_map(|name| Some((name, tag(name)?)));
         let attributes = attributes.collect();
-        rows.push(&Row { total_ms, began_ms, phases, attributes }, self.line)
+        rows.push(&CallRow { total_ms, began_ms, phases, attributes }, self.line)
     }
 }

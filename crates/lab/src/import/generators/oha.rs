@@ -5,31 +5,31 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::super::rows::{Row, Rows};
+use super::super::rows::{CallRow, SeriesBuilder};
 use super::super::value::{Unit, duration_ms};
-use super::spread::{Step, spread};
+use super::spread::{HistogramStep, spread};
 use crate::error::LabError;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary {
+struct OhaResult {
     response_time_histogram: BTreeMap<String, u64>,
     #[serde(default)]
     error_distribution: BTreeMap<String, u64>,
-    summary: Moments,
+    summary: OhaFigures,
 }
 
 #[derive(Debug, Deserialize)]
-struct Moments {
+struct OhaFigures {
     fastest: Option<f64>,
 }
 
 /// Reads JSON.
-pub(super) fn read_json(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
-    let found: Summary = serde_json::from_slice(bytes)
+pub(super) fn read_json(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
+    let found: OhaResult = serde_json::from_slice(bytes)
         .map_err(|error| rows.no_file(format!("oha's JSON: {error}")))?;
-    for (cause, count) in &found.error_distribution {
-        (0..*count).for_each(|_| rows.failed(cause));
+    for (reason, count) in &found.error_distribution {
+        (0..*count).for_each(|_| rows.failed(reason));
     }
     let second = |text: &str| text.parse::<f64>().ok().filter(|second| second.is_finite());
     let steps: Option<Vec<(f64, u64)>> = found
@@ -49,14 +49,14 @@ pub(super) fn read_json(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabErro
     let mut ranges = Vec::new();
     for (high, count) in steps {
         // The first step stands at the fastest call itself.
-        ranges.push(Step { low_ms: low.min(high), high_ms: high, count });
+        ranges.push(HistogramStep { low_ms: low.min(high), high_ms: high, count });
         low = high;
     }
     spread(&ranges, rows)
 }
 
 /// Reads CSV.
-pub(super) fn read_csv(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read_csv(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     rows.has_epoch = false;
     super::hey::records(bytes, rows, |record, rows, line| {
         let mut numbers = [0.0; 5];
@@ -82,6 +82,6 @@ pub(super) fn read_csv(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError
             return Ok(());
         }
         let attributes = vec![("status", status), ("bytes", bytes)];
-        rows.push(&Row { total_ms, began_ms: Some(began), phases, attributes }, line)
+        rows.push(&CallRow { total_ms, began_ms: Some(began), phases, attributes }, line)
     })
 }

@@ -3,7 +3,7 @@
 //! Invariant: the calls of a step lie evenly within it, so no step is a peak of equal values that a
 //! search for combs would find; of more than [`CALLS_MAX`] calls each step keeps its share.
 
-use super::super::rows::{Row, Rows};
+use super::super::rows::{CallRow, SeriesBuilder};
 use crate::error::LabError;
 
 /// Calls that are made of a histogram at most.
@@ -11,14 +11,17 @@ const CALLS_MAX: u64 = 1_000_000;
 
 /// Calls between two times.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Step {
+pub(super) struct HistogramStep {
     pub(super) low_ms: f64,
     pub(super) high_ms: f64,
     pub(super) count: u64,
 }
 
 /// Makes calls.
-pub(super) fn spread(steps: &[Step], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn spread(
+    steps: &[HistogramStep],
+    rows: &mut SeriesBuilder<'_>,
+) -> Result<(), LabError> {
     let calls: u64 = steps.iter().map(|step| step.count).sum();
     let share = (CALLS_MAX as f64 / calls.max(1) as f64).min(1.0);
     if share < 1.0 {
@@ -33,7 +36,7 @@ pub(super) fn spread(steps: &[Step], rows: &mut Rows<'_>) -> Result<(), LabError
         for at in 0..count {
             let within = (at as f64 + 0.5) / count as f64;
             let total_ms = step.low_ms + (step.high_ms - step.low_ms) * within;
-            rows.push(&Row { total_ms, ..Row::default() }, 0)?;
+            rows.push(&CallRow { total_ms, ..CallRow::default() }, 0)?;
         }
     }
     Ok(())

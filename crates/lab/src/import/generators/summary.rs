@@ -34,5 +34,5 @@ const SUMMARIES: [(&[&str], &str); 6] = [
 /// Returns why a file that begins so cannot be reported on, if it is a summary.
 pub(super) fn of(head: &[u8]) -> Option<&'static str> {
     let has = |text: &&str| memchr::memmem::find(head, text.as_bytes()).is_some();
-    SUMMARIES.iter().find(|(marks, _)| marks.iter().all(has)).map(|(_, why)| *why)
+    SUMMARIES.iter().find(|(marks, _)| marks.iter().all(has)).map(|(_, reason)| *reason)
 }

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::super::rows::{Row, Rows};
+use super::super::rows::{CallRow, SeriesBuilder};
 use super::super::value::{Moment, moment};
 use crate::error::LabError;
 
@@ -14,7 +14,7 @@ use crate::error::LabError;
 const FIELDS: usize = 9;
 
 #[derive(Debug, Deserialize)]
-struct Record {
+struct VegetaResult {
     code: u16,
     timestamp: String,
     latency: i64,
@@ -41,9 +41,9 @@ pub(super) fn is_csv(line: &str) -> bool {
 }
 
 /// Reads JSON.
-pub(super) fn read_json(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read_json(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     for (number, line) in super::lines(bytes) {
-        match serde_json::from_slice::<Record>(line) {
+        match serde_json::from_slice::<VegetaResult>(line) {
             Ok(record) => push(&record, number, rows)?,
             Err(error) => rows.bad(number, "", "no result of vegeta", &error.to_string())?,
         }
@@ -52,7 +52,7 @@ pub(super) fn read_json(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabErro
 }
 
 /// Reads CSV.
-pub(super) fn read_csv(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError> {
+pub(super) fn read_csv(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     let mut reader =
         ::csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(bytes);
     let mut record = ::csv::StringRecord::new();
@@ -69,9 +69,9 @@ pub(super) fn read_csv(bytes: &[u8], rows: &mut Rows<'_>) -> Result<(), LabError
     }
 }
 
-fn of_fields(record: &::csv::StringRecord) -> Option<Record> {
+fn of_fields(record: &::csv::StringRecord) -> Option<VegetaResult> {
     let field = |at: usize| record.get(at);
-    Some(Record {
+    Some(VegetaResult {
         timestamp: field(0)?.to_owned(),
         code: field(1)?.parse().ok()?,
         latency: field(2)?.parse().ok()?,
@@ -82,7 +82,7 @@ fn of_fields(record: &::csv::StringRecord) -> Option<Record> {
     })
 }
 
-fn push(record: &Record, line: u64, rows: &mut Rows<'_>) -> Result<(), LabError> {
+fn push(record: &VegetaResult, line: u64, rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     let is_success = record.error.is_empty() && (200..400).contains(&record.code);
     if !is_success {
         let status = format!("status {}", record.code);
@@ -101,5 +101,5 @@ fn push(record: &Record, line: u64, rows: &mut Rows<'_>) -> Result<(), LabError>
         }
     }
     let total_ms = record.latency as f64 / 1e6;
-    rows.push(&Row { total_ms, began_ms, attributes, ..Row::default() }, line)
+    rows.push(&CallRow { total_ms, began_ms, attributes, ..CallRow::default() }, line)
 }

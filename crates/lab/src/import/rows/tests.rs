@@ -5,10 +5,10 @@ use super::*;
 #[test]
 fn an_attribute_with_too_many_values_is_cut_and_noted() {
     let options = ReadOptions::default();
-    let mut rows = Rows::new("x", &options);
+    let mut rows = SeriesBuilder::new("x", &options);
     for at in 0..NAMES_MAX + 10 {
         let text = format!("id {at}");
-        let row = Row { total_ms: 1.0, attributes: vec![("id", &text)], ..Row::default() };
+        let row = CallRow { total_ms: 1.0, attributes: vec![("id", &text)], ..CallRow::default() };
         rows.push(&row, at as u64).unwrap();
     }
     let series = rows.into_series().unwrap();
@@ -23,10 +23,11 @@ fn an_attribute_with_too_many_values_is_cut_and_noted() {
 #[test]
 fn numbers_stay_numbers_however_many_there_are() {
     let options = ReadOptions::default();
-    let mut rows = Rows::new("x", &options);
+    let mut rows = SeriesBuilder::new("x", &options);
     for at in 0..NAMES_MAX + 10 {
         let text = at.to_string();
-        let row = Row { total_ms: 1.0, attributes: vec![("bytes", &text)], ..Row::default() };
+        let row =
+            CallRow { total_ms: 1.0, attributes: vec![("bytes", &text)], ..CallRow::default() };
         rows.push(&row, at as u64).unwrap();
     }
     let series = rows.into_series().unwrap();
@@ -39,9 +40,9 @@ fn numbers_stay_numbers_however_many_there_are() {
 #[test]
 fn a_row_without_a_time_takes_the_times_of_all() {
     let options = ReadOptions::default();
-    let mut rows = Rows::new("x", &options);
-    rows.push(&Row { total_ms: 1.0, began_ms: Some(5.0), ..Row::default() }, 1).unwrap();
-    rows.push(&Row { total_ms: 1.0, ..Row::default() }, 2).unwrap();
+    let mut rows = SeriesBuilder::new("x", &options);
+    rows.push(&CallRow { total_ms: 1.0, began_ms: Some(5.0), ..CallRow::default() }, 1).unwrap();
+    rows.push(&CallRow { total_ms: 1.0, ..CallRow::default() }, 2).unwrap();
     let series = rows.into_series().unwrap();
     assert!(series.began_ms.is_empty() && series.notes[0].contains("no time"));
 }

@@ -1,15 +1,15 @@
 //! Which URLs can be called.
 
-use super::{Address, Targets};
+use super::{HttpAddress, ServerAddresses};
 use crate::LabError;
 
 fn parsed(url: &str) -> (String, String) {
-    let address = Address::parse(url).unwrap();
+    let address = HttpAddress::parse(url).unwrap();
     (address.host, address.path)
 }
 
 fn refusal(url: &str) -> String {
-    Address::parse(url).unwrap_err().to_string()
+    HttpAddress::parse(url).unwrap_err().to_string()
 }
 
 #[test]
@@ -22,8 +22,8 @@ fn takes_host_and_path_apart() {
 
 #[test]
 fn a_host_without_a_port_is_reached_at_port_80() {
-    let mut targets = Targets::default();
-    let mut target = |url: &str| targets.of(&Address::parse(url).unwrap()).unwrap().to_string();
+    let mut targets = ServerAddresses::default();
+    let mut target = |url: &str| targets.of(&HttpAddress::parse(url).unwrap()).unwrap().to_string();
     assert_eq!(target("http://127.0.0.1/"), "127.0.0.1:80");
     assert_eq!(target("http://127.0.0.1:8080/"), "127.0.0.1:8080");
     assert_eq!(target("http://[::1]/"), "[::1]:80");
@@ -43,6 +43,6 @@ fn refuses_by_name_what_the_generator_cannot_speak() {
 
 #[test]
 fn a_name_that_nobody_has_is_no_target() {
-    let address = Address::parse("http://nobody.invalid/").unwrap();
-    assert!(matches!(Targets::default().of(&address), Err(LabError::Load(_))));
+    let address = HttpAddress::parse("http://nobody.invalid/").unwrap();
+    assert!(matches!(ServerAddresses::default().of(&address), Err(LabError::Load(_))));
 }

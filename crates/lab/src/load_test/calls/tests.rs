@@ -24,16 +24,16 @@ fn a_line_is_a_url() {
 
 #[test]
 fn reads_the_targets_of_vegeta() {
-    let folder = testkit::TempDir::new().unwrap();
-    std::fs::write(folder.path().join("body.json"), "{}").unwrap();
+    let dir = testkit::TempDir::new().unwrap();
+    std::fs::write(dir.path().join("body.json"), "{}").unwrap();
     std::fs::write(
-        folder.path().join("targets.txt"),
+        dir.path().join("targets.txt"),
         "GET http://127.0.0.1:81/a\nX-Account: 8675309\nPUT http://127.0.0.1:81/b\n\n\
          X-Confirm: yes\n@body.json\n\nDELETE http://127.0.0.1:81/c\n",
     )
     .unwrap();
     let mut calls = Calls::new(CallDefaults::default());
-    calls.read(&folder.path().join("targets.txt")).unwrap();
+    calls.read(&dir.path().join("targets.txt")).unwrap();
     let text = |number: usize| String::from_utf8(calls.all()[number].bytes.clone()).unwrap();
     assert_eq!(text(0), "GET /a HTTP/1.1\r\nHost: 127.0.0.1:81\r\nX-Account: 8675309\r\n\r\n");
     assert!(text(1).starts_with("PUT /b HTTP/1.1\r\n"), "{}", text(1));
@@ -71,7 +71,7 @@ fn defaults_hold_where_a_call_says_nothing() {
 
 #[test]
 fn a_bad_line_is_named_with_its_place() {
-    for (text, cause) in [
+    for (text, reason) in [
         ("http://127.0.0.1/\nnonsense", "`nonsense` is no header"),
         ("X: 1\n", "no target above it"),
         ("\nhttps://127.0.0.1/", "without TLS"),
@@ -81,7 +81,7 @@ fn a_bad_line_is_named_with_its_place() {
     ] {
         let error = read(CallDefaults::default(), text).unwrap_err();
         assert!(error.starts_with("read `targets.txt`, line "), "{error}");
-        assert!(error.contains(cause), "{error}");
+        assert!(error.contains(reason), "{error}");
     }
 }
 

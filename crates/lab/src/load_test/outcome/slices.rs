@@ -5,8 +5,8 @@
 use serde::Serialize;
 use verdicts::Sorted;
 
-use super::Whole;
-use crate::load_test::sample::Kept;
+use super::MergedRun;
+use crate::load_test::sample::SampledCall;
 
 /// Pieces, at most.
 const SLICES: usize = 10;
@@ -28,7 +28,7 @@ pub struct Slice {
     pub p99_ms: f64,
 }
 
-impl Whole {
+impl MergedRun {
     /// The run in pieces of equal length, by the intended times of its calls.
     pub(super) fn slices(&self, seconds: f64, warm_up_ns: f64, kept: usize) -> Vec<Slice> {
         // Failures are known by the second, so a slice is whole seconds.
@@ -39,8 +39,8 @@ impl Whole {
         let slice = |number: usize| {
             let from = number as f64 * length;
             let to = if number + 1 < count { from + length } else { seconds };
-            let at = |call: &&Kept| (call.intended_ns as f64 - warm_up_ns) / 1e9;
-            let within: Vec<&Kept> =
+            let at = |call: &&SampledCall| (call.intended_ns as f64 - warm_up_ns) / 1e9;
+            let within: Vec<&SampledCall> =
                 self.calls.iter().filter(|call| at(call) >= from && at(call) < to).collect();
             let failed = self.failed_by_second.iter().skip(from as usize);
             let failed = failed.take((to - from).ceil() as usize);

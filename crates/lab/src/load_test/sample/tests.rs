@@ -1,13 +1,13 @@
 //! Which calls stay.
 
-use super::{Kept, Sample};
+use super::{CallSample, SampledCall};
 
-fn call(number: u64) -> Kept {
-    Kept::new(number, number, 0)
+fn call(number: u64) -> SampledCall {
+    SampledCall::new(number, number, 0)
 }
 
-fn sample(kept_max: usize, seed: u64, numbers: std::ops::Range<u64>) -> Sample {
-    let mut sample = Sample::new(kept_max, seed);
+fn sample(kept_max: usize, seed: u64, numbers: std::ops::Range<u64>) -> CallSample {
+    let mut sample = CallSample::new(kept_max, seed);
     numbers.for_each(|number| sample.offer(call(number)));
     sample
 }

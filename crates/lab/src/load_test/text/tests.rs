@@ -3,17 +3,17 @@
 use screen::{Style, width_of};
 use verdicts::{Quantile, Series};
 
-use super::super::outcome::{Loaded, Slice, Times};
+use super::super::outcome::{LoadOutcome, Slice, TimeSummary};
 use super::{bytes, grouped, milliseconds, notes, text};
 use crate::hdr;
 
-fn times() -> Times {
+fn times() -> TimeSummary {
     let quantile = Quantile { q: 0.999, ms: 123.456, ci_ms: [Some(120.0), None] };
-    Times { mean: 1.5, deviation: 0.5, min: 0.25, max: 200.0, quantiles: vec![quantile] }
+    TimeSummary { mean: 1.5, deviation: 0.5, min: 0.25, max: 200.0, quantiles: vec![quantile] }
 }
 
-fn loaded() -> Loaded {
-    Loaded {
+fn loaded() -> LoadOutcome {
+    LoadOutcome {
         name: "http://127.0.0.1:8080/a-path-that-is-longer-than-twenty-columns".into(),
         kind: "open",
         seconds: 30.0,

@@ -40,7 +40,7 @@ fn a_line_may_name_its_call_and_each_call_is_held_once() {
 
 #[test]
 fn a_bad_line_is_named_with_its_place() {
-    for (text, cause) in [
+    for (text, reason) in [
         ("0\nsoon", "line 2: `soon` is neither"),
         ("-1", "line 1: `-1` is neither"),
         ("NaN", "line 1: `NaN` is neither"),
@@ -50,6 +50,6 @@ fn a_bad_line_is_named_with_its_place() {
         ("# nothing\n", "no arrivals"),
     ] {
         let error = read(text).unwrap_err();
-        assert!(error.contains(cause), "{error}");
+        assert!(error.contains(reason), "{error}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::probe::call::Made;
+use crate::probe::call::CallDetails;
 use crate::probe::timing::{self, pieces};
 use crate::probe::{HttpOptions, Url};
 
@@ -39,8 +39,8 @@ pub(super) fn head(url: &Url, options: &HttpOptions) -> String {
 
 /// Returns what the head of an answer says of its call: the fields of [`TELLING`] and those of
 /// `wanted`, and the metrics of `Server-Timing`, which lie inside `wait`.
-pub(super) fn attributes(head: &[u8], wanted: &[String]) -> Made {
-    let mut made = Made { around: "wait", ..Made::default() };
+pub(super) fn attributes(head: &[u8], wanted: &[String]) -> CallDetails {
+    let mut made = CallDetails { around: "wait", ..CallDetails::default() };
     let mut fields = [httparse::EMPTY_HEADER; FIELDS_MAX];
     let mut answer = httparse::Response::new(&mut fields);
     if answer.parse(head).is_err() {
@@ -64,7 +64,7 @@ pub(super) fn attributes(head: &[u8], wanted: &[String]) -> Made {
 }
 
 /// A field that comes twice has both values.
-fn join(made: &mut Made, name: String, value: String) {
+fn join(made: &mut CallDetails, name: String, value: String) {
     match made.names.iter_mut().find(|(known, _)| *known == name) {
         Some((_, values)) => *values = format!("{values}, {value}"),
         None => made.names.push((name, value)),

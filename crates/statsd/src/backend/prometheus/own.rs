@@ -41,8 +41,8 @@ fn intake(shared: &Shared, page: &mut Page) {
     counter(page, "lines_total", "Lines.", totals.lines);
     let name = own("bad_lines_total");
     page.counter(&name, "Lines, or pieces of them, that say nothing, by reason.");
-    for (why, count) in Bad::ALL.iter().zip(totals.bad) {
-        page.sample((&name, ""), "", Some(("reason", why.name())), count as f64);
+    for (reason, count) in Bad::ALL.iter().zip(totals.bad) {
+        page.sample((&name, ""), "", Some(("reason", reason.name())), count as f64);
     }
     let dropped = "Events and checks that found no room.";
     counter(page, "notices_dropped_total", dropped, totals.notices_dropped);

@@ -1,4 +1,6 @@
-//! A line on stderr that tells how far a probe is; nothing where stderr is no terminal.
+//! The progress of a probe: one line on stderr.
+//!
+//! Refuses: output where stderr is no terminal.
 
 use std::time::Duration;
 
@@ -9,10 +11,10 @@ const COUNTED: &str = "{pos} of {len}, {eta} left{wide_msg}";
 const TIMED: &str = "{pos} calls, {elapsed}{wide_msg}";
 const REDRAW: Duration = Duration::from_millis(200);
 
-/// The line; it goes with its value.
-pub(super) struct Live(ProgressBar);
+/// The line; it is cleared when this is dropped.
+pub(super) struct ProbeProgress(ProgressBar);
 
-impl Live {
+impl ProbeProgress {
     /// A line for so many calls, or for as many as there will be.
     pub(super) fn new(planned: Option<u64>) -> Self {
         let bar = ProgressBar::with_draw_target(planned, ProgressDrawTarget::stderr());
@@ -37,7 +39,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for ProbeProgress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
     }

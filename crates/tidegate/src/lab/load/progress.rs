@@ -1,9 +1,11 @@
-//! How the load goes, on stderr where a person waits; nothing where stderr is no terminal.
+//! The progress of a load test: one line on stderr, drawn anew each second.
+//!
+//! Refuses: output where stderr is no terminal.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::load_test::{Loading, Pace, Second};
+use lab::load_test::{LoadTest, Pacing, Second};
 use load::Stop;
 
 const REDRAW: Duration = Duration::from_millis(200);
@@ -11,8 +13,8 @@ const REDRAW: Duration = Duration::from_millis(200);
 const SPARKS_MAX: usize = 30;
 const SPARKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// One line that is drawn anew each second, and gone when this is.
-pub(super) struct Live {
+/// The line; it is cleared when this is dropped.
+pub(super) struct LoadProgress {
     bar: ProgressBar,
     failed: u64,
     is_open: bool,
@@ -21,23 +23,23 @@ pub(super) struct Live {
     p99_ms: Vec<f64>,
 }
 
-impl Live {
+impl LoadProgress {
     /// Begins to show a run.
-    pub(super) fn new(plan: &Loading) -> Self {
+    pub(super) fn new(plan: &LoadTest) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         let time = match plan.stop {
             Stop::After(span) if span < Duration::from_secs(86_400) => Some(span),
             _ => None,
         };
-        let until = time
+        let whole = time
             .map_or_else(String::new, |span| format!(" of {}s", (span + plan.warm_up).as_secs()));
         // Cut at the terminal's edge: a line that is broken could not be drawn anew.
-        let template = format!("{{elapsed}}{until}  {{wide_msg}}");
+        let template = format!("{{elapsed}}{whole}  {{wide_msg}}");
         let style = ProgressStyle::with_template(&template).expect("the template is well-formed");
         bar.set_style(style);
         bar.set_message(if plan.warm_up.is_zero() { "connecting" } else { "warming up" });
         bar.enable_steady_tick(REDRAW);
-        let is_open = !matches!(plan.pace, Pace::Closed { .. });
+        let is_open = !matches!(plan.pace, Pacing::Closed { .. });
         let due_s = time.filter(|_| is_open).map(|span| span.as_secs());
         Self { bar, failed: 0, is_open, due_s, p99_ms: Vec::new() }
     }
@@ -74,7 +76,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LoadProgress {
     /// Clears the line.
     fn drop(&mut self) {
         self.bar.finish_and_clear();
