@@ -13,6 +13,7 @@ mod outcome;
 mod parameters;
 mod program;
 mod shell;
+mod subject;
 mod text;
 mod usage;
 
@@ -20,10 +21,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use export::{Markup, ResultFile, to_csv, to_json, to_markup};
-pub use outcome::{BenchResult, Trial, Warning};
+pub use outcome::{BenchResult, Warning};
 pub use parameters::{ParameterValues, list, scan, substituted};
-pub use program::{CommandInput, CommandOutput, FailurePolicy, Program};
+pub use program::{CommandInput, CommandOutput, FailurePolicy, Program, Trial};
 pub use shell::ShellStart;
+pub use subject::Subject;
 pub use text::{TimeUnit, summary, text, versus};
 
 use crate::LabError;
@@ -47,27 +49,6 @@ impl Default for Runs {
     fn default() -> Self {
         Self { warm_up: 0, min: 10, max: None, time_min: Duration::from_secs(3) }
     }
-}
-
-/// A command to benchmark.
-#[derive(Debug, Clone)]
-pub struct Subject {
-    /// What it is called in results.
-    pub name: String,
-    /// What is run.
-    pub program: Program,
-    /// The parameters that were put into it.
-    pub parameters: ParameterValues,
-    /// Run once before its runs.
-    pub setup: Option<Program>,
-    /// Run before each run.
-    pub prepare: Option<Program>,
-    /// Run after each run.
-    pub conclude: Option<Program>,
-    /// Run once after its runs.
-    pub cleanup: Option<Program>,
-    /// Where its output goes.
-    pub output: CommandOutput,
 }
 
 /// How all commands are run.

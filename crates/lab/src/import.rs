@@ -13,17 +13,18 @@ mod exchanges;
 mod generators;
 mod headers;
 mod nginx;
+mod options;
 mod otlp;
 mod rows;
 mod value;
 
-use exchange::Filter;
 use verdicts::Series;
 
 use crate::error::LabError;
 use crate::session_file::{self, Session};
 
 pub use exchanges::journal;
+pub use options::ReadOptions;
 use rows::SeriesBuilder;
 
 /// Bytes of a file that its format is told from.
@@ -31,19 +32,6 @@ const HEAD_BYTES: usize = 64 << 10;
 
 const BINARY: &str = "it is binary; what can be read is CSV, access logs, the journal, spans in \
                       OTLP's JSON, and results of load generators";
-
-/// What to take of a file, and how strictly.
-#[derive(Debug, Clone, Default)]
-pub struct ReadOptions {
-    /// Whether a bad row is an error, rather than counted.
-    pub is_strict: bool,
-    /// Which exchanges; an error for formats that have none.
-    pub filter: Option<Filter>,
-    /// Milliseconds since the Unix epoch before which a call is not taken.
-    pub since_unix_ms: Option<f64>,
-    /// Milliseconds since the Unix epoch from which on a call is not taken.
-    pub until_unix_ms: Option<f64>,
-}
 
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +108,7 @@ fn keep_times(series: &mut Series, options: &ReadOptions) {
     if options.since_unix_ms.is_none() && options.until_unix_ms.is_none() {
         return;
     }
-    let is_in = |began: &f64| rows::is_within(origin + began, options);
+    let is_in = |began: &f64| options.include(origin + began);
     let kept: Vec<bool> = series.began_ms.iter().map(is_in).collect();
     series.keep(&kept);
 }

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use verdicts::{Attribute, AttributeValues, PhaseColumn, Series, Sorted};
 
-use super::{ShellStart, Subject};
+use super::program::Trial;
+use super::shell::ShellStart;
+use super::subject::Subject;
 
 /// A run is an outlier when it lies so many median absolute deviations from the median, which is
 /// ten standard deviations of a normal distribution (Iglewicz and Hoaglin, "How to Detect and
@@ -15,21 +17,6 @@ use super::{ShellStart, Subject};
 pub(crate) const OUTLIER: f64 = 14.826;
 /// Commands faster than this are about as fast as a shell's start varies.
 const FAST_SECONDS: f64 = 0.005;
-
-/// One run, in seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Trial {
-    /// By the clock.
-    pub real: f64,
-    /// CPU time in user mode.
-    pub user: f64,
-    /// CPU time in the kernel.
-    pub system: f64,
-    /// Highest resident memory, in bytes.
-    pub peak_bytes: u64,
-    /// Exit code; of a signal 128 and its number.
-    pub exit_code: Option<i32>,
-}
 
 /// The runs of one command. Serialised as an element of hyperfine's `results`.
 #[derive(Debug, Clone, Serialize)]

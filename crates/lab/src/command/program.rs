@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use super::Trial;
 use super::usage::wait_with_usage;
 use crate::LabError;
 
@@ -71,6 +70,21 @@ pub(crate) struct RunContext<'a> {
     pub(crate) output: &'a CommandOutput,
     pub(crate) failures: &'a FailurePolicy,
     pub(crate) occasion: RunPurpose,
+}
+
+/// One run, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Trial {
+    /// By the clock.
+    pub real: f64,
+    /// CPU time in user mode.
+    pub user: f64,
+    /// CPU time in the kernel.
+    pub system: f64,
+    /// Highest resident memory, in bytes.
+    pub peak_bytes: u64,
+    /// Exit code; of a signal 128 and its number.
+    pub exit_code: Option<i32>,
 }
 
 impl Program {

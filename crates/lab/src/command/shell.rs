@@ -2,8 +2,9 @@
 
 use verdicts::Sorted;
 
-use super::Trial;
-use super::program::{CommandInput, CommandOutput, FailurePolicy, Program, RunContext, RunPurpose};
+use super::program::{
+    CommandInput, CommandOutput, FailurePolicy, Program, RunContext, RunPurpose, Trial,
+};
 use crate::LabError;
 
 /// Starts that are measured.

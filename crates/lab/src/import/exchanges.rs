@@ -13,7 +13,7 @@ use verdicts::Series;
 
 use crate::error::LabError;
 
-use super::ReadOptions;
+use super::options::ReadOptions;
 use super::rows::{CallRow, SeriesBuilder};
 
 /// Fields that are attributes, by the names that filters know.

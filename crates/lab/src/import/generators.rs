@@ -10,6 +10,7 @@ mod hdr;
 mod hey;
 mod hyperfine;
 mod k6;
+mod lines;
 mod oha;
 mod spread;
 mod summary;
@@ -19,7 +20,7 @@ use verdicts::Series;
 
 use crate::error::LabError;
 
-use super::ReadOptions;
+use super::options::ReadOptions;
 use super::rows::SeriesBuilder;
 
 /// Who wrote a file.
@@ -106,12 +107,6 @@ pub(super) fn read(
 fn is_k6(line: &str) -> bool {
     line.contains("\"metric\"")
         && (line.contains("\"type\":\"Metric\"") || line.contains("\"type\":\"Point\""))
-}
-
-/// The lines of a file that hold something, with their numbers from 1.
-fn lines(bytes: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
-    let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
-    lines.map(|(number, line)| (number, line.trim_ascii())).filter(|(_, line)| !line.is_empty())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Series};
 
 use crate::error::LabError;
 
-use super::ReadOptions;
+use super::options::ReadOptions;
 
 /// Different texts of an attribute that are kept.
 const NAMES_MAX: usize = 1 << 16;
@@ -100,7 +100,7 @@ impl<'a> SeriesBuilder<'a> {
             }
         }
         if let Some(began) = row.began_ms.filter(|_| self.has_epoch)
-            && !is_within(began, self.options)
+            && !self.options.include(began)
         {
             self.outside += 1;
             return Ok(());
@@ -236,12 +236,6 @@ impl<'a> SeriesBuilder<'a> {
         });
         &mut self.attributes[place]
     }
-}
-
-/// Returns whether a moment lies in the time asked for.
-pub(super) fn is_within(unix_ms: f64, options: &ReadOptions) -> bool {
-    options.since_unix_ms.is_none_or(|since| unix_ms >= since)
-        && options.until_unix_ms.is_none_or(|until| unix_ms < until)
 }
 
 /// Text of a file as a message takes it: without what moves a cursor, and not too long. What is

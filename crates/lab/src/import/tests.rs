@@ -1,5 +1,7 @@
 //! Claims about telling formats apart.
 
+use exchange::Filter;
+
 use super::*;
 
 #[test]

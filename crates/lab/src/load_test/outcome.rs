@@ -1,43 +1,26 @@
-//! What a run of load came to: counts, rates, times from the intended and from the actual sending,
-//! and whether the generator itself can be trusted.
+//! The outcome of a load test: counts, rates, times from the intended and from the actual sending.
 //!
+//! It also says whether the generator itself can be trusted.
 //! Invariant: latencies are those of calls that succeeded (a status below 400); all others are in
-//! `failed`, by what became of them.
-
-mod slices;
+//! `failed`, by the reason.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use load::{Arrivals, Report};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
-use verdicts::{Attribute, AttributeValues, LeftOut, PhaseColumn, Quantile, Series, Sorted};
+use verdicts::{Quantile, Series, Sorted};
 
 use super::calls::HttpCall;
-use super::recorder::Recorder;
-use super::sample::{CallSample, SampledCall};
-use super::{LoadTest, Pacing};
-use slices::per_second;
+use super::merged::MergedRun;
+use super::plan::{LoadTest, Pacing};
+use super::sample::SampledCall;
+use super::slices::{Slice, per_second, slices};
 
-pub use slices::Slice;
-
-/// The quantiles that are told.
+/// The quantiles that are reported.
 const QUANTILES: [f64; 7] = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
-/// URLs that are told apart as an attribute at most.
-const NAMES_MAX: usize = 1000;
-/// A generator that is late by less than this is late by what a timer costs.
-const LATE_US_MIN: u64 = 200;
-
-/// What one thread did.
-#[derive(Debug)]
-pub(crate) struct ThreadOutcome<'a> {
-    pub(crate) report: Report,
-    pub(crate) recorder: Recorder<'a>,
-}
-
 /// The outcome of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct LoadOutcome {
@@ -108,18 +91,15 @@ pub struct TimeSummary {
     pub quantiles: Vec<Quantile>,
 }
 
-/// All parts put together.
-struct MergedRun {
-    report: Report,
-    calls: Vec<SampledCall>,
-    offered: u64,
-    failed: BTreeMap<String, u64>,
-    failed_by_second: Vec<u64>,
-    made: u64,
-    last_success_ns: u64,
-    max_ns: [u64; 2],
-    has_given_up: bool,
-    began: Option<(Instant, SystemTime)>,
+/// What was measured beside the calls.
+#[derive(Debug)]
+pub(super) struct Measured {
+    /// When the test began.
+    pub(crate) begun: Instant,
+    /// CPU time of this process during the test.
+    pub(crate) cpu: Duration,
+    /// Nanoseconds of all calls that succeeded.
+    pub(crate) histogram: Histogram<u64>,
 }
 
 /// The CPU time of this process.
@@ -129,14 +109,13 @@ pub(crate) fn cpu() -> Duration {
 }
 
 impl LoadOutcome {
-    pub(crate) fn new(
+    pub(super) fn new(
         plan: &LoadTest,
         calls: &[HttpCall],
-        parts: Vec<ThreadOutcome<'_>>,
-        (begun, cpu): (Instant, Duration),
-        histogram: Histogram<u64>,
+        whole: &MergedRun,
+        measured: Measured,
     ) -> Self {
-        let whole = MergedRun::of(parts, plan.kept_max);
+        let Measured { begun, cpu, histogram } = measured;
         let warm_up_ns = plan.warm_up.as_nanos() as f64;
         let seconds = whole.report.seconds;
         let milliseconds =
@@ -145,8 +124,9 @@ impl LoadOutcome {
         let service = Sorted::of(milliseconds(|call| call.service_ns));
         let is_open = !matches!(plan.pace, Pacing::Closed { .. });
         let late = |q| whole.report.late.value_at_quantile(q) as f64 / 1e3;
-        let mut loaded = Self {
-            name: name_of(calls),
+        let series = whole.series(calls, warm_up_ns, is_open);
+        let mut outcome = Self {
+            name: series.name.clone(),
             kind: if is_open { "open" } else { "closed" },
             seconds,
             intended_rate: plan.rate(),
@@ -166,15 +146,15 @@ impl LoadOutcome {
             kept: whole.calls.len(),
             slices: Vec::new(),
             notes: Vec::new(),
-            series: whole.series(calls, warm_up_ns, is_open),
+            series,
             histogram,
         };
         if plan.changes_its_rate() {
-            loaded.slices = whole.slices(seconds, warm_up_ns, loaded.series.len());
+            outcome.slices = slices(whole, warm_up_ns);
         }
-        loaded.notes = loaded.remarks(plan, &whole, begun);
-        loaded.series.notes.clone_from(&loaded.notes);
-        loaded
+        outcome.notes = outcome.remarks(plan, whole, begun);
+        outcome.series.notes.clone_from(&outcome.notes);
+        outcome
     }
 
     /// Returns how many calls failed.
@@ -240,138 +220,10 @@ impl TimeSummary {
     }
 }
 
-impl MergedRun {
-    fn of(parts: Vec<ThreadOutcome<'_>>, kept_max: usize) -> Self {
-        let began = parts.iter().filter_map(|part| part.recorder.began).min();
-        let mut whole = Self {
-            report: Report::default(),
-            calls: Vec::new(),
-            offered: 0,
-            failed: BTreeMap::new(),
-            failed_by_second: Vec::new(),
-            made: 0,
-            last_success_ns: 0,
-            max_ns: [0; 2],
-            has_given_up: false,
-            began,
-        };
-        let mut sample = CallSample::new(kept_max, 0);
-        for ThreadOutcome { report, recorder } in parts {
-            whole.report.merge(&report);
-            whole.made += recorder.made;
-            whole.has_given_up |= recorder.has_given_up;
-            let later = recorder.began.zip(began).map(|(own, first)| own.0 - first.0);
-            let later_ns = later.map_or(0, |later| later.as_nanos() as u64);
-            let last = recorder.last_success_ns.map_or(0, |last| last + later_ns);
-            whole.last_success_ns = whole.last_success_ns.max(last);
-            for (mine, theirs) in
-                whole.max_ns.iter_mut().zip([recorder.latency_ns_max, recorder.service_ns_max])
-            {
-                *mine = theirs.max(*mine);
-            }
-            for (words, count) in recorder.failed {
-                *whole.failed.entry(words).or_default() += count;
-            }
-            let seconds = whole.failed_by_second.len().max(recorder.failed_by_second.len());
-            whole.failed_by_second.resize(seconds, 0);
-            for (mine, theirs) in whole.failed_by_second.iter_mut().zip(recorder.failed_by_second) {
-                *mine += theirs;
-            }
-            sample.merge(recorder.sample, later_ns);
-        }
-        (whole.calls, whole.offered) = sample.finish();
-        whole
-    }
-
-    /// Late by more than a tenth of the median latency, and by more than a timer's whim.
-    fn is_late(&self, latency: &Sorted) -> bool {
-        let late_us = self.report.late.value_at_quantile(0.99);
-        late_us > LATE_US_MIN && late_us as f64 / 1e3 > 0.1 * latency.median()
-    }
-
-    fn series(&self, calls: &[HttpCall], warm_up_ns: f64, is_open: bool) -> Series {
-        let column =
-            |of: &dyn Fn(&SampledCall) -> f64| self.calls.iter().map(of).collect::<Vec<f64>>();
-        let mut phases = Vec::new();
-        if is_open {
-            let queued =
-                |call: &SampledCall| (call.latency_ns.saturating_sub(call.service_ns)) as f64 / 1e6;
-            let service = |call: &SampledCall| call.service_ns as f64 / 1e6;
-            phases.push(PhaseColumn { name: "queue".to_owned(), ms: column(&queued) });
-            phases.push(PhaseColumn { name: "service".to_owned(), ms: column(&service) });
-        }
-        let mut attributes = vec![Attribute {
-            name: "status".to_owned(),
-            values: names(self.calls.iter().map(|call| call.status.to_string())),
-        }];
-        if self.calls.iter().any(|call| call.bytes != self.calls[0].bytes) {
-            let bytes = column(&|call| f64::from(call.bytes));
-            attributes.push(Attribute {
-                name: "bytes".to_owned(),
-                values: AttributeValues::Numbers(bytes),
-            });
-        }
-        if (2..=NAMES_MAX).contains(&calls.len()) {
-            let values = AttributeValues::Names {
-                names: calls.iter().map(|call| call.name.clone()).collect(),
-                of: self.calls.iter().map(|call| call.call).collect(),
-            };
-            attributes.push(Attribute { name: "url".to_owned(), values });
-        }
-        let since_epoch = |(_, time): (Instant, SystemTime)| {
-            let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            (since.as_nanos() as f64 + warm_up_ns) / 1e6
-        };
-        Series {
-            name: name_of(calls),
-            total_ms: column(&|call| call.latency_ns as f64 / 1e6),
-            began_ms: column(&|call| (call.intended_ns as f64 - warm_up_ns) / 1e6),
-            origin_unix_ms: self.began.map(since_epoch),
-            phases,
-            attributes,
-            left_out: LeftOut { failed: self.failed.clone(), ..LeftOut::default() },
-            notes: Vec::new(),
-        }
-    }
-}
-
-impl LoadTest {
-    fn changes_its_rate(&self) -> bool {
-        matches!(
-            &self.pace,
-            Pacing::Trace(_) | Pacing::Open(Arrivals::Ramp { .. } | Arrivals::At(_))
-        )
-    }
-}
-
 /// Whether calls are missing: a twentieth, and more than random arrivals are ever fewer.
 fn is_short(succeeded: u64, intended: f64) -> bool {
     let missing = intended - succeeded as f64;
     missing > 0.05 * intended && missing > 4.0 * intended.sqrt()
-}
-
-/// The first URLs, and how many more there are.
-fn name_of(calls: &[HttpCall]) -> String {
-    let first: Vec<&str> = calls.iter().take(3).map(|call| call.name.as_str()).collect();
-    match calls.len().saturating_sub(first.len()) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
-    }
-}
-
-/// Values as names, each kept once.
-fn names(values: impl Iterator<Item = String>) -> AttributeValues {
-    let mut known = BTreeMap::new();
-    let mut names = Vec::new();
-    let of = values
-        .map(|value| {
-            *known.entry(value).or_insert_with_key(|value| {
-                names.push(value.clone());
-                names.len() as u32 - 1
-            })
-        })
-        .collect();
-    AttributeValues::Names { names, of }
 }
 
 #[cfg(test)]

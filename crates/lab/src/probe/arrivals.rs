@@ -5,7 +5,7 @@
 
 use stdx::Random;
 
-use super::{Arrivals, End, Plan};
+use super::plan::{Arrivals, End, Plan};
 
 /// Arrivals from which the rate is found.
 const LEARNED: usize = 5;

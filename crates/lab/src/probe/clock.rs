@@ -23,7 +23,7 @@ pub(crate) struct Origin {
 
 /// Compares the system's clock with the monotonic one.
 #[derive(Debug)]
-pub(crate) struct Steps {
+pub(crate) struct ClockSteps {
     /// Milliseconds of the monotonic clock, and how far the other was ahead then.
     last: (f64, f64),
     /// What was seen: when, and by how much.
@@ -69,7 +69,7 @@ impl Origin {
     }
 }
 
-impl Steps {
+impl ClockSteps {
     pub(crate) fn new((monotonic_ms, unix_ms): (f64, f64)) -> Self {
         Self { last: (monotonic_ms, unix_ms - monotonic_ms), seen: Vec::new() }
     }

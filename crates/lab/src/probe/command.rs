@@ -14,27 +14,27 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
+use super::numbered_text::NumberedText;
 use super::perfdata::{self, Perfdata};
-use super::template::NumberedText;
 
 /// How much of what a program prints is kept; the rest is read and thrown away.
 const PRINTED_BYTES_MAX: usize = 64 << 10;
 const STATES: [&str; 4] = ["OK", "WARNING", "CRITICAL", "UNKNOWN"];
 
 /// Runs a program.
-pub(crate) struct Command {
+pub(crate) struct CommandCaller {
     words: Vec<NumberedText>,
     next: Vec<String>,
 }
 
-impl Command {
+impl CommandCaller {
     pub(crate) fn new(words: &[String]) -> Self {
         let words = words.iter().map(|word| NumberedText::new(word.as_bytes())).collect();
         Self { words, next: Vec::new() }
     }
 }
 
-impl Caller for Command {
+impl Caller for CommandCaller {
     fn prepare(&mut self, number: u64) {
         self.next = self.words.iter().map(|word| word.text(number)).collect();
     }

@@ -13,15 +13,17 @@ use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, RCODE, TYPE};
 use stdx::Random;
 
 use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
-use super::template::NumberedText;
-use super::{AddressFamily, Endpoint, Question, tcp};
+use super::numbered_text::NumberedText;
+use super::plan::AddressFamily;
+use super::target::{Endpoint, Question};
+use super::tcp;
 use crate::LabError;
 
 /// What an answer by UDP may have: the size that needs no fragments (DNS flag day 2020).
 const UDP_BYTES_MAX: u16 = 1232;
 
 /// Asks a name server.
-pub(crate) struct Dns {
+pub(crate) struct DnsCaller {
     name: NumberedText,
     kind: TYPE,
     server: Option<Endpoint>,
@@ -31,7 +33,7 @@ pub(crate) struct Dns {
     query: Vec<u8>,
 }
 
-impl Dns {
+impl DnsCaller {
     /// # Errors
     /// When there is no such type of records.
     pub(crate) fn new(question: &Question, family: AddressFamily) -> Result<Self, LabError> {
@@ -115,7 +117,7 @@ impl Dns {
     }
 }
 
-impl Caller for Dns {
+impl Caller for DnsCaller {
     fn prepare(&mut self, number: u64) {
         self.next = self.name.text(number);
         let id = (self.ids.bits() >> 48) as u16;

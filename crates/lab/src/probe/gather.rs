@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use verdicts::{Attribute, AttributeValues, BURST, LeftOut, PhaseColumn, Series};
 
 use super::call::CallDetails;
+use super::plan::{Arrivals, IN_FLIGHT_MAX, Plan};
 use super::scheduler::ProbeRecord;
 use super::worker_threads::FinishedCall;
-use super::{Arrivals, IN_FLIGHT_MAX, Plan, ProbeResult};
 
 mod inside;
 
@@ -31,6 +31,17 @@ const BURSTS: &str = "calls of one burst are not independent: whether latencies 
                       have several humps is said of one call of each burst";
 /// Calls without a partner are at most one of so many.
 const LONELY_MAX: usize = 5;
+
+/// What a probe has measured.
+#[derive(Debug, Clone)]
+pub struct ProbeResult {
+    /// One series for each target.
+    pub series: Vec<Series>,
+    /// Whether row i of both series was measured in the same turn.
+    pub is_paired: bool,
+    /// Whether it was interrupted.
+    pub is_interrupted: bool,
+}
 
 pub(super) fn gather(plan: &Plan, mut left: ProbeRecord, is_interrupted: bool) -> ProbeResult {
     left.calls.sort_unstable_by_key(|call| call.due);

@@ -13,9 +13,11 @@ use load::{Ask, ReplyReader};
 use rustls::ClientConfig;
 
 use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
-use super::template::NumberedText;
+use super::numbered_text::NumberedText;
+use super::plan::{AddressFamily, HttpOptions};
+use super::target::Url;
+use super::tcp;
 use super::tls::{self, ClientStream};
-use super::{AddressFamily, HttpOptions, Url, tcp};
 use crate::LabError;
 
 const BUFFER_BYTES: usize = 64 << 10;

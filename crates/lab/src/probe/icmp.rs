@@ -11,7 +11,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 use stdx::Random;
 
 use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
-use super::{AddressFamily, Endpoint, tcp};
+use super::plan::AddressFamily;
+use super::target::Endpoint;
+use super::tcp;
 use crate::LabError;
 
 /// As many as `ping` sends.
@@ -21,7 +23,7 @@ const UNREACHABLE_V4: u8 = 3;
 const UNREACHABLE_V6: u8 = 1;
 
 /// Sends echo requests.
-pub(crate) struct Icmp {
+pub(crate) struct IcmpCaller {
     place: Endpoint,
     family: AddressFamily,
     random: Random,
@@ -46,7 +48,7 @@ enum Received {
     Other,
 }
 
-impl Icmp {
+impl IcmpCaller {
     /// # Errors
     /// When neither kind of socket is allowed.
     pub(crate) fn new(host: &str, family: AddressFamily) -> Result<Self, LabError> {
@@ -119,7 +121,7 @@ impl Icmp {
     }
 }
 
-impl Caller for Icmp {
+impl Caller for IcmpCaller {
     fn prepare(&mut self, _: u64) {
         self.sequence = self.sequence.wrapping_add(1);
         self.identifier = (self.random.bits() >> 48) as u16;

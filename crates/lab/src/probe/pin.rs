@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use super::{Endpoint, ProbeTarget};
+use super::target::{Endpoint, ProbeTarget};
 use crate::LabError;
 
 /// Where a host is called.

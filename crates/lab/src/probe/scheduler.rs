@@ -9,15 +9,31 @@ use std::time::Duration;
 use stdx::Random;
 
 use super::arrivals::Schedule;
-use super::clock::{Origin, Steps};
+use super::callers::callers;
+use super::clock::{ClockSteps, Origin};
+use super::plan::{HttpOptions, Plan};
 use super::worker_threads::{FinishedCall, PlannedCall, WorkerThreads};
-use super::{HttpOptions, Plan, Progress};
 use crate::LabError;
 
 /// How long before its moment a call is handed to a thread: enough to wake it.
 const LEAD_NS: u64 = 2_000_000;
 /// How often somebody who wants to stop is heard.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How far a probe is.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Progress {
+    /// Calls that ended.
+    pub done: u64,
+    /// Calls there will be, where that is known.
+    pub planned: Option<u64>,
+    /// Calls that failed.
+    pub failed: u64,
+    /// Milliseconds of the last call that succeeded.
+    pub last_ms: Option<f64>,
+    /// Time since the probe began.
+    pub elapsed: Duration,
+}
 
 /// A probe under way.
 pub(crate) struct Scheduler<'p> {
@@ -26,7 +42,7 @@ pub(crate) struct Scheduler<'p> {
     origin: Origin,
     schedule: Schedule,
     threads: WorkerThreads,
-    steps: Steps,
+    steps: ClockSteps,
     order: Random,
     due: BinaryHeap<Reverse<PlannedCall>>,
     arrivals: u64,
@@ -64,7 +80,7 @@ impl<'p> Scheduler<'p> {
             schedule: Schedule::new(plan),
             threads: WorkerThreads::new(plan, &http, origin)?,
             http,
-            steps: Steps::new(origin.both()),
+            steps: ClockSteps::new(origin.both()),
             order: Random::new(plan.seed.wrapping_add(1)),
             due: BinaryHeap::new(),
             arrivals: 0,
@@ -159,7 +175,7 @@ impl<'p> Scheduler<'p> {
                 return Ok(Some(due.at_ns));
             }
             let (plan, http) = (self.plan, &self.http);
-            if !self.threads.hand_out(*due, || plan.callers(http))? {
+            if !self.threads.hand_out(*due, || callers(plan, http))? {
                 self.was_full = true;
                 return Ok(Some(u64::MAX));
             }

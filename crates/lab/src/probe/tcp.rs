@@ -4,15 +4,16 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 
 use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
-use super::{AddressFamily, Endpoint};
+use super::plan::AddressFamily;
+use super::target::Endpoint;
 
 /// Opens and closes a connection.
-pub(crate) struct Tcp {
+pub(crate) struct TcpCaller {
     pub(crate) place: Endpoint,
     pub(crate) family: AddressFamily,
 }
 
-impl Caller for Tcp {
+impl Caller for TcpCaller {
     fn prepare(&mut self, _: u64) {}
 
     fn call(&mut self, watch: &mut Stopwatch) -> Result<CallDetails, CallFailure> {

@@ -11,8 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::call::{CallDetails, CallFailure, Caller, Stopwatch};
+use super::callers::callers;
 use super::clock::Origin;
-use super::{HttpOptions, IN_FLIGHT_MAX, Plan};
+use super::plan::{HttpOptions, IN_FLIGHT_MAX, Plan};
 use crate::LabError;
 
 const STACK_BYTES: usize = 512 << 10;
@@ -77,7 +78,7 @@ impl WorkerThreads {
         let (timeout, spin) = (plan.timeout, plan.spin());
         let pace = ThreadTiming { origin, timeout, spin, awake: Arc::default() };
         let mut threads = Self { pace, threads, idle, ended, tell };
-        threads.grow(plan.callers(http)?)?;
+        threads.grow(callers(plan, http)?)?;
         Ok(threads)
     }
 

@@ -2,7 +2,8 @@
 
 use screen::{Style, width_of};
 
-use super::super::outcome::{BenchResult, Trial, Warning};
+use super::super::outcome::{BenchResult, Warning};
+use super::super::program::Trial;
 use super::{TimeUnit, minutes, summary, text, versus};
 
 fn benched(title: &str, seconds: &[f64]) -> BenchResult {

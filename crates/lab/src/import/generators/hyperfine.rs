@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use verdicts::Series;
 
-use super::super::ReadOptions;
+use super::super::options::ReadOptions;
 use super::super::rows::{CallRow, SeriesBuilder};
 use crate::error::LabError;
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use super::super::value::{Moment, moment};
+use super::lines::lines;
 use crate::error::LabError;
 
 const NOTE: &str = "the time of a call is k6's http_req_blocked and http_req_duration together";
@@ -52,7 +53,7 @@ struct K6Requests {
 pub(super) fn read_json(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
     rows.note(NOTE.to_owned());
     let mut requests = K6Requests::default();
-    for (number, line) in super::lines(bytes) {
+    for (number, line) in lines(bytes) {
         let bad = |rows: &mut SeriesBuilder<'_>, error: serde_json::Error| {
             rows.bad(number, "", "no line of k6", &error.to_string())
         };

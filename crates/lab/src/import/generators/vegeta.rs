@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use super::super::value::{Moment, moment};
+use super::lines::lines;
 use crate::error::LabError;
 
 /// Fields that every record has.
@@ -42,7 +43,7 @@ pub(super) fn is_csv(line: &str) -> bool {
 
 /// Reads JSON.
 pub(super) fn read_json(bytes: &[u8], rows: &mut SeriesBuilder<'_>) -> Result<(), LabError> {
-    for (number, line) in super::lines(bytes) {
+    for (number, line) in lines(bytes) {
         match serde_json::from_slice::<VegetaResult>(line) {
             Ok(record) => push(&record, number, rows)?,
             Err(error) => rows.bad(number, "", "no result of vegeta", &error.to_string())?,

@@ -3,7 +3,8 @@
 use screen::{Style, width_of};
 use verdicts::{Quantile, Series};
 
-use super::super::outcome::{LoadOutcome, Slice, TimeSummary};
+use super::super::outcome::{LoadOutcome, TimeSummary};
+use super::super::slices::Slice;
 use super::{bytes, grouped, milliseconds, notes, text};
 use crate::hdr;
 

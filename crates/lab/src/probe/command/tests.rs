@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Command, judge};
+use super::{CommandCaller, judge};
 use crate::probe::call::{CallDetails, CallFailure, Caller, Stopwatch};
 
 fn call(words: &[&str], timeout: Duration) -> (Result<CallDetails, CallFailure>, Stopwatch) {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-    let mut command = Command::new(&words);
+    let mut command = CommandCaller::new(&words);
     command.prepare(17);
     let mut watch = Stopwatch::start(timeout);
     (command.call(&mut watch), watch)

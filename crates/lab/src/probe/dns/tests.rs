@@ -7,7 +7,7 @@ use std::time::Duration;
 use simple_dns::rdata::{A, RData};
 use simple_dns::{CLASS, Packet, PacketFlag, RCODE, ResourceRecord};
 
-use super::Dns;
+use super::DnsCaller;
 use crate::probe::call::{CallDetails, CallFailure, Caller, Stopwatch};
 use crate::probe::{AddressFamily, ProbeTarget};
 
@@ -37,7 +37,7 @@ fn ask(
     let ProbeTarget::Dns(question) = format!("dns:{question}@{address}").parse().unwrap() else {
         panic!()
     };
-    let mut dns = Dns::new(&question, AddressFamily::Any).unwrap();
+    let mut dns = DnsCaller::new(&question, AddressFamily::Any).unwrap();
     dns.prepare(7);
     let mut watch = Stopwatch::start(Duration::from_secs(20));
     let made = dns.call(&mut watch);
@@ -118,6 +118,6 @@ fn a_type_that_is_none_is_refused() {
     let ProbeTarget::Dns(question) = "dns:a@127.0.0.1?type=nonsense".parse().unwrap() else {
         panic!()
     };
-    let error = Dns::new(&question, AddressFamily::Any).err().unwrap().to_string();
+    let error = DnsCaller::new(&question, AddressFamily::Any).err().unwrap().to_string();
     assert!(error.contains("NONSENSE") && error.contains("write A, AAAA"), "{error}");
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::probe::call::CallDetails;
+use crate::probe::plan::HttpOptions;
+use crate::probe::target::Url;
 use crate::probe::timing::{self, pieces};
-use crate::probe::{HttpOptions, Url};
 
 /// Fields that always become attributes.
 const TELLING: [&str; 3] = ["server", "cache-status", "x-cache"];

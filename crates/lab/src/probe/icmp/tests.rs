@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Echo, Icmp, Received, checksum};
+use super::{Echo, IcmpCaller, Received, checksum};
 use crate::LabError;
 use crate::probe::AddressFamily;
 use crate::probe::call::{Caller, Stopwatch};
 
-fn icmp(host: &str) -> Option<Icmp> {
-    match Icmp::new(host, AddressFamily::Any) {
+fn icmp(host: &str) -> Option<IcmpCaller> {
+    match IcmpCaller::new(host, AddressFamily::Any) {
         Ok(mut icmp) => {
             icmp.prepare(0);
             Some(icmp)
