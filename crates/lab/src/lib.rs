@@ -20,5 +20,6 @@ pub mod session_file;
 pub use error::LabError;
 pub use hdr::{IntervalLog, write_percentiles};
 pub use report::{
-    LatencyHistogram, PhaseSummary, Report, ReportOptions, TimeMoments, Versus, Words, in_words,
+    CallCounts, LatencyHistogram, PhaseSummary, Report, ReportOptions, TimeMoments, Versus, Words,
+    in_words,
 };

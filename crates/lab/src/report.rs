@@ -7,7 +7,7 @@
 
 mod html;
 mod number;
-
+mod sentences;
 mod svg;
 mod text;
 mod words;
@@ -66,20 +66,9 @@ pub struct Report<'a> {
     /// What can be said; in JSON with how each was judged.
     #[serde(serialize_with = "judged")]
     pub verdicts: Vec<Verdict>,
-    /// Calls that succeeded.
-    pub calls: u64,
-    /// Calls that failed.
-    pub failed: u64,
-    /// Calls that failed, by what became of them.
-    pub failures: &'a BTreeMap<String, u64>,
-    /// Rows that could not be used, by why.
-    pub left_out: &'a BTreeMap<String, u64>,
-    /// Milliseconds since the Unix epoch at which the first call began, where known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub began_unix_ms: Option<f64>,
-    /// Milliseconds from the beginning of the first call to the end of the last, where known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub span_ms: Option<f64>,
+    /// What came of the calls.
+    #[serde(flatten)]
+    pub counts: CallCounts<'a>,
     /// Least, mean, most and deviation; absent without calls.
     #[serde(flatten)]
     pub moments: Option<TimeMoments>,
@@ -104,6 +93,25 @@ pub struct Report<'a> {
     series: &'a Series,
     #[serde(skip)]
     shares: Vec<StepShare>,
+}
+
+/// What came of the calls, and when they were made.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct CallCounts<'a> {
+    /// Calls that succeeded.
+    pub calls: u64,
+    /// Calls that failed.
+    pub failed: u64,
+    /// Calls that failed, by what became of them.
+    pub failures: &'a BTreeMap<String, u64>,
+    /// Rows that could not be used, by why.
+    pub left_out: &'a BTreeMap<String, u64>,
+    /// Milliseconds since the Unix epoch at which the first call began, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began_unix_ms: Option<f64>,
+    /// Milliseconds from the beginning of the first call to the end of the last, where known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span_ms: Option<f64>,
 }
 
 /// Simple figures of the calls' times.
@@ -178,12 +186,14 @@ impl<'a> Report<'a> {
         Self {
             name: &series.name,
             verdicts,
-            calls: series.len() as u64,
-            failed: left_out.failed.values().sum(),
-            failures: &left_out.failed,
-            left_out: &left_out.bad,
-            began_unix_ms: began(series),
-            span_ms: span(series),
+            counts: CallCounts {
+                calls: series.len() as u64,
+                failed: left_out.failed.values().sum(),
+                failures: &left_out.failed,
+                left_out: &left_out.bad,
+                began_unix_ms: began(series),
+                span_ms: span(series),
+            },
             moments: moments(&sorted),
             quantiles: quantiles(&sorted),
             slow_over_ms: split.slow_over_ms,
@@ -258,7 +268,7 @@ impl<'a> Report<'a> {
 
     /// How the axis of time reads: in the unit that gives the fewest digits.
     fn clock(&self) -> TimeAxis {
-        match self.span_ms {
+        match self.counts.span_ms {
             None => TimeAxis { unit_ms: 1.0, unit: None },
             Some(span) if span < 2e3 => TimeAxis { unit_ms: 1.0, unit: Some("ms") },
             Some(span) if span < 180e3 => TimeAxis { unit_ms: 1e3, unit: Some("s") },
@@ -266,6 +276,13 @@ impl<'a> Report<'a> {
             Some(span) if span < 260e6 => TimeAxis { unit_ms: 3.6e6, unit: Some("h") },
             Some(_) => TimeAxis { unit_ms: 86.4e6, unit: Some("d") },
         }
+    }
+
+    /// Whether a verdict blames this value.
+    pub(super) fn is_blamed(&self, found: &verdicts::AttributeVerdict) -> bool {
+        self.verdicts.iter().any(
+            |verdict| matches!(verdict, verdicts::Verdict::Attribute(blamed) if blamed == found),
+        )
     }
 
     fn has_times(&self) -> bool {

@@ -185,7 +185,8 @@ fn an_axis_of_calls_has_whole_numbers_only() {
 fn a_faster_second_target_is_so_by_a_positive_time() {
     let (mut one, two) = (calls(400, 6), calls(400, 7));
     one.total_ms.iter_mut().for_each(|ms| *ms += 3.0);
-    let text = Report::versus(&one, &two, false, &ReportOptions::default()).comparison().unwrap();
+    let report = Report::versus(&one, &two, false, &ReportOptions::default());
+    let text = sentences::comparison(&report).unwrap();
     assert!(text.contains(" ms faster as two samples (95 % 2.9") && !text.contains(" -"), "{text}");
 }
 
