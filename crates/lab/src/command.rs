@@ -1,9 +1,9 @@
 //! Benchmarks of commands: run them again and again, and say how long one run takes.
 //!
-//! Options, environment and JSON are hyperfine's (1.20), so that what is built on it goes on
-//! working; beyond it stand peak memory of each single run, quantiles with intervals, verdicts, and
-//! two commands run in turns with their paired difference.
-//! Invariant: times are what is left after the start of the shell, never below zero; a run that
+//! Options, environment and JSON are hyperfine's (1.20), so tools that build on it go on working.
+//! Beyond it there are the peak memory of each run, quantiles with intervals, verdicts, and two
+//! commands run in turns with their paired difference.
+//! Invariant: times are what is left after the start of the shell, never below zero. A run that
 //! failed is never counted silently.
 //!
 //! Refuses: Windows, and rounding.
@@ -76,8 +76,8 @@ pub enum BenchProgress {
 }
 
 impl Bench<'_> {
-    /// Runs the subjects in turns: of one round each once, the order turned around every round, so
-    /// that what changes slowly on the machine strikes them alike.
+    /// Runs the subjects in turns, each once a round. The order is turned around every round, so what
+    /// changes slowly on the machine strikes them alike.
     ///
     /// # Errors
     /// When a command cannot be run or fails, as far as failures are not ignored.

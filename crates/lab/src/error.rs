@@ -1,6 +1,6 @@
 //! What can stop a measurement before it began, or the reading of one.
 //!
-//! Calls that fail are no errors of the measurement: the series counts them.
+//! Refuses: calls that fail. They are no errors of the measurement: the series counts them.
 
 use std::io;
 

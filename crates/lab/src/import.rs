@@ -1,12 +1,12 @@
 //! Measurements that others made: from the bytes of a file to a series.
 //!
-//! [`read`] tells the format from the first bytes: what we saved, results of load generators, OTLP
-//! spans, exchanges of the journal, access logs with timings, and at last CSV, which anything may
-//! be.
-//! Invariant: every row is in the series or counted in what it left out, and the first bad ones are
-//! named by file, line and column.
+//! [`read`] tells the format by the first bytes. It knows our session files, results of load
+//! generators, OTLP spans, exchanges of the journal, and access logs with timings. Anything else is
+//! read as CSV.
+//! Invariant: every row is in the series or counted in what it left out. The first bad ones are named
+//! by file, line and column.
 //!
-//! Refuses: files, sockets and decompression, which are the caller's.
+//! Refuses: to open files or sockets, and to decompress; callers do.
 
 mod csv;
 mod exchanges;

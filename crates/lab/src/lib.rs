@@ -1,8 +1,15 @@
 //! The latency laboratory: measures calls, reads what others measured, and reports on both.
 //!
-//! Every source of measurements (a probe, a load run, a command, a journal, a CSV) becomes a
-//! [`Series`](verdicts::Series), which [`verdicts`] judges; [`Report`] puts figures and verdicts
-//! together, as text, JSON or HTML.
+//! Every source of measurements becomes a [`Series`](verdicts::Series), which [`verdicts`] judges.
+//! [`Report`] puts figures and verdicts together, as text, JSON or HTML.
+//!
+//! | module | gets its series from |
+//! |---|---|
+//! | [`probe`] | single calls to a target, on a schedule |
+//! | [`load_test`] | many calls over HTTP, at a pace |
+//! | [`command`] | runs of a command |
+//! | [`import`] | files of others, the journal, a [`session_file`] |
+//!
 //! Invariant: a measurement that could not be made is counted with its reason, never dropped.
 //!
 //! Refuses: tokio, sampling profilers, and statistics, which are all in [`verdicts`].

@@ -1,10 +1,10 @@
-//! Load on HTTP servers: which calls, at which pace, and what came of each.
+//! Load tests of HTTP servers: which calls, at which pace, and what came of each.
 //!
-//! An open loop sends at intended times whatever the server does, and latencies count from those
-//! times, so a stall is seen by every call that it held up (no coordinated omission). A closed loop
-//! sends when replies come.
-//! Invariant: every intended call is in the series or in what it left out, those of the warm-up
-//! excepted; a run that is interrupted, or whose server dies, gives what was measured until then.
+//! An open loop sends at intended times whatever the server does. Latencies count from those times,
+//! so every call that a stall delays shows it (no coordinated omission). A closed loop sends when
+//! replies come.
+//! Invariants: every intended call is in the series or in what it left out, except those of the
+//! warm-up. A run that is interrupted, or whose server dies, gives what was measured until then.
 //!
 //! Refuses: TLS and HTTP/2.
 

@@ -1,12 +1,12 @@
 //! Probes: single calls to a target, each with its phases, at times that were chosen beforehand.
 //!
-//! [`run`] makes the calls of a [`Plan`] and returns a [`ProbeResult`], whose series have a row for each
-//! call that succeeded. A call counts from the moment at which it was really sent; by how much that
-//! was later than intended is its attribute `late_ms`.
+//! [`run`] makes the calls of a [`Plan`] and returns a [`ProbeResult`], whose series have a row for
+//! each call that succeeded. A call counts from the moment at which it was really sent. Its attribute
+//! `late_ms` is how much later that was than intended.
 //! Invariant: every call that was begun is a row, a failure, or noted as given up.
 //!
-//! Refuses: judging what it measured; more than [`IN_FLIGHT_MAX`] calls at once: those beyond wait,
-//! are late by that, and are noted.
+//! Refuses: to judge what it measured, and more than [`IN_FLIGHT_MAX`] calls at once. Calls beyond
+//! that wait, and are noted as late.
 
 mod arrivals;
 mod call;
@@ -41,7 +41,7 @@ use crate::pages::SmallPages;
 use scheduler::Scheduler;
 
 /// Makes the calls of a plan. `stop`, looked at every 50 ms, ends it early: calls in flight are
-/// given up then. `watch` hears of every call that ended, and every 50 ms.
+/// given up then. `watch` is called for every call that ended, and every 50 ms.
 ///
 /// # Errors
 /// When a target cannot be called at all, before the first call: correct the plan.

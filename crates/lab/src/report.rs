@@ -1,9 +1,9 @@
-//! What is known of a series, put together: figures, verdicts, and what to draw.
+//! A report on a series: figures, verdicts, and what to draw.
 //!
-//! Invariant: a report is a function of its series and options, seed included; every rendering
-//! (text, JSON, HTML) shows the same figures.
+//! Invariants: a report is a function of its series and options, seed included. Text, JSON and HTML
+//! show the same figures.
 //!
-//! Refuses: series are never changed or sorted; files and terminals are the caller's.
+//! Refuses: to change or sort a series, and to touch files or terminals.
 
 mod html;
 mod number;
@@ -240,15 +240,15 @@ impl<'a> Report<'a> {
         if let Some(comb) = self.comb() {
             return comb.teeth.iter().map(|tooth| tooth_ms(comb, tooth.k)).collect();
         }
-        let humps = self.verdicts.iter().find_map(|verdict| match verdict {
+        let modes = self.verdicts.iter().find_map(|verdict| match verdict {
             Verdict::Multimodal(found) => Some(&found.modes),
             _ => None,
         });
-        humps.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
+        modes.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
     }
 
-    /// Calls against time in `clock`'s unit, or against their number where times are unknown; none
-    /// where the order is unknown too, as in a file that holds a histogram or sorted latencies.
+    /// Calls against time in the unit of `axis`, or against their number where times are unknown. None
+    /// where the order is unknown too: in a file that holds a histogram or sorted latencies.
     fn points(&self, clock: TimeAxis) -> Vec<(f64, f64)> {
         let series = self.series;
         if series.began_ms.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! Constraints: readable by `jq` and pandas; a million calls in a few tens of megabytes.
 //!
-//! Layout: `{"format": "tidegate-lab/1", "paired": BOOL, "series": [SERIES, …]}`; of two series the
+//! Layout: `{"format": "tidegate-lab/1", "paired": BOOL, "series": [SERIES, …]}`. Of two series the
 //! second is compared with the first, call by call when `paired`. A series is
 //!
 //! | key | value |
@@ -13,7 +13,7 @@
 //! | `origin_unix_ms` | milliseconds since the Unix epoch of the origin; absent when unknown |
 //! | `phases` | `[{"name", "ms": […]}, …]` |
 //! | `attributes` | `[{"name", "names": […], "of": […]}` or `{"name", "numbers": […]}, …]` |
-//! | `left_out` | `{"failed": {CAUSE: COUNT}, "bad": {CAUSE: COUNT}}` |
+//! | `left_out` | `{"failed": {REASON: COUNT}, "bad": {REASON: COUNT}}` |
 //! | `notes` | texts |
 //!
 //! A missing number is `null`.

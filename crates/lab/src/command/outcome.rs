@@ -1,4 +1,4 @@
-//! What the runs of a command came to.
+//! The outcome of a command's runs: figures, outliers, warnings, and the runs as a series.
 //!
 //! Invariant: means and quantiles are of all runs; an outlier is named, never left out.
 
@@ -11,9 +11,9 @@ use super::program::Trial;
 use super::shell::ShellStart;
 use super::subject::Subject;
 
-/// A run is an outlier when it lies so many median absolute deviations from the median, which is
-/// ten standard deviations of a normal distribution (Iglewicz and Hoaglin, "How to Detect and
-/// Handle Outliers", 1993, with the threshold of hyperfine).
+/// A run is an outlier when it lies so many median absolute deviations from the median. That is ten
+/// standard deviations of a normal distribution, the threshold of hyperfine (Iglewicz and Hoaglin,
+/// "How to Detect and Handle Outliers", 1993).
 pub(crate) const OUTLIER: f64 = 14.826;
 /// Commands faster than this are about as fast as a shell's start varies.
 const FAST_SECONDS: f64 = 0.005;
@@ -52,8 +52,8 @@ pub struct BenchResult {
     /// The runs as they were measured.
     #[serde(skip)]
     pub trials: Vec<Trial>,
-    /// Peaks up to this cannot be told apart: the kernel books what this program has itself to a
-    /// child until the child has become another program.
+    /// Peaks up to this cannot be told apart. The kernel books the memory of this program to a child
+    /// until the child has become another program.
     #[serde(skip)]
     pub peak_floor_bytes: u64,
     /// What a reader has to know.
@@ -118,8 +118,8 @@ impl BenchResult {
         benched
     }
 
-    /// Returns the runs as a series of milliseconds, with CPU time in user mode and in the kernel
-    /// as its steps; what they leave of the time was waited, or was spent on several cores.
+    /// Returns the runs as a series of milliseconds, with CPU time in user mode and in the kernel as
+    /// its steps. The rest of the time was waited.
     pub fn series(&self) -> Series {
         let column = |of: fn(&Trial) -> f64| self.trials.iter().map(|t| 1e3 * of(t)).collect();
         // Of a command that keeps several cores busy, CPU time is no part of the time.

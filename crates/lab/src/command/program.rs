@@ -1,7 +1,7 @@
 //! One run of a program: how it is started, what it reads and writes, and what it used.
 //!
-//! Invariant: the clock runs from just before the start until the end was seen and all output of a
-//! pipe was read; CPU time and peak memory are those of this one child.
+//! Invariant: the clock runs from just before the start until the end was seen, and all output of a
+//! pipe was read. CPU time and peak memory are those of this one child.
 
 use std::fs::File;
 use std::io::Read;
@@ -229,9 +229,9 @@ fn ended(status: ExitStatus) -> String {
     }
 }
 
-/// A text of another length for each run: where the stack begins depends on the environment's
-/// length, and with it the speed of some programs (Mytkowicz and others, "Producing Wrong Data
-/// Without Doing Anything Obviously Wrong!", 2009).
+/// A text of another length for each run. The stack begins where the environment ends, and the speed
+/// of some programs depends on that place (Mytkowicz and others, "Producing Wrong Data Without Doing
+/// Anything Obviously Wrong!", 2009).
 fn offset(occasion: RunPurpose) -> String {
     let number = match occasion {
         RunPurpose::WarmUp(number) => number,

@@ -1,4 +1,6 @@
-//! What it takes to start a shell, which is taken off the times of what it runs.
+//! The time that the start of a shell takes. It is subtracted from the times of what the shell runs.
+//!
+//! Invariant: what is left is never below zero.
 
 use verdicts::Sorted;
 

@@ -1,5 +1,7 @@
-//! Benchmarks as text: hyperfine's lines, then what it does not say (quantiles, totals as `time`
-//! prints them, verdicts), then the comparison.
+//! Benchmarks as text: hyperfine's lines, then quantiles, totals as `time` prints them and verdicts,
+//! then the comparison.
+//!
+//! Invariant: no line is wider than the terminal.
 
 use screen::{Ink, Style, wrapped};
 use verdicts::{Difference, Sorted, paired};

@@ -1,7 +1,7 @@
 //! Waits for a child and says what it alone has used, which std cannot (wait4(2)).
 //!
-//! Invariant: figures are of one child and the children it waited for itself; the counters that
-//! getrusage(2) has for all children together know no peak memory of a single one.
+//! Invariant: figures are of one child and the children that it waited for. The counters of
+//! getrusage(2) are for all children together, and know no peak memory of a single one.
 #![expect(unsafe_code, reason = "no safe crate in this house wraps wait4")]
 
 use std::io;

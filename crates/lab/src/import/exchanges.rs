@@ -1,4 +1,4 @@
-//! Exchanges of our own journal: each one's phases are its steps, its fields attributes.
+//! Exchanges of Tidegate's journal: the phases of each are its steps, its fields are attributes.
 //!
 //! Invariant: phases are measured one after the other, so what they leave over is untracked.
 

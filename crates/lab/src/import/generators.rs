@@ -1,8 +1,8 @@
 //! Results of load generators and benchmarks: vegeta, k6, oha, hey, wrk2, HdrHistogram, hyperfine.
 //!
-//! Invariant: a call is a row where the file has calls; where it has only a histogram, calls are
-//! spread evenly over each of its steps, so that the steps themselves are no comb, and a note says
-//! how fine they are.
+//! Invariant: a call is a row where the file has calls. Where it has only a histogram, calls are
+//! spread evenly over each of its steps, so that the steps are no comb. A note says how fine they
+//! are.
 //!
 //! Refuses: vegeta's binary results, which its own `encode` turns into JSON.
 

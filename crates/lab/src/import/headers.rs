@@ -8,9 +8,9 @@
 //! - A step: any other name with a unit of time at its end.
 //! - An attribute: every other name.
 //!
-//! A unit is `_ms`, `_s`, `_us` or `_ns`, written out, in brackets or as `durationMs`; a whole
-//! without one is in milliseconds, but for `request_time` (nginx) and `time_total` (curl), which
-//! are in seconds. A file of one column is the whole call whatever its name.
+//! A unit is `_ms`, `_s`, `_us` or `_ns`, written out, in brackets or as `durationMs`. A whole call
+//! without one is in milliseconds; `request_time` (nginx) and `time_total` (curl) are in seconds.
+//! A file of one column is the whole call whatever its name.
 //! Invariant: every column is exactly one of these.
 
 use super::value::Unit;

@@ -1,13 +1,13 @@
 //! Spans in OTLP's JSON, as the collector's file exporter writes them.
 //!
-//! A trace's root is a call; what its descendants add to its critical path are steps by their
-//! names (Zhang and others, "CRISP: Critical Path Analysis of Large-Scale Microservice
-//! Architectures", ATC 2022): from the end of a span backwards, the child that ends last is what
-//! was waited for; time without a child is the span's own. Attributes are the root's and its
-//! resource's.
-//! Invariants: a call's steps add up to at most its time; what the root spends itself is left over.
+//! The root of a trace is a call. What its descendants add to the critical path are its steps, by
+//! their names. From the end of a span backwards, the span waited for the child that ended last; time
+//! without a child is spent by the span itself. (Zhang and others, "CRISP: Critical Path Analysis of
+//! Large-Scale Microservice Architectures", ATC 2022.)
+//! Attributes are those of the root and its resource.
+//! Invariants: a call's steps add up to at most its time. What the root spends itself is left over.
 //!
-//! Refuses: protobuf; traces whose root is missing are counted as failed calls.
+//! Refuses: protobuf. Traces without their root are counted as failed calls.
 
 use std::collections::HashMap;
 

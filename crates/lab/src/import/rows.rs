@@ -1,7 +1,7 @@
 //! Rows on their way into the columns of a series.
 //!
-//! Invariants: a row goes in whole or not at all; of an attribute with more different texts than
-//! [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so; times are kept only when
+//! Invariants: a row goes in whole or not at all. Of an attribute with more different texts than
+//! [`NAMES_MAX`] those beyond are kept as `(other)`, and a note says so. Times are kept only when
 //! every row has one.
 
 use std::collections::HashMap;

@@ -48,9 +48,9 @@ pub(super) enum Moment {
     Relative(f64),
 }
 
-/// Returns a moment: RFC 3339, an access log's time, or a number. A number without a `unit` that is
-/// as large as the present is since the Unix epoch, in seconds, milliseconds, microseconds or
-/// nanoseconds by its size; a smaller one is relative, and in seconds.
+/// Returns a moment: RFC 3339, an access log's time, or a number. A number without a `unit` counts
+/// from the Unix epoch if it is as large as the present: in seconds, milliseconds, microseconds or
+/// nanoseconds, by its size. A smaller one is relative, and in seconds.
 pub(super) fn moment(text: &str, unit: Option<Unit>) -> Option<Moment> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

@@ -1,6 +1,6 @@
-//! The part of a URL that says where to connect, and the part that is asked for there.
+//! A URL in two parts: where to connect, and what to ask for there.
 //!
-//! Refuses: what the load engine cannot speak (TLS, HTTP/2), by name.
+//! Refuses: what the load engine cannot speak (TLS, HTTP/2). The error names it.
 
 use std::collections::HashMap;
 

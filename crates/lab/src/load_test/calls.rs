@@ -1,8 +1,11 @@
 //! What is called: requests rendered once, taken in turn.
 //!
-//! A file of them holds one URL a line, or vegeta's targets: `METHOD URL`, then `Name: value` lines
-//! and `@file` for the body; or vegeta's JSON, one object a line (its README, "-format").
-//! Invariant: a call is complete, its place in the list is its number everywhere else.
+//! A file of them is in one of three forms (the last two are in vegeta's README, "-format"):
+//! - a URL a line;
+//! - vegeta's targets: `METHOD URL`, then `Name: value` lines and `@file` for the body;
+//! - vegeta's JSON, an object a line.
+//!
+//! Invariant: a call is complete, and its place in the list is its number everywhere else.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Sits between the engine of one thread and the calls it makes, and notes what becomes of each.
 //!
-//! Beside the engine's own report a call that succeeded costs one histogram entry and one entry in
-//! the sample; a second's histogram is handed over when the second is over.
+//! A call that succeeded costs one histogram entry and one entry in the sample, beside the report of
+//! the engine. The histogram of a second is handed over when the second is over.
 //! Invariant: what began during the warm-up is counted nowhere.
 
 use std::collections::BTreeMap;

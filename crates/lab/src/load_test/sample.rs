@@ -1,8 +1,8 @@
 //! Calls kept one by one, up to a bound; beyond it a random sample of all.
 //!
-//! Every call draws a random priority and those of least priority stay ("bottom-k"), so samples of
-//! threads merge into a sample of the whole by the same rule, and each call is as likely to stay as
-//! any other.
+//! Every call draws a random priority, and those of least priority stay ("bottom-k"). Samples of
+//! threads merge into a sample of the whole by the same rule. Each call is as likely to stay as any
+//! other.
 //! Invariant: below the bound every call is there.
 
 use stdx::Random;

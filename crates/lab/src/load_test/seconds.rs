@@ -1,13 +1,13 @@
-//! The run second by second: what live view and interval log are made of.
+//! The run second by second, for the progress line and the interval log.
 //!
-//! Every thread tells its own seconds; a second is told on when all threads have passed it.
-//! Invariant: seconds are told in order, each once, while the run goes.
+//! Every thread sends its seconds. A second is complete when all threads have passed it.
+//! Invariant: complete seconds come in order, each once, while the run goes on.
 
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-/// What a thread tells.
+/// What a thread sends.
 #[derive(Debug)]
 pub(crate) enum Beat {
     Second { part: usize, second: PartSecond },
@@ -45,26 +45,26 @@ pub struct Second {
 /// Puts the seconds of threads together.
 #[derive(Debug)]
 pub(crate) struct Seconds {
-    // The last second that each thread has told.
-    told: Vec<Option<u64>>,
+    // The last second that each thread has sent.
+    sent: Vec<Option<u64>>,
     open: BTreeMap<u64, Second>,
 }
 
 impl Seconds {
     pub(crate) fn new(parts: usize) -> Self {
-        Self { told: vec![None; parts], open: BTreeMap::new() }
+        Self { sent: vec![None; parts], open: BTreeMap::new() }
     }
 
     /// Takes a beat, and hands on the seconds that are complete.
     pub(crate) fn take(&mut self, beat: Beat, each: &mut dyn FnMut(&Second)) {
         match beat {
-            Beat::Ended { part } => self.told[part] = Some(u64::MAX),
+            Beat::Ended { part } => self.sent[part] = Some(u64::MAX),
             Beat::Second { part, second } => {
-                self.told[part] = self.told[part].max(Some(second.index));
+                self.sent[part] = self.sent[part].max(Some(second.index));
                 self.add(second);
             }
         }
-        let Some(complete) = self.told.iter().copied().min().flatten() else { return };
+        let Some(complete) = self.sent.iter().copied().min().flatten() else { return };
         while let Some(first) = self.open.first_entry().filter(|first| *first.key() <= complete) {
             each(&first.remove());
         }

@@ -1,5 +1,5 @@
-//! A run of load as text: counts, both kinds of time beside each other, and what to doubt. What
-//! the calls themselves say is the report's.
+//! A load test as text: counts, both kinds of time beside each other, and what to doubt. What the
+//! calls themselves say is in the report.
 //!
 //! Invariant: no line is wider than the style's.
 

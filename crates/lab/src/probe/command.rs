@@ -1,9 +1,9 @@
 //! One run of a program. Phases: `spawn`, until it was started, and `run`, until it ended.
 //!
-//! A program that prints a state of Nagios which fits its exit code, or performance data, is a
-//! plug-in: what it measured becomes attributes, `time_…` phases, and its state an attribute. A
-//! plug-in that measured something has succeeded whatever its state, since the slow calls are the
-//! ones that are looked for.
+//! A program is a plug-in of Nagios if it prints a state that fits its exit code, or performance data.
+//! What it measured becomes attributes, `time_…` become phases, and its state is an attribute. A
+//! plug-in that measured something has succeeded whatever its state: slow calls are wanted.
+//!
 //! Refuses: a shell, which would be timed as well; `exec:sh -c '…'` has one.
 
 use std::io::{self, Read};
@@ -119,7 +119,7 @@ fn judge(code: i32, printed: &str) -> Result<CallDetails, CallFailure> {
     }
 }
 
-/// `time_connect` and its like are steps of what a plug-in did (`check_http -E` prints them); other
+/// `time_connect` and its like are steps of what a plug-in did (`check_http -E` prints them). Other
 /// times may be sums, means or limits, which are no steps.
 fn plugin(state: &str, perfdata: Perfdata) -> CallDetails {
     let is_step = |(label, _): &(String, f64)| label.starts_with("time_");
@@ -131,8 +131,8 @@ fn plugin(state: &str, perfdata: Perfdata) -> CallDetails {
     made
 }
 
-/// Performance data stand behind the bar of the first line, and behind that of the lines that
-/// follow it, where they go on to the end.
+/// Performance data stand behind the bar of the first line. Behind the bar of a later line they go on
+/// to the end.
 fn perfdata(printed: &str) -> Perfdata {
     let (first, rest) = printed.split_once('\n').unwrap_or((printed, ""));
     let of_first = first.split_once('|').map_or("", |(_, data)| data);

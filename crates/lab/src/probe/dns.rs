@@ -1,9 +1,10 @@
-//! One question to a name server, by UDP and, when the answer is cut off, by TCP, as resolvers do.
+//! One question to a name server: by UDP, and by TCP when the answer is cut off, as resolvers do.
+//!
 //! Phases: `resolve` and `connect` of the server itself, `send`, `wait`, `transfer` of TCP. Without
 //! a server the system's resolver is asked: the phase `resolve` alone.
+//! Invariant: an answer without records is an answer; `NXDOMAIN` and its like are failures.
 //!
-//! An answer without records is an answer; `NXDOMAIN` and its like are failures.
-//! Refuses: asking again when an answer is lost, which is what a probe is to see.
+//! Refuses: to ask again when an answer is lost, because a probe is to see that.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};

@@ -1,10 +1,9 @@
 //! From calls to series: a row for each that succeeded, in the order in which they were meant to
 //! begin.
 //!
-//! Invariant: no millisecond is in two phases. Times that others have measured inside a phase
-//! become phases of their own only where they add up to no more than it, in all but one of twenty
-//! calls; the phase is then what they leave of it. Where they do not, because they overlap or
-//! count the same time twice, they are attributes.
+//! Invariant: no millisecond is in two phases. Times that others have measured inside a phase become
+//! phases if they add up to no more than it, in all but one of twenty calls. The phase is then what
+//! they leave of it. Otherwise they overlap or count time twice, and are attributes.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +22,7 @@ const ORDER: [&str; 8] = ["resolve", "connect", "tls", "send", "wait", "transfer
 const NONE: &str = "(none)";
 /// Calls at the end that all failed, from which on the target is called dead.
 const DEAD_FROM: usize = 3;
-/// Characters of a redirect's address that are told.
+/// Characters of a redirect's address that are shown.
 const LOCATION_MAX: usize = 200;
 /// A call is called late from here on.
 const LATE_MS: f64 = 1.0;
@@ -59,9 +58,9 @@ pub(super) fn gather(plan: &Plan, mut left: ProbeRecord, is_interrupted: bool) -
             left.calls.iter().filter(|call| call.due.arm == arm).collect();
         let mut series = one(&calls, left.origin.unix_ms);
         series.name = target.to_string();
-        let told = std::mem::take(&mut series.notes);
+        let inside = std::mem::take(&mut series.notes);
         series.notes =
-            notes.drain(..).chain(told).chain(died(&calls)).chain(elsewhere(&calls)).collect();
+            notes.drain(..).chain(inside).chain(died(&calls)).chain(elsewhere(&calls)).collect();
         series
     });
     ProbeResult { series: series.collect(), is_paired: lonely.is_some(), is_interrupted }

@@ -1,8 +1,8 @@
 //! One echo request and its reply (RFC 792, RFC 4443), by a ping socket, or by a raw one where
 //! those are not allowed. Phases: `resolve`, `send`, `wait`.
 //!
-//! Invariant: a reply counts for a call only when it has the call's number and its secret, so a
-//! late one, or one to another program, is never taken for it.
+//! Invariant: a reply counts for a call only when it has the number and the secret of that call. A
+//! late reply, or one to another program, is never taken for it.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,6 @@
-//! Text with `{n}` in it, which is a fresh number for every burst.
+//! Text with `{n}` in it, which becomes another number for every burst.
+//!
+//! Invariant: a text without `{n}` stays as it is.
 
 const MARK: &[u8] = b"{n}";
 

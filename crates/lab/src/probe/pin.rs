@@ -1,7 +1,7 @@
 //! Addresses that a host is called at, whatever the resolver says: curl's `--resolve`.
 //!
-//! Invariant: the name stays what the request, the certificate and the report speak of; only where
-//! the connection goes is another.
+//! Invariant: request, certificate and report keep the name of the host. Only the connection goes to
+//! another address.
 
 use std::fmt;
 use std::net::IpAddr;

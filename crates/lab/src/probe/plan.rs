@@ -47,8 +47,8 @@ pub enum End {
     After(Duration),
 }
 
-/// How calls arrive. Without a rate the first five come one after the other, and the mean distance
-/// of the rest is four times their median, 50 ms at least, so that calls seldom overlap.
+/// How calls arrive. Without a rate the first five come one after the other. The mean distance of the
+/// rest is four times their median, 50 ms at least, so calls seldom overlap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     /// At random, as independent clients do, so many a second on average.
@@ -136,7 +136,7 @@ impl Plan {
     }
 
     /// How long before its moment a call looks at the clock: a quarter of the mean distance between
-    /// calls, so that the processor is not busy with waiting, within bounds.
+    /// calls, within bounds. So the processor is not busy with waiting.
     pub(super) fn spin(&self) -> Duration {
         let rate = match self.arrivals {
             Arrivals::Poisson(Some(rate)) | Arrivals::Uniform(Some(rate)) => rate,

@@ -1,4 +1,6 @@
-//! Hands calls out at their times and collects what became of them, from the calling thread.
+//! Hands calls out to threads at their times, and collects what became of them.
+//!
+//! Invariant: calls are handed out in the order of their times.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,7 +1,9 @@
 //! What is probed, as a user writes it.
 //!
-//! Invariant: a [`ProbeTarget`] that was read can be called; whether anything answers is another
-//! matter. Refuses: redirects, proxies and passwords in addresses.
+//! Invariant: a [`ProbeTarget`] that was read can be called. Whether anything answers is another
+//! matter.
+//!
+//! Refuses: redirects, proxies, and passwords in addresses.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,5 +1,6 @@
-//! Times that others have measured inside a call: `Server-Timing` (W3C), and how such times become
-//! phases.
+//! Times that servers have measured inside a call: the field `Server-Timing` (W3C).
+//!
+//! Invariant: only finite times that are not negative become parts of a call.
 
 use super::call::CallDetails;
 

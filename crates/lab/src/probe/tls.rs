@@ -1,7 +1,7 @@
 //! TLS of a call, by rustls with ring.
 //!
-//! Refuses: client certificates, and resumption of sessions, because every new connection is to
-//! show what a new client sees.
+//! Refuses: client certificates, and resumption of sessions. Every new connection shows what a new
+//! client sees.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

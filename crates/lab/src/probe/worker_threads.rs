@@ -1,7 +1,7 @@
-//! Threads that make calls, each with callers of its own; as many as calls are in flight.
+//! Threads that make calls: as many as calls are in flight, each with a caller for each target.
 //!
-//! Invariant: a call is handed to a thread that does nothing else, early enough for it to wait
-//! for the moment by itself. The thread that was busy last is taken first: its connection is warm.
+//! Invariant: a call goes to a thread that does nothing else, early enough to wait for its moment
+//! there. The thread that was busy last is taken first: its connection is warm.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;

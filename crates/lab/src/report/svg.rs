@@ -1,7 +1,7 @@
 //! The charts of the HTML report, written by hand: text in, text out.
 //!
-//! Invariants: every text of the user's is escaped; colours come from the page's style by class, so
-//! light and dark need no second drawing; every chart has a title for who cannot see it.
+//! Invariants: every text of a user is escaped. Colours come from the style of the page by class, so
+//! light and dark need no second drawing. Every chart has a title for those who cannot see it.
 
 use std::fmt::Write;
 
@@ -130,7 +130,7 @@ fn up(high: f64, height: f64) -> Axis {
     Axis { low: 0.0, high, is_log: false, from: height - BOTTOM, to: TOP }
 }
 
-/// What a chart is called, for who cannot see it.
+/// What a chart is called, for those who cannot see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Title<'a> {
     /// In a few words.

@@ -1,8 +1,8 @@
 //! What HdrHistogram and wrk2 write: percentile distributions (`.hgrm`), interval logs (`.hlog`).
 //!
 //! Neither has calls. Each value stands for a step of the histogram, over which its calls are
-//! spread. Distributions are in milliseconds, as the tools print them unless told otherwise; the
-//! unit of a log follows from its column `Interval_Max`, which is in milliseconds by convention.
+//! spread. Distributions are in milliseconds, the default of the tools. The unit of a log follows
+//! from its column `Interval_Max`, which is in milliseconds by convention.
 
 use base64::Engine as _;
 use hdrhistogram::Histogram;

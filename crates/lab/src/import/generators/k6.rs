@@ -2,8 +2,8 @@
 //! request, those of one request one after the other.
 //!
 //! A row begins with `http_req_duration`; the parts that follow are its steps. k6's duration leaves
-//! out how long the connection took (`http_req_blocked`, which holds `connecting` and
-//! `tls_handshaking`); here a call's time is both together, as its user waits.
+//! out how long the connection took: `http_req_blocked`, which holds `connecting` and
+//! `tls_handshaking`. Here the time of a call is both together, because its user waits for both.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -1,4 +1,6 @@
-//! Puts times that others have measured inside a phase into a series, without counting any twice.
+//! Times that others have measured inside a phase, on their way into a series.
+//!
+//! Invariant: no time is counted twice.
 
 use verdicts::{PhaseColumn, Series};
 

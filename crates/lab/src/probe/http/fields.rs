@@ -1,4 +1,6 @@
-//! The fields of a request, and what those of an answer say.
+//! The fields of a request, and what the fields of an answer say of its call.
+//!
+//! Refuses: bodies; nothing here reads them.
 
 use std::fmt::Write as _;
 
@@ -38,7 +40,7 @@ pub(super) fn head(url: &Url, options: &HttpOptions) -> String {
     head
 }
 
-/// Returns what the head of an answer says of its call: the fields of [`TELLING`] and those of
+/// Returns what the head of an answer says of its call. That is the fields of [`TELLING`], those of
 /// `wanted`, and the metrics of `Server-Timing`, which lie inside `wait`.
 pub(super) fn attributes(head: &[u8], wanted: &[String]) -> CallDetails {
     let mut made = CallDetails { around: "wait", ..CallDetails::default() };
@@ -72,8 +74,8 @@ fn join(made: &mut CallDetails, name: String, value: String) {
     }
 }
 
-/// `Cache-Status` (RFC 9211) without what differs from call to call: of each cache its name, and
-/// whether it was a hit or why it was not.
+/// `Cache-Status` (RFC 9211) without what differs from call to call. Of each cache it keeps the name,
+/// and whether it was a hit or the reason for which it was not.
 fn outcome(value: &str) -> String {
     let cache = |member: &str| {
         let mut parameters = pieces(member, ';').map(str::trim);
