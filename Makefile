@@ -1,6 +1,6 @@
 # Two commands: `make run` and `make test`. Everything below is a cargo command that anyone can run.
 
-.PHONY: run test test-engines bench help
+.PHONY: run test test-engines bench check help
 
 run: ## Build Tidegate and run the news example on http://127.0.0.1:8080
 	@sh xtask/before-cargo.sh
@@ -20,6 +20,9 @@ test-engines: ## Run the long tests on real Kafka, ClickHouse and FerretDB
 bench: ## Run Tidegate and its peers side by side; ARGS="…" are passed on
 	@sh xtask/before-cargo.sh
 	@cargo xtask bench $(ARGS)
+
+check: ## In seconds: format, house rules, and lints and unit tests of what has changed
+	@cargo xtask check
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\): ## \(.*\)/make \1	\2/p' Makefile

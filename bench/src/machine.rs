@@ -35,13 +35,25 @@ pub(crate) fn kernel() -> String {
     release.trim().to_owned()
 }
 
-/// The first line that a command prints, on stdout or stderr; "missing" when it cannot run.
+/// What stands in place of a version.
+pub(crate) const MISSING: &str = "missing";
+/// What a shell, Python, Perl and Node say of a program, module or package that they do not find.
+const NOT_FOUND: [&str; 4] = [": not found", "Traceback", "Can't locate", "node:internal"];
+
+/// The first line that a command prints, on stdout or stderr.
+///
+/// It is [`MISSING`] when the command cannot run, or does not find what it is to run.
 pub(crate) fn first_line(command: &str, arguments: &[&str]) -> String {
     let Ok(output) = Command::new(command).args(arguments).output() else {
-        return "missing".to_owned();
+        return MISSING.to_owned();
     };
     let text = if output.stdout.is_empty() { output.stderr } else { output.stdout };
-    String::from_utf8_lossy(&text).lines().next().unwrap_or("missing").trim().to_owned()
+    let text = String::from_utf8_lossy(&text);
+    let line = text.lines().next().unwrap_or(MISSING).trim();
+    match NOT_FOUND.iter().any(|complaint| line.contains(complaint)) {
+        true => MISSING.to_owned(),
+        false => line.to_owned(),
+    }
 }
 
 /// Today in UTC, as `2026-11-21`.

@@ -5,6 +5,7 @@
 //! the load generator and the origin share core 1. Refuses: figures without a peer's version, and
 //! rounds in which a reply was wrong.
 
+mod against;
 mod contest;
 mod evaluate;
 mod lines;
@@ -22,10 +23,12 @@ mod setup;
 mod traces;
 mod wrk;
 
+use std::process::ExitCode;
+
 use anyhow::{Result, ensure};
 use clap::Parser;
 
-use crate::rows::ROWS;
+use crate::rows::{ROWS, Row};
 use crate::setup::Setup;
 
 /// Runs Tidegate and its peers side by side.
@@ -40,6 +43,9 @@ struct Arguments {
     /// Keep the results in bench/results and write docs/BENCHMARKS.md anew.
     #[arg(long)]
     write: bool,
+    /// Run the rows with another release binary too, by turns, and print both with their ratio.
+    #[arg(long, value_name = "BINARY", conflicts_with = "write")]
+    against: Option<std::path::PathBuf>,
     /// Count the lines of a log by path and minute, as the bare scanner of row `events`.
     #[arg(long, hide = true)]
     scan: Option<std::path::PathBuf>,
@@ -57,9 +63,19 @@ struct Arguments {
     list: bool,
 }
 
+#[expect(clippy::print_stderr, reason = "a program for the terminal")]
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 #[expect(clippy::print_stdout, reason = "the table of results is this program's output")]
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+fn run(arguments: &Arguments) -> Result<()> {
     if let Some(log) = &arguments.scan {
         println!("{}", lines::scan(log)?);
         return Ok(());
@@ -80,22 +96,46 @@ fn main() -> Result<()> {
         ensure!(ROWS.iter().any(|row| row.name == name), "row `{name}`: there is none; see --list");
     }
     machine::prepare()?;
-    let setup = Setup::new(arguments.quick)?;
+    let mut setup = Setup::new(arguments.quick)?;
     let chosen = ROWS
         .iter()
         .filter(|row| arguments.rows.is_empty() || arguments.rows.iter().any(|n| n == row.name));
+    let mut left_out = Vec::new();
     for row in chosen {
         println!("{}: {}", row.name, row.what);
-        let noise = machine::Noise::start()?;
-        let measurements = (row.run)(&setup)?;
-        let result = results::RowResult::new(row, &setup, noise.share(0.0)?, measurements);
-        print!("{}", publish::plain(&result));
-        if arguments.write {
-            results::store(&setup, &result)?;
+        let missing = peers::missing(&setup, row.peers);
+        if missing.is_empty() {
+            match &arguments.against {
+                Some(binary) => against::compare(row, &mut setup, binary)?,
+                None => measure_row(row, &setup, arguments.write)?,
+            }
+        } else {
+            println!("    left out, because of what is missing: {}", missing.join(", "));
+            left_out.push(row.name);
         }
     }
     if arguments.write {
         publish::write(&setup)?;
+    }
+    if !left_out.is_empty() {
+        println!(
+            "left out: {}; hint: `cargo xtask bench` sets up what it can",
+            left_out.join(", ")
+        );
+    }
+    // Who names a row wants it.
+    ensure!(left_out.is_empty() || arguments.rows.is_empty(), "rows were left out");
+    Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "the table of results is this program's output")]
+fn measure_row(row: &Row, setup: &Setup, write: bool) -> Result<()> {
+    let noise = machine::Noise::start()?;
+    let measurements = (row.run)(setup)?;
+    let result = results::RowResult::new(row, setup, noise.share(0.0)?, measurements);
+    print!("{}", publish::plain(&result));
+    if write {
+        results::store(setup, &result)?;
     }
     Ok(())
 }

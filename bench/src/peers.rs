@@ -12,7 +12,7 @@ pub(crate) mod tidegate;
 pub(crate) mod varnish;
 pub(crate) mod workers;
 
-use crate::machine::first_line;
+use crate::machine::{MISSING, first_line};
 use crate::setup::Setup;
 
 /// Names and versions of `peers`, and of the compared parts of this repository.
@@ -20,10 +20,16 @@ pub(crate) fn versions(setup: &Setup, peers: &[&str]) -> Vec<String> {
     peers.iter().map(|peer| version(setup, peer)).collect()
 }
 
+/// Returns those of `peers` that are not installed.
+pub(crate) fn missing<'p>(setup: &Setup, peers: &[&'p str]) -> Vec<&'p str> {
+    let is_missing = |peer: &&&str| version(setup, peer).ends_with(MISSING);
+    peers.iter().filter(is_missing).copied().collect()
+}
+
 fn version(setup: &Setup, peer: &str) -> String {
     let of_python = |program: &str| match setup.python() {
         Ok(python) => first_line(&python.to_string_lossy(), &["-c", program]),
-        Err(_) => "missing".to_owned(),
+        Err(_) => MISSING.to_owned(),
     };
     match peer {
         "nginx" => first_line("nginx", &["-v"]).replace("nginx version: ", ""),

@@ -16,13 +16,14 @@ const HEAD: &str = "\
 Written by `cargo run --release -p bench -- --write`; do not edit.
 Each figure is the median over alternating rounds on one machine, with the least and the \
 greatest round behind it.
-A server has one core to itself with all its processes and threads; the load generator \
-(`crates/load`) and the origin share the other.
+A server has one core to itself, with all its processes and threads.
+The load generator (`crates/load`) and the origin share the other core.
 CPU time is user and system time of the server's whole process tree, read from the scheduler.
 Ratios and differences are taken within a round, then their median: compare them, not figures of \
 different runs.
-A trial is repeated up to twice while other programs use more than 2 % of the machine or hold the \
-load generator up by more than half a millisecond (p99), and the quietest counts.
+A noisy trial is repeated up to twice, and the quietest counts.
+In a noisy trial, other programs use more than 2 % of the machine, or delay the load generator by \
+more than half a millisecond (p99).
 Where they used much more, CPU times and ratios still hold; latencies and rates do not.
 ";
 

@@ -103,5 +103,5 @@ fn commit(setup: &Setup) -> String {
     let hash = machine::first_line("git", &["-C", &root, "rev-parse", "--short", "HEAD"]);
     let status = ["-C", &root, "status", "--porcelain", "--", "crates", "bench/src"];
     let dirty = machine::first_line("git", &status);
-    if dirty == "missing" { hash } else { hash + "+" }
+    if dirty == machine::MISSING { hash } else { hash + "+" }
 }

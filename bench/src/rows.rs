@@ -18,28 +18,12 @@ mod pass;
 mod personalised;
 mod rank;
 mod rollout;
+mod row;
 mod statsd;
 mod traces;
 mod workers;
 
-use anyhow::Result;
-
-use crate::measure::Measurement;
-use crate::setup::Setup;
-
-/// One row.
-pub(crate) struct Row {
-    /// As named on the command line.
-    pub name: &'static str,
-    /// In one line.
-    pub what: &'static str,
-    /// What a reader must know to read the figures; whole sentences, one a line.
-    pub notes: &'static str,
-    /// Whose versions are stated.
-    pub peers: &'static [&'static str],
-    /// Measures.
-    pub run: fn(&Setup) -> Result<Vec<Measurement>>,
-}
+pub(crate) use row::Row;
 
 /// All rows in the order of the report.
 pub(crate) const ROWS: &[Row] = &[

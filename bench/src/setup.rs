@@ -20,6 +20,8 @@ pub(crate) struct Setup {
     pub quick: bool,
     /// The server behind all gateways.
     pub origin: Origin,
+    /// The binary under test, where it is not the one that was built last.
+    pub other_binary: Option<PathBuf>,
     root: PathBuf,
     dir: TempDir,
     memory: TempDir,
@@ -35,6 +37,7 @@ impl Setup {
             trial: Duration::from_millis(if quick { 1000 } else { 3000 }),
             quick,
             origin: Origin::start()?,
+            other_binary: None,
             root: root.to_owned(),
             dir: tempfile::Builder::new().prefix(prefix).tempdir()?,
             memory: tempfile::Builder::new().prefix(prefix).tempdir_in("/dev/shm")?,
@@ -65,7 +68,8 @@ impl Setup {
 
     /// The release binary under test.
     pub(crate) fn tidegate(&self) -> Result<PathBuf> {
-        let path = self.root.join("target/release/tidegate");
+        let built = || self.root.join("target/release/tidegate");
+        let path = self.other_binary.clone().unwrap_or_else(built);
         ensure!(
             path.exists(),
             "binary `{}`: missing; hint: cargo build --release --bin tidegate",

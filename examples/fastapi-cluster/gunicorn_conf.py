@@ -1,4 +1,4 @@
-"""The same service under gunicorn, as source document 000 ran it.
+"""The same service under gunicorn.
 
 gunicorn -c gunicorn_conf.py -k uvicorn.workers.UvicornWorker main:app
 """

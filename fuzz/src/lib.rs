@@ -6,6 +6,7 @@
 
 pub mod corpus;
 pub mod random;
+mod reading;
 mod targets;
 
 pub use targets::{TARGETS, Target};

@@ -5,7 +5,6 @@ mod answer;
 mod chunked;
 mod clusters;
 mod date;
-mod demand;
 mod embed_folder;
 mod filter;
 mod framing;
@@ -20,6 +19,7 @@ mod path;
 mod query;
 mod range;
 mod rank;
+mod request_directives;
 mod safetensors;
 mod statsd_config;
 mod statsd_line;
@@ -28,7 +28,7 @@ mod trees_model;
 mod user;
 mod vary;
 
-use gateway::fuzzing::FieldLines;
+use http1::FieldLines;
 
 /// Something that reads strangers' bytes, and what must hold of it.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub const TARGETS: [Target; 27] = [
     target!(chunked),
     target!(clusters),
     target!(date),
-    target!(demand),
+    target!(request_directives),
     target!(embed_folder),
     target!(filter),
     target!(framing),

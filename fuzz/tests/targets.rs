@@ -44,8 +44,8 @@ fn a_date_is_read_as_a_well_known_reader_reads_it() {
 }
 
 #[test]
-fn a_demand_said_twice_is_the_same_demand() {
-    hold("demand");
+fn a_directive_said_twice_is_the_same_directive() {
+    hold("request_directives");
 }
 
 #[test]

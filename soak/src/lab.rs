@@ -6,7 +6,7 @@
 //! busy with other things slows servers down from outside by itself: a sleeper beside the server
 //! ([`control`]) says whether that is so, and then "outside the request" is no wrong verdict.
 //!
-//! The rows are those of the list of known causes in docs/LAB.md.
+//! The rows are those of the list of known causes in docs/lab/trust.md.
 
 use std::path::PathBuf;
 use std::time::Instant;

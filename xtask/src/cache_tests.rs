@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::setup::execute;
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
 const RUNNER: &str = "crates/tidegate/tests/it/cache_tests/run.mjs";
 const NO_SUITE: &str = "it is no checkout of the HTTP cache tests; \
@@ -37,18 +36,18 @@ struct Tidegate(Child);
 
 impl Tidegate {
     fn start(origin: u16, public: u16, admin: u16) -> Result<Tidegate> {
-        let folder = root().join("target/cache-tests");
-        let file = folder.join("tidegate.toml");
-        fs::create_dir_all(&folder).with_context(|| format!("making `{}`", folder.display()))?;
+        let dir = root().join("target/cache-tests");
+        let file = dir.join("tidegate.toml");
+        fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
         fs::write(&file, config(origin, public, admin))
             .with_context(|| format!("writing `{}`", file.display()))?;
         let mut command = Command::new(binary());
         command.arg("serve").arg("--config").arg(&file).stdout(Stdio::null());
         command.env("TIDEGATE_LOG", "error");
         let server = Tidegate(command.spawn().context("starting `tidegate`")?);
-        let until = Instant::now() + START_MAX;
+        let deadline = Instant::now() + START_MAX;
         while TcpStream::connect((Ipv4Addr::LOCALHOST, public)).is_err() {
-            if Instant::now() > until {
+            if Instant::now() > deadline {
                 bail!("`tidegate` does not listen on port {public}");
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -72,7 +71,7 @@ fn config(origin: u16, public: u16, admin: u16) -> String {
     )
 }
 
-/// Beside this program's own: cargo puts both into one folder.
+/// Beside this program's own: cargo puts both into one directory.
 fn binary() -> PathBuf {
     std::env::current_exe().unwrap_or_default().with_file_name("tidegate")
 }

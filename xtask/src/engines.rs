@@ -1,7 +1,7 @@
 //! `make test-engines`: sets up engines that no package of the system brings, and runs the long
 //! tests on them.
 //!
-//! Invariant: an engine that cannot be set up does not hide the others; its tests say why they do
+//! Invariant: an engine that cannot be set up does not hide the others. Its tests say why they do
 //! not run, and the list at the end names what ran on what.
 
 use std::fs;
@@ -10,13 +10,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::setup::execute;
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
 /// Where engines are put, and where the tests look for them.
-const FOLDER: &str = "target/engines";
+const DIR: &str = "target/engines";
 
-/// An engine, and what puts it in its folder.
+/// An engine, and what puts it in its directory.
 struct Engine {
     name: &'static str,
     /// Programs that the setting up needs.
@@ -32,10 +31,10 @@ const ENGINES: [Engine; 3] = [
 
 /// Sets up what it can, and runs the tests.
 pub(crate) fn run() -> Result<()> {
-    let folder = root().join(FOLDER);
-    fs::create_dir_all(&folder).with_context(|| format!("creating `{}`", folder.display()))?;
+    let dir = root().join(DIR);
+    fs::create_dir_all(&dir).with_context(|| format!("creating `{}`", dir.display()))?;
     for engine in &ENGINES {
-        match engine.prepare(&folder.join(engine.name)) {
+        match engine.prepare(&dir.join(engine.name)) {
             Ok(()) => println!("engine {}: ready", engine.name),
             Err(error) => println!("engine {}: NOT here: {error:#}", engine.name),
         }
@@ -46,19 +45,19 @@ pub(crate) fn run() -> Result<()> {
 }
 
 impl Engine {
-    fn prepare(&self, folder: &Path) -> Result<()> {
+    fn prepare(&self, dir: &Path) -> Result<()> {
         for program in self.programs {
             if Command::new(program).arg("--help").output().is_err() {
                 bail!("`{program}` is missing; install it with your system's packages");
             }
         }
-        fs::create_dir_all(folder).with_context(|| format!("creating `{}`", folder.display()))?;
-        (self.set_up)(folder)
+        fs::create_dir_all(dir).with_context(|| format!("creating `{}`", dir.display()))?;
+        (self.set_up)(dir)
     }
 }
 
-fn kafka(folder: &Path) -> Result<()> {
-    let libraries = folder.join("libs");
+fn kafka(dir: &Path) -> Result<()> {
+    let libraries = dir.join("libs");
     if libraries.is_dir() {
         return Ok(());
     }
@@ -69,14 +68,14 @@ fn kafka(folder: &Path) -> Result<()> {
 }
 
 /// The server is old, and knows no deduplication tokens: it takes plain inserts only.
-fn clickhouse(folder: &Path) -> Result<()> {
+fn clickhouse(dir: &Path) -> Result<()> {
     let program = Path::new("/usr/sbin/clickhouse-server");
     if !program.exists() {
         let mut install = Command::new("apt-get");
         install.args(["install", "-y", "-q", "--no-install-recommends", "clickhouse-server"]);
         execute(install.env("DEBIAN_FRONTEND", "noninteractive"))?;
     }
-    let link = folder.join("clickhouse-server");
+    let link = dir.join("clickhouse-server");
     if link.exists() {
         return Ok(());
     }
@@ -84,8 +83,8 @@ fn clickhouse(folder: &Path) -> Result<()> {
         .with_context(|| format!("linking `{}`", link.display()))
 }
 
-fn ferretdb(folder: &Path) -> Result<()> {
-    let program = folder.join("ferretdb");
+fn ferretdb(dir: &Path) -> Result<()> {
+    let program = dir.join("ferretdb");
     if program.exists() {
         return Ok(());
     }

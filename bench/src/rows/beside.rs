@@ -16,15 +16,17 @@ use crate::setup::Setup;
 
 pub(super) const ROW: Row = Row {
     name: "beside",
-    what: "the journal of a gateway under 30,000 requests a second delivered as it is written",
-    notes: "Cached hits of 4 KB on 1,000 paths, arriving at random at 30,000 a second; the gateway \
-        has core 0.\n\
+    what: "the journal of a gateway under 30,000 requests a second, delivered as it is written",
+    notes: "The gateway answers cached hits of 4 KB on 1,000 paths, arriving at random at 30,000 a \
+        second, on core 0.\n\
         The record process counts the gateway's own journal by path and minute into SQLite every \
-        second, on core 1, which it shares with the load generator at the lowest priority.\n\
-        Trials with and without it alternate on one gateway; it has caught up before its trial \
+        second.\n\
+        It runs on core 1, which it shares with the load generator at the lowest priority.\n\
+        Trials with and without it alternate on one gateway, and it has caught up before its trial \
         begins.\n\
-        Behind is the age of the oldest line that may not be committed yet, the greatest of ten \
-        looks a second; at the end every request is in the database once.",
+        \"Behind\" is the age of the oldest line that may not be committed yet, the greatest of \
+        ten looks a second.\n\
+        At the end every request is in the database once.",
     peers: &["tidegate"],
     run,
 };

@@ -20,12 +20,16 @@ use crate::setup::{self, Setup};
 
 pub(super) const ROW: Row = Row {
     name: "catch-up",
-    what: "ten minutes of log lines delivered after PostgreSQL was dead meanwhile",
-    notes: "12 million lines, 20,000 a second of log time (1.2 million with `--quick`), counted by \
-        path and minute into 200,000 rows, exactly once, every second.\n\
-        PostgreSQL is killed, then the log grows by the lines beside a running `events run`, \
-        which reads until its memory bound; the time is from when PostgreSQL takes connections \
-        again until it holds every line, pauses before another attempt included.\n\
+    what: "ten minutes of log lines delivered after an outage of PostgreSQL",
+    notes: "12 million lines, 20,000 a second of log time (1.2 million with `--quick`), are \
+        counted by path and minute.\n\
+        They make 200,000 rows, delivered exactly once, every second.\n\
+        PostgreSQL is killed.\n\
+        Then the log grows by the lines beside a running `events run`, which reads until its \
+        memory bound.\n\
+        The time begins when PostgreSQL takes connections again, and ends when it holds every \
+        line.\n\
+        Pauses before another attempt are included.\n\
         Tidegate has core 0 alone; PostgreSQL, with `fsync` off, is on the other.\n\
         Resident memory is the highest of the process.",
     peers: &["tidegate", "postgresql"],

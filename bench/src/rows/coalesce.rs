@@ -16,9 +16,8 @@ pub(super) const ROW: Row = Row {
     name: "coalesce",
     what: "many clients at once on one cold key, beside nginx with its cache lock, Varnish, \
     HAProxy",
-    notes: "All connections are open before the first request; each makes one request for the \
-        same key, \
-        new in every round.\n\
+    notes: "All connections are open before the first request.\n\
+        Each makes one request for the same key, which is new in every round.\n\
         The leader is the client whose request was sent first; the waiters are all others.\n\
         HAProxy does not coalesce.",
     peers: &["tidegate", "nginx", "varnish", "haproxy"],

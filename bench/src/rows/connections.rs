@@ -15,9 +15,9 @@ pub(super) const ROW: Row = Row {
     name: "connections",
     what: "memory per connection with 10,000 idle and 1,000 active ones, beside nginx",
     notes: "Every connection has made at least one request before it counts.\n\
-        Resident memory of the server's process tree while all are open, less that before, by \
-        connection; \
-        the kernel's socket buffers are not in it.",
+        The figure is the growth of the resident memory of the server's process tree while all are \
+        open, by connection.\n\
+        The kernel's socket buffers are not in it.",
     peers: &["tidegate", "nginx"],
     run,
 };

@@ -14,12 +14,14 @@ use crate::setup::Setup;
 pub(super) const ROW: Row = Row {
     name: "disk",
     what: "hits from the tier on disk after a restart, and hits from memory with the tier on",
-    notes: "Answers are fetched and written to disk; then the server starts anew with an empty \
-        memory, and every answer is asked for once, over 64 keep-alive connections.\n\
-        The files are in the system's page cache, as they are after a restart of the process, not \
-        of the machine.\n\
-        What a new process does once (growing its heap, touching its pages) is in the figures.\n\
-        The CPU time is that of the whole process, the threads that read the disk included.\n\
+    notes: "Answers are fetched and written to disk.\n\
+        Then the server starts anew with an empty memory, and every answer is requested once, over \
+        64 keep-alive connections.\n\
+        The files are in the system's page cache, as after a restart of the process, not of the \
+        machine.\n\
+        The figures include what a new process does once, such as growing its heap and touching \
+        its pages.\n\
+        The CPU time is that of the whole process, with the threads that read the disk.\n\
         Recording is on.",
     peers: &["tidegate"],
     run,

@@ -18,14 +18,17 @@ use crate::setup::Setup;
 pub(super) const ROW: Row = Row {
     name: "events",
     what: "log lines counted by path and minute into a database, on one core",
-    notes: "5 million lines of 12 million a minute of log time (1 million with `--quick`), 20,000 \
-        paths by Zipf's law, from a warm page cache; every program has core 0 alone.\n\
-        Tidegate delivers exactly once into SQLite every second; `raw` is a row a line with all \
-        fields, of a fifth of the lines.\n\
+    notes: "The log has 5 million lines (1 million with `--quick`), at 12 million a minute of log \
+        time.\n\
+        It names 20,000 paths by Zipf's law and is in a warm page cache; every program has core 0 \
+        alone.\n\
+        Tidegate delivers exactly once into SQLite every second.\n\
+        `raw` is a row for each line with all fields, of a fifth of the lines.\n\
         The CPython Logbunker has a parser and an upserter process, and upserts in one transaction \
-        a second with a binlog; the Cython one is the same compiled, with types for its locals.\n\
-        DuckDB, mawk and the bare scanner count without being able to go on after a crash, and the \
-        scanner validates nothing.\n\
+        a second with a binlog.\n\
+        The Cython one is the same compiled, with types for its locals.\n\
+        DuckDB, mawk and the bare scanner cannot go on after a crash, and the scanner validates \
+        nothing.\n\
         One insert per event runs on 10,000 lines, GoAccess on 210,000.\n\
         Resident memory is that of the largest process.",
     peers: &["tidegate", "mawk", "goaccess", "duckdb", "cython"],

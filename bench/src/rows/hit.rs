@@ -15,10 +15,10 @@ pub(super) const ROW: Row = Row {
     name: "hit",
     what: "a cached hit of 4 KB, recording on, beside tuned nginx with its access log",
     notes: "Closed loop over 64 keep-alive connections.\n\
-        nginx: one worker, sendfile off, open_file_cache, cache in memory, \
-        `access_log … combined buffer=64k`.\n\
-        Tidegate writes its full journal record of every exchange, synced every second; full \
-        segments are compressed on the same core meanwhile.",
+        nginx: one worker, sendfile off, open_file_cache, cache in memory, `access_log … combined \
+        buffer=64k`.\n\
+        Tidegate writes its full journal record of every exchange, synced every second.\n\
+        Meanwhile it compresses full segments on the same core.",
     peers: &["tidegate", "nginx", "wrk"],
     run,
 };

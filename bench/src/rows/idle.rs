@@ -13,8 +13,8 @@ use crate::setup::Setup;
 pub(super) const ROW: Row = Row {
     name: "idle",
     what: "resident memory with the news example loaded and nothing to do",
-    notes: "The configuration of `examples/news`; read two seconds after the first \
-        answer.",
+    notes: "The configuration is that of `examples/news`; the figure is read two seconds after the \
+        first answer.",
     peers: &["tidegate"],
     run,
 };

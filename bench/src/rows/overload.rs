@@ -18,8 +18,9 @@ pub(super) const ROW: Row = Row {
     notes: "The peak is a closed loop; then requests arrive at random, twice as many, over up to \
         4,096 connections.\n\
         Clients give up after 1 s; good are complete answers with status 200 before that.\n\
-        Personalised answers are bound by the CPU; fetches by the 64 connections that the upstream \
-        is given, each answer taking 20 ms: what exceeds them is shed with 503 at once.\n\
+        Personalised answers are bound by the CPU.\n\
+        Fetches are bound by the upstream's 64 connections, each answer taking 20 ms; what exceeds \
+        them is shed with 503 at once.\n\
         The offered load is what the generator sent; it shares its core with the origin.",
     peers: &["tidegate"],
     run,

@@ -13,10 +13,11 @@ use crate::setup::Setup;
 pub(super) const ROW: Row = Row {
     name: "pass",
     what: "4 KB from the origin, not cached, recording on, beside nginx with its access log",
-    notes: "Closed loop over 64 keep-alive connections; every request asks for another path and \
-        goes to the origin over a kept connection.\n\
-        nginx: one worker, `keepalive 64` to the origin, one buffer that takes the whole answer, \
-        `access_log … combined buffer=64k`, no cache.\n\
+    notes: "Closed loop over 64 keep-alive connections.\n\
+        Every request asks for another path and goes to the origin over a kept connection.\n\
+        nginx: one worker, `keepalive 64` to the origin, one buffer for the whole answer, no \
+        cache.\n\
+        Its log is `access_log … combined buffer=64k`.\n\
         Tidegate writes its full journal record of every exchange; the route has no `cache`.\n\
         HAProxy runs one thread with `http-reuse always` and writes no log: it is here as \
         information.",

@@ -13,11 +13,11 @@ use crate::setup::Setup;
 pub(super) const ROW: Row = Row {
     name: "personalised",
     what: "the personalised path: cookie → profile → rank 674 × 50 → top 10",
-    notes: "100,000 users with profiles of 50 affinities take turns; recording on, impressions \
-        included.\n\
-        The maximum is a closed loop over 64 keep-alive connections; the latency is that of an \
-        open \
-        loop of random arrivals at 70 % of it, counted from the intended time.",
+    notes: "100,000 users with profiles of 50 affinities take turns; recording is on, with \
+        impressions.\n\
+        The maximum is a closed loop over 64 keep-alive connections.\n\
+        The latency is that of an open loop of random arrivals at 70 % of it, counted from the \
+        intended time.",
     peers: &["tidegate"],
     run,
 };

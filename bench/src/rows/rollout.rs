@@ -11,16 +11,15 @@ use crate::setup::Setup;
 
 pub(super) const ROW: Row = Row {
     name: "rollout",
-    what: "origin requests and hit ratio by rollout share: the \"50 times the servers\", measured",
+    what: "origin requests and hit ratio by rollout share",
     notes: "50,000 requests for 40 generic variants; half of them are anonymous.\n\
-        The others come from 100,000 readers whose activity follows Zipf's law (exponent 1); \
-        every second reader has a profile.\n\
-        Users are let in whole, and few users make most requests, so the share of requests differs \
-        from the share of users.\n\
+        The others come from 100,000 readers whose activity follows Zipf's law (exponent 1); every \
+        second reader has a profile.\n\
+        Users are let in whole, and few users make most requests.\n\
+        So the share of requests differs from the share of users.\n\
         A personalised answer comes from the origin and is not stored.\n\
-        Without a decision at the edge every request with a user id would go to the origin: the \
-        last \
-        line, by count.",
+        The last line shows, by count, every request with a user id going to the origin, as \
+        without a decision at the edge.",
     peers: &["tidegate"],
     run,
 };

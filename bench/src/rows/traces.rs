@@ -17,17 +17,18 @@ use crate::traces::{Source, Trace};
 pub(super) const ROW: Row = Row {
     name: "traces",
     what: "hit ratio on recorded traces at three sizes, beside LRU, W-TinyLFU and S3-FIFO",
-    notes: "Product pages of a shop (`web07`, `web12`) and a service that recommends products \
-        (`scarab-recs`); see `bench/data/ATTRIBUTION.md`.\n\
-        Tidegate is the real server: each key is a path, each answer 4 KB, requested in the \
-        trace's order, one at a time; a hit is a request for which the origin was not \
-        asked.\n\
-        Its memory is set to the stated number of entries times what one takes; that it never \
-        holds more is checked.\n\
+    notes: "The traces are product pages of a shop (`web07`, `web12`) and a service that \
+        recommends products (`scarab-recs`).\n\
+        See `bench/data/ATTRIBUTION.md`.\n\
+        Tidegate is the real server: each key is a path and each answer 4 KB, requested in the \
+        trace's order, one at a time.\n\
+        A hit is a request for which the origin was not asked.\n\
+        Its memory is set to the stated number of entries times what one takes; it is checked \
+        never to hold more.\n\
         The others are simulated by libCacheSim with entries of size 1 and its defaults; \
         W-TinyLFU's window is 1 %.\n\
-        The server places keys at random, so the short traces are replayed in every round; the \
-        simulations always come out the same.",
+        The server places keys at random, so the short traces are replayed in every round.\n\
+        The simulations always come out the same.",
     peers: &["tidegate", "libcachesim"],
     run,
 };

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::http::{Answer, Head, Incoming, Payload, Reply, Sent};
+use http1::Head;
+
+use crate::http::{Answer, Incoming, Payload, Reply, Sent};
 
 /// Longest body of an action.
 const ACTION_BYTES_MAX: u64 = 1 << 20;
@@ -160,7 +162,7 @@ impl Admin {
     }
 
     async fn open(&self, head: &Head<'_>, body: &mut Incoming<'_>) -> Result<Page, (u16, String)> {
-        self.gate(head).map_err(|(status, why)| (status, why.to_owned()))?;
+        self.gate(head).map_err(|(status, reason)| (status, reason.to_owned()))?;
         let mut here = self.doors.iter().filter(|door| door.is_at(head.path())).peekable();
         if here.peek().is_none() {
             let mut paths: Vec<&str> = self.doors.iter().map(|door| door.path).collect();
@@ -206,8 +208,8 @@ impl Answer for Admin {
                 reply.field("cache-control", b"no-store");
                 reply.payload(Payload::Whole(Bytes::from(page.body)));
             }
-            Err((status, why)) => {
-                reply.error(status, &why);
+            Err((status, reason)) => {
+                reply.error(status, &reason);
                 match status {
                     401 => reply.field("www-authenticate", b"Bearer"),
                     405 => reply.field("allow", self.methods(head.path()).as_bytes()),
@@ -228,7 +230,7 @@ async fn run_apart(
     let body = visit.body.to_vec();
     let job = move || handler(&Visit { path: &path, query: &query, body: &body });
     let done = tokio::task::spawn_blocking(job).await;
-    done.map_err(|_| (500, "the action failed; the log says why".to_owned()))
+    done.map_err(|_| (500, "the action failed; the log says reason".to_owned()))
 }
 
 /// Compares without telling by its time how much was right.

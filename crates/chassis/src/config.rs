@@ -4,6 +4,8 @@
 //! the key that was at fault, until what is left fits; sections declare every key optional and
 //! check what is required in a second stage (`Config` as written → `Plan` as meant).
 
+mod nearest;
+mod renamed;
 mod wording;
 
 use std::fmt;
@@ -11,6 +13,8 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+pub use nearest::nearest;
 
 /// One error in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,28 +220,6 @@ fn remove_at(value: &mut Spanned<DeValue<'_>>, at: usize) -> Option<String> {
         }
         _ => None,
     }
-}
-
-/// The known name that differs least, when it differs by a slip of the hand only.
-pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let best = known.iter().map(|k| (distance(name, k), *k)).min()?;
-    (best.0 <= 2 && best.0 < name.len()).then_some(best.1)
-}
-
-/// Levenshtein distance.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in right.iter().enumerate() {
-            let substituted = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]

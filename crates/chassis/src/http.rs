@@ -8,19 +8,15 @@
 
 mod body;
 mod buffers;
-mod chunked;
 mod connection;
-#[doc(hidden)]
-pub mod fuzzing;
-mod head;
 mod io;
+mod limits;
 mod reply;
 mod tunnel;
 
 pub use body::{BodyError, Incoming};
-pub use chunked::{Decoder, Step};
 pub use connection::{Answer, Connections, Sent, serve};
-pub use head::{BodyLength, Head, Malformed};
+pub use limits::Limits;
 pub use reply::{Payload, Reply, Source, reason};
 pub use tunnel::Duplex;
 

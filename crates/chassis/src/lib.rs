@@ -13,5 +13,6 @@ mod work;
 
 pub use cores::Cores;
 pub use drain::{Drain, Draining};
-pub use listen::{Limits, Listener, bind};
+pub use http::Limits;
+pub use listen::{Listener, bind};
 pub use work::{Job, WorkPool, WorkRefused};

@@ -6,41 +6,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::drain::Draining;
-use crate::http::{self, Answer, Connections};
+use crate::http::{self, Answer, Connections, Limits};
 
 const BACKLOG: i32 = 4096;
 /// Pause after a failed accept (out of descriptors, say), so that the core is not spent on it.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// Bounds of a connection.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// Open connections a core; more are closed at once.
-    pub connections_max: usize,
-    /// Bytes of a request head; more are refused with 431.
-    pub head_bytes_max: usize,
-    /// Time between requests.
-    pub idle: Duration,
-    /// Time for a head, or for the next piece of a body, to arrive.
-    pub receive: Duration,
-    /// Time that a client may not read its reply.
-    pub send: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections_max: 50_000,
-            head_bytes_max: 64 * 1024,
-            idle: Duration::from_secs(75),
-            receive: Duration::from_secs(20),
-            send: Duration::from_secs(30),
-        }
-    }
-}
 
 /// A bound socket that a core has not begun to accept on.
 #[derive(Debug)]
@@ -114,7 +87,10 @@ impl Listener {
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok(_) if connections.count() >= connections_max => {}
+                Ok((stream, _)) if connections.count() >= connections_max => {
+                    role.refused();
+                    refuse(&stream);
+                }
                 Ok((stream, peer)) => {
                     // Replies are whole writes; waiting for more (Nagle) would only delay them.
                     let _ = stream.set_nodelay(true);
@@ -137,6 +113,17 @@ impl Listener {
         sweeper.abort();
         Ok(())
     }
+}
+
+/// What a connection beyond the bound is told.
+const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
+    connection: close\r\ncontent-length: 0\r\n\r\n";
+
+/// Says 503 to a connection beyond the bound, without waiting for anything.
+fn refuse(stream: &TcpStream) {
+    // What was sent already is read: closing over it would take the reply along.
+    let _ = stream.try_read(&mut [0; 16 * 1024]);
+    let _ = stream.try_write(TOO_MANY);
 }
 
 async fn sweep(connections: Rc<Connections>) {

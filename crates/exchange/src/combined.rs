@@ -11,7 +11,9 @@ use memchr::{memchr, memchr2};
 
 use crate::exchange::Exchange;
 use crate::line::{DecodeCause, DecodeError};
-use crate::time::{number, unix_seconds};
+use stdx::calendar::unix_seconds;
+
+use crate::time::number;
 
 /// Reads one line, with or without its line feed.
 ///

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use crate::field::{FieldName, Fields, Value};
+use crate::model::Impression;
 use crate::outcome::{CacheResult, Decision};
 use crate::phase::Phase;
 use crate::query::query_value;
@@ -59,20 +60,7 @@ pub struct ExchangeRef<'a> {
     /// Microseconds from the arrival of the head to the last byte handed to the kernel.
     pub total_us: u64,
     /// What was shown, when this exchange ran the ranking.
-    pub impression: Option<ImpressionRef<'a>>,
-}
-
-/// The items that a ranked answer showed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ImpressionRef<'a> {
-    /// The name of the model.
-    pub model: &'a str,
-    /// The version of the model.
-    pub version: &'a str,
-    /// The probability with which this order was chosen, in 0..=1.
-    pub propensity: f64,
-    /// The ids of the items, in the order shown.
-    pub items: &'a [&'a str],
+    pub impression: Option<&'a Impression<'a>>,
 }
 
 /// One exchange as read from a line; borrows from the line whatever was written unescaped.
@@ -128,19 +116,6 @@ pub struct Exchange<'a> {
     pub impression: Option<Impression<'a>>,
 }
 
-/// The items that a ranked answer showed, as read from a line.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Impression<'a> {
-    /// The name of the model.
-    pub model: Cow<'a, str>,
-    /// The version of the model.
-    pub version: Cow<'a, str>,
-    /// The probability with which this order was chosen, in 0..=1.
-    pub propensity: f64,
-    /// The ids of the items, in the order shown.
-    pub items: Vec<Cow<'a, str>>,
-}
-
 impl<'a> ExchangeRef<'a> {
     fn value(&self, name: &FieldName) -> Option<Value<'a>> {
         let some_text = |text: &'a str| (!text.is_empty()).then(|| Value::from(text));
@@ -172,8 +147,8 @@ impl<'a> ExchangeRef<'a> {
                 Some(u64::from(self.phases[phase.index()])).filter(|us| *us > 0).map(Value::Integer)
             }
             FieldName::Total => Some(Value::Integer(self.total_us)),
-            FieldName::Model => self.impression.map(|shown| Value::from(shown.model)),
-            FieldName::ModelVersion => self.impression.map(|shown| Value::from(shown.version)),
+            FieldName::Model => self.impression.map(|shown| Value::from(&*shown.model)),
+            FieldName::ModelVersion => self.impression.map(|shown| Value::from(&*shown.version)),
             FieldName::Propensity => self.impression.map(|shown| Value::Real(shown.propensity)),
         }
     }
@@ -186,7 +161,7 @@ impl Fields for ExchangeRef<'_> {
 }
 
 impl Exchange<'_> {
-    /// The same exchange for field access: without the items shown, which are no field.
+    /// The same exchange for field access.
     fn view(&self) -> ExchangeRef<'_> {
         ExchangeRef {
             time_us: self.time_us,
@@ -211,12 +186,7 @@ impl Exchange<'_> {
             ranked_by: self.ranked_by,
             phases: self.phases,
             total_us: self.total_us,
-            impression: self.impression.as_ref().map(|shown| ImpressionRef {
-                model: &shown.model,
-                version: &shown.version,
-                propensity: shown.propensity,
-                items: &[],
-            }),
+            impression: self.impression.as_ref(),
         }
     }
 }

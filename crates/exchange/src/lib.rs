@@ -12,6 +12,7 @@ mod filter;
 mod ip;
 mod line;
 mod ltsv;
+mod model;
 mod outcome;
 mod phase;
 mod query;
@@ -21,14 +22,15 @@ mod time;
 pub use combined::{
     decode as decode_combined, parse_time as parse_log_time, unescaped as unescape_log,
 };
-pub use exchange::{Exchange, ExchangeRef, Impression, ImpressionRef};
+pub use exchange::{Exchange, ExchangeRef};
 pub use field::{DefinedField, DefinedKind, FieldName, Fields, UnknownField, Value};
 pub use filter::{Filter, FilterError, Resolve};
 pub use ip::truncate_ip;
 pub use line::{DecodeCause, DecodeError, decode, encode, encode_brief};
 pub use ltsv::decode as decode_ltsv;
+pub use model::{Impression, ItemIds, ModelAnswer, ModelRequest, Refusal};
 pub use outcome::{CacheResult, Decision};
 pub use phase::Phase;
 pub use query::{decoded as decode_query, query_value};
 pub use text::{read as unescape_json, write as escape_json};
-pub use time::{parse as parse_rfc3339, unix_seconds, write as write_rfc3339};
+pub use time::{parse as parse_rfc3339, write as write_rfc3339};

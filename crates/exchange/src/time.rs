@@ -1,10 +1,11 @@
 //! RFC 3339 timestamps in UTC with microseconds: `2026-11-21T03:54:12.123456Z`.
 //!
 //! The date part of the second last written is kept per thread, so that a busy core converts a
-//! date once a second. Dates follow Howard Hinnant's `civil_from_days` and `days_from_civil`
-//! (chrono-compatible low-level date algorithms, 2013).
+//! date once a second.
 
 use std::cell::Cell;
+
+use stdx::calendar::{civil_from_days, unix_seconds};
 
 /// The length of a written timestamp in bytes.
 pub(crate) const LENGTH: usize = 27;
@@ -54,21 +55,6 @@ pub fn parse(text: &[u8]) -> Option<u64> {
     let (micros, zone) = fraction(&text[19..])?;
     let seconds = unix_seconds(date, clock)? - zone_seconds(zone)?;
     u64::try_from(seconds).ok()?.checked_mul(MICROS)?.checked_add(micros)
-}
-
-/// Returns the seconds since the Unix epoch of a UTC date (year, month, day) and time of day.
-///
-/// A second of 60 (a leap second) is taken as the second after.
-pub fn unix_seconds(date: (u32, u32, u32), clock: (u32, u32, u32)) -> Option<i64> {
-    let (year, month, day) = date;
-    let (hour, minute, second) = clock;
-    let sound = (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second <= 60;
-    let time = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
-    sound.then(|| days_from_civil(year, month, day) * DAY + time)
 }
 
 /// Reads digits only.
@@ -123,28 +109,6 @@ fn date_and_time(second: u64) -> [u8; 19] {
 fn pair(text: &mut [u8], value: u32) {
     text[0] = b'0' + (value / 10) as u8;
     text[1] = b'0' + (value % 10) as u8;
-}
-
-fn civil_from_days(days: i64) -> (u32, u32, u32) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year as u32, month as u32, day as u32)
-}
-
-fn days_from_civil(year: u32, month: u32, day: u32) -> i64 {
-    let year = i64::from(year) - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let shifted = (i64::from(month) + 9) % 12;
-    let of_year = (153 * shifted + 2) / 5 + i64::from(day) - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
 #[cfg(test)]

@@ -4,47 +4,45 @@
 //! `sync = "always"` that is after fsync. What cannot be recorded is refused with 503.
 
 use std::pin::pin;
-use std::rc::Rc;
 use std::time::Instant;
 
-use chassis::http::{Head, Incoming, Reply, Sent};
+use chassis::http::{Incoming, Sent};
 use exchange::{CacheResult, Phase};
 
+use crate::body::read_body;
 use crate::error::Refusal;
-use crate::fetch;
-use crate::gateway::Edge;
-use crate::order::Order;
+use crate::fetch::{self, OriginRequest};
+use crate::gateway::Exchange;
 use crate::plan::Collect;
 use crate::record;
-use crate::request::{forward, read_body};
-use crate::respond;
-use crate::trace::Trace;
+use crate::reply;
 
 /// Collects one event.
+///
+/// # Errors
+/// When its upstream gives no answer, and when it cannot be recorded.
 pub(crate) async fn collect(
-    edge: &Rc<Edge>,
+    exchange: &mut Exchange<'_, '_>,
     kind: Collect,
-    head: &Head<'_>,
     body: &mut Incoming<'_>,
-    (reply, trace): (&mut Reply, &mut Trace),
 ) -> Result<(), Refusal> {
-    let route = &edge.gateway.plan.routes[trace.route.unwrap_or_default()];
-    let content = read_body(route, body).await?;
+    let content = read_body(exchange.route, body).await?;
     match kind {
-        Collect::Empty => respond::collected(reply, false),
-        Collect::Gif => respond::collected(reply, true),
+        Collect::Empty => reply::collected(exchange.reply, false),
+        Collect::Gif => reply::collected(exchange.reply, true),
         Collect::Also => {
-            let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
-            trace.cache = CacheResult::Pass;
-            let order = Order::new(head, route, trace, content)?;
-            let fetch = pin!(fetch::own(edge, route, &order, Instant::now()));
-            let answer = order.news.passed_on(reply, fetch).await;
-            forward(answer?, reply);
-            trace.mark(Phase::Fetch);
+            let Exchange { edge, route, .. } = *exchange;
+            let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+            exchange.trace.cache = CacheResult::Pass;
+            let request = OriginRequest::new(exchange.head, route, exchange.trace, content)?;
+            let fetch = pin!(fetch::fetch_private(edge, route, &request, Instant::now()));
+            let result = request.interim.pass_on(exchange.reply, fetch).await;
+            reply::forwarded(exchange.reply, result?);
+            exchange.trace.mark(Phase::Fetch);
         }
     }
-    let bytes_out = reply.length().unwrap_or(0);
-    let status = reply.status();
+    let Exchange { edge, head, reply, trace, .. } = exchange;
+    let (status, bytes_out) = (reply.status(), reply.length().unwrap_or(0));
     let sent = Sent { status, bytes_in: body.bytes_read(), bytes_out, complete: true };
     trace.recorded = true;
     trace.mark(Phase::Respond);

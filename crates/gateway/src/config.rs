@@ -327,7 +327,7 @@ pub struct LimitsConfig {
     pub waiters_per_key_max: Option<usize>,
     /// Waiters on all flights; default 50000.
     pub waiters_max: Option<usize>,
-    /// Open client connections a core; default 50000.
+    /// Open client connections a core; default 50000. One more is told 503 and closed.
     pub connections_max: Option<usize>,
     /// Longest user id in bytes; a longer one has no profile. Default 100.
     pub user_bytes_max: Option<usize>,

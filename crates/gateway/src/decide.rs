@@ -1,39 +1,49 @@
 //! Decides at the edge who gets an answer of their own.
 //!
-//! Source document 000, "Fast VCL checks for personalized backend responses": no id, no profile,
-//! a profile but not let in: all get the shared answer; only who is left costs a fetch.
+//! No id, no profile, a profile but not let in: all get the shared answer; only who is left costs a
+//! fetch. Pure but for the look-up of the profile.
 
-use chassis::http::Head;
 use exchange::Decision;
+use http1::Head;
 
-use crate::gateway::Gateway;
 use crate::plan::Route;
-use crate::ports::Profile;
-use crate::trace::Trace;
+use crate::ports::{Profile, Profiles};
+use crate::rollout::Rollout;
+use crate::trace::UserId;
 use crate::user::User;
 
-/// Decides, and notes the user id in the trace.
+/// What decides besides the request.
+pub(crate) struct Deciders<'d> {
+    /// Knows who has a profile.
+    pub profiles: Option<&'d dyn Profiles>,
+    /// Who of them is let in.
+    pub rollout: Option<&'d Rollout>,
+    /// Longest user id.
+    pub user_bytes_max: usize,
+}
+
+/// Decides, and notes the user id.
 pub(crate) fn decide(
-    gateway: &Gateway,
     route: &Route,
     head: &Head<'_>,
-    trace: &mut Trace,
+    deciders: &Deciders<'_>,
+    user: &mut UserId,
 ) -> Decision {
     let Some(personalise) = &route.personalise else { return Decision::Generic };
-    let id = match personalise.user.find(head, gateway.plan.user_bytes_max) {
+    let id = match personalise.user.find(head, deciders.user_bytes_max) {
         User::Nobody => return Decision::Anonymous,
         User::Unacceptable => return Decision::NoProfile,
         User::Id(id) => id,
     };
-    trace.user.extend_from_slice(&id);
+    user.extend_from_slice(&id);
     if route.collect.is_some() {
         // An event is recorded with its user; its reply is the same for all.
         return Decision::Generic;
     }
-    let profile = gateway.profiles.as_ref().map_or(Profile::Unavailable, |p| p.look_up(&id));
-    match profile {
-        Profile::Unavailable => Decision::Fallback,
-        Profile::Absent => Decision::NoProfile,
-        Profile::Present => personalise.rollout.decide(&id),
+    let profile = deciders.profiles.map_or(Profile::Unavailable, |p| p.look_up(&id));
+    match (profile, deciders.rollout) {
+        (Profile::Absent, _) => Decision::NoProfile,
+        (Profile::Present, Some(rollout)) => rollout.decide(&id),
+        (Profile::Unavailable, _) | (Profile::Present, None) => Decision::Fallback,
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! One table (`Refusal::status`) maps causes to statuses; the same names label the metrics.
 
+use http1::framing::MalformedResponse;
+
 /// Why a fetch failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum FetchError {
+pub(crate) enum FetchError {
     /// No server is healthy.
     #[error("no server or worker of the upstream is healthy")]
     Unhealthy,
@@ -31,9 +33,15 @@ pub enum FetchError {
     Abandoned,
 }
 
+impl From<MalformedResponse> for FetchError {
+    fn from(_: MalformedResponse) -> Self {
+        Self::Malformed
+    }
+}
+
 impl FetchError {
     /// Name in metrics and `Cache-Status`.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Unhealthy => "unhealthy",
             Self::Busy => "busy",
@@ -47,14 +55,14 @@ impl FetchError {
     }
 
     /// Whether the same request may succeed on another server.
-    pub fn is_worth_a_retry(self) -> bool {
+    pub(crate) fn is_worth_a_retry(self) -> bool {
         matches!(self, Self::Connect | Self::Timeout | Self::Closed)
     }
 }
 
 /// Why a request is answered by the gateway itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// No route matches.
     NoRoute,
     /// A route matches but for the method; these are allowed.
@@ -72,27 +80,28 @@ pub enum Refusal {
     /// The client wants no more than what is stored (`only-if-cached`), and that is nothing.
     NotCached,
     /// A model refused the request.
-    Model(u16, String),
+    Model(exchange::Refusal),
     /// The client left before it had its answer: it is told nothing.
     ClientLeft,
 }
 
 impl Refusal {
-    /// What a model told: with 405 what is allowed, else what the client is told.
-    pub fn of_model((status, said): (u16, String)) -> Self {
-        match status {
-            405 => Self::Method(said.into()),
-            _ => Self::Model(status, said),
+    /// A model's refusal; one of the method is as one of a route.
+    pub(crate) fn of_model(refusal: exchange::Refusal) -> Self {
+        match refusal.allowed_methods {
+            Some(allowed) => Self::Method(allowed.into()),
+            None => Self::Model(refusal),
         }
     }
 
     /// The status.
-    pub fn status(&self) -> u16 {
+    pub(crate) fn status(&self) -> u16 {
         match self {
             Self::NoRoute => 404,
             Self::Method(_) => 405,
             Self::Overloaded(_) | Self::NotRecorded => 503,
-            Self::Body(status, _) | Self::Model(status, _) => *status,
+            Self::Body(status, _) => *status,
+            Self::Model(refusal) => refusal.status,
             Self::Fetch(FetchError::Unhealthy | FetchError::Busy) => 503,
             Self::Fetch(FetchError::Timeout) | Self::WaitedTooLong | Self::NotCached => 504,
             Self::Fetch(_) => 502,
@@ -102,17 +111,21 @@ impl Refusal {
     }
 
     /// Seconds after which a client may try again, where that may help.
-    pub fn retry_after(&self) -> Option<u32> {
+    pub(crate) fn retry_after(&self) -> Option<u32> {
+        if let Self::Model(refusal) = self {
+            return refusal.retry_after_s;
+        }
         (matches!(self.status(), 429 | 502..=504) && *self != Self::NotCached).then_some(1)
     }
 
     /// What the client is told.
-    pub fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         match self {
             Self::NoRoute => "no such resource".to_owned(),
             Self::Method(allowed) => format!("method not allowed; use {allowed}"),
             Self::Overloaded(what) => format!("too many {what}; try again"),
-            Self::Body(_, why) | Self::Model(_, why) => why.clone(),
+            Self::Body(_, reason) => reason.clone(),
+            Self::Model(refusal) => refusal.reason.clone(),
             Self::NotRecorded => "the event cannot be recorded; try again".to_owned(),
             Self::Fetch(error) => error.to_string(),
             Self::WaitedTooLong => "the upstream did not answer in time".to_owned(),
@@ -122,7 +135,7 @@ impl Refusal {
     }
 
     /// Name in metrics.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::NoRoute => "no-route",
             Self::Method(_) => "method",

@@ -14,14 +14,14 @@ use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::cache::Entry;
 use crate::error::FetchError;
+use cache::Entry;
 
 const SHARDS: usize = 64;
 
 /// How a flight ended.
 #[derive(Debug, Clone)]
-pub enum Landing {
+pub(crate) enum Landing {
     /// With an answer that everybody may have.
     Shared(Arc<Entry>),
     /// With an answer from disk, which may be older than a waiter demands.
@@ -40,12 +40,12 @@ struct Flight {
     attempt: u32,
 }
 
-type Shard = Mutex<HashMap<Box<[u8]>, Arc<Flight>, RandomState>>;
+type FlightShard = Mutex<HashMap<Box<[u8]>, Arc<Flight>, RandomState>>;
 
 /// All flights of the process.
 #[derive(Debug)]
-pub struct Flights {
-    shards: Vec<Shard>,
+pub(crate) struct Flights {
+    shards: Vec<FlightShard>,
     hasher: RandomState,
     waiters: AtomicUsize,
     waiters_max: usize,
@@ -54,7 +54,7 @@ pub struct Flights {
 
 /// A place in a flight.
 #[derive(Debug)]
-pub enum Join {
+pub(crate) enum Join {
     /// Nobody fetches this key: the caller does, and lands the lease.
     Lead(Lease),
     /// Somebody does: wait.
@@ -65,7 +65,7 @@ pub enum Join {
 
 /// The duty to end a flight; dropping it ends the flight as failed.
 #[derive(Debug)]
-pub struct Lease {
+pub(crate) struct Lease {
     flights: Arc<Flights>,
     key: Box<[u8]>,
     flight: Arc<Flight>,
@@ -74,7 +74,7 @@ pub struct Lease {
 
 /// A request that waits on a flight.
 #[derive(Debug)]
-pub struct Waiter {
+pub(crate) struct Waiter {
     flights: Arc<Flights>,
     flight: Arc<Flight>,
     state: watch::Receiver<Option<Landing>>,
@@ -82,15 +82,15 @@ pub struct Waiter {
 
 impl Flights {
     /// No flights yet.
-    pub fn new(waiters_max: usize, waiters_per_key_max: usize) -> Arc<Self> {
-        let shards = (0..SHARDS).map(|_| Shard::default()).collect();
+    pub(crate) fn new(waiters_max: usize, waiters_per_key_max: usize) -> Arc<Self> {
+        let shards = (0..SHARDS).map(|_| FlightShard::default()).collect();
         let hasher = RandomState::default();
         let waiters = AtomicUsize::new(0);
         Arc::new(Self { shards, hasher, waiters, waiters_max, waiters_per_key_max })
     }
 
     /// Joins the flight of `key`, or begins one as its `attempt`th.
-    pub fn join(self: &Arc<Self>, key: &[u8], attempt: u32) -> Join {
+    pub(crate) fn join(self: &Arc<Self>, key: &[u8], attempt: u32) -> Join {
         let mut shard = self.shard(key).lock();
         if let Some(flight) = shard.get(key) {
             let here = flight.waiters.fetch_add(1, Ordering::Relaxed);
@@ -108,7 +108,7 @@ impl Flights {
     }
 
     /// Begins a flight unless there is one already.
-    pub fn lead(self: &Arc<Self>, key: &[u8]) -> Option<Lease> {
+    pub(crate) fn lead(self: &Arc<Self>, key: &[u8]) -> Option<Lease> {
         match self.join(key, 0) {
             Join::Lead(lease) => Some(lease),
             Join::Wait(_) | Join::Full => None,
@@ -116,16 +116,16 @@ impl Flights {
     }
 
     /// Flights under way.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
     /// Requests that wait.
-    pub fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.waiters.load(Ordering::Relaxed)
     }
 
-    fn shard(&self, key: &[u8]) -> &Shard {
+    fn shard(&self, key: &[u8]) -> &FlightShard {
         use std::hash::BuildHasher;
         &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
     }
@@ -133,13 +133,8 @@ impl Flights {
 
 impl Lease {
     /// Ends the flight and wakes everybody who waits on it.
-    pub fn land(mut self, landing: Landing) {
+    pub(crate) fn land(mut self, landing: Landing) {
         self.end(landing);
-    }
-
-    /// Which attempt at its key this flight is.
-    pub fn attempt(&self) -> u32 {
-        self.flight.attempt
     }
 
     fn end(&mut self, landing: Landing) {
@@ -158,7 +153,7 @@ impl Drop for Lease {
 
 impl Waiter {
     /// Waits for the flight to end; `None` when the deadline comes first.
-    pub async fn landed(mut self, deadline: Instant) -> Option<Landing> {
+    pub(crate) async fn landed(mut self, deadline: Instant) -> Option<Landing> {
         let deadline = tokio::time::Instant::from_std(deadline);
         let ended = self.state.wait_for(Option::is_some);
         match tokio::time::timeout_at(deadline, ended).await {
@@ -169,7 +164,7 @@ impl Waiter {
     }
 
     /// Which attempt at its key the flight is.
-    pub fn attempt(&self) -> u32 {
+    pub(crate) fn attempt(&self) -> u32 {
         self.flight.attempt
     }
 }

@@ -8,8 +8,8 @@ mod directives;
 
 use std::time::{Duration, SystemTime};
 
-use crate::fields::FieldLines;
-use crate::http_date;
+use cache::Lifetime;
+use http1::FieldLines;
 
 pub use directives::Directives;
 pub(crate) use directives::{SECONDS_MAX, each_directive, seconds};
@@ -19,23 +19,6 @@ const HEURISTIC_MAX: Duration = Duration::from_secs(24 * 3600);
 /// How long past its lifetime an answer may stand in for a failing upstream when neither the route
 /// nor the origin says so.
 const IF_ERROR_DEFAULT: Duration = Duration::from_secs(24 * 3600);
-
-/// How long an answer may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lifetime {
-    /// Its age when it arrived.
-    pub age: Duration,
-    /// How long it is fresh, counted from age zero.
-    pub fresh: Duration,
-    /// How long past that it may answer while it is fetched anew.
-    pub while_revalidate: Duration,
-    /// How long past that it may answer when the upstream fails.
-    pub if_error: Duration,
-    /// Whether it must never answer stale.
-    pub strict: bool,
-    /// Whether it may answer requests with `Authorization` too (RFC 9111 §3.5).
-    pub open: bool,
-}
 
 /// What the route says of storing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +65,7 @@ pub enum SetCookie {
 
 /// What must be known of the request to store its answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestFacts {
     /// It carried `Authorization`.
     pub authorised: bool,
     /// It carried cookies that are not part of the key: then only the origin's own word that
@@ -97,21 +80,21 @@ pub fn lifetime(
     status: u16,
     headers: &FieldLines,
     policy: &Policy,
-    asked: Asked,
+    facts: RequestFacts,
 ) -> Option<Lifetime> {
-    let said = Directives::of(headers);
-    let open = said.public || said.s_maxage.is_some() || said.must_revalidate;
-    if !may_be_stored(status, headers, &said) || (asked.authorised && !open) {
+    let directives = Directives::of(headers);
+    let open = directives.public || directives.s_maxage.is_some() || directives.must_revalidate;
+    if !may_be_stored(status, headers, &directives) || (facts.authorised && !open) {
         return None;
     }
-    let stated = said.s_maxage.or(said.max_age).map(Duration::from_secs);
-    let stated = stated.or_else(|| expires(headers).filter(|_| !said.targeted));
+    let stated = directives.s_maxage.or(directives.max_age).map(Duration::from_secs);
+    let stated = stated.or_else(|| expires(headers).filter(|_| !directives.targeted));
     if headers.has("set-cookie") && !cookie_may_be_stored(policy, stated) {
         return None;
     }
-    let age = age(headers) + asked.delay;
+    let age = age(headers) + facts.delay;
     let is_meant = |span: &Duration| !span.is_zero();
-    let is_vouched = !asked.cookies || said.public || stated.as_ref().is_some_and(is_meant);
+    let is_vouched = !facts.cookies || directives.public || stated.as_ref().is_some_and(is_meant);
     let is_usual = matches!(status, 200 | 203 | 204 | 300 | 301 | 308 | 404 | 410);
     let by_route = policy.ttl.filter(|_| is_usual && is_vouched);
     // The route counts from the arrival: an origin whose clock is wrong must not undo its ttl.
@@ -120,18 +103,24 @@ pub fn lifetime(
         let hold = hold + age;
         fresh = Some(fresh.map_or(hold, |fresh| fresh.max(hold)));
     }
-    if fresh.is_none() && policy.heuristic && is_vouched && (is_heuristic(status) || said.public) {
+    if fresh.is_none()
+        && policy.heuristic
+        && is_vouched
+        && (is_heuristic(status) || directives.public)
+    {
         fresh = guess(headers);
     }
-    let fresh = if said.no_cache && by_route.is_none() { Duration::ZERO } else { fresh? };
+    let fresh = if directives.no_cache && by_route.is_none() { Duration::ZERO } else { fresh? };
     let strict =
-        (said.must_revalidate || said.s_maxage.is_some() || said.no_cache) && by_route.is_none();
+        (directives.must_revalidate || directives.s_maxage.is_some() || directives.no_cache)
+            && by_route.is_none();
     let allowed = |route: Option<Duration>, origin: Option<u64>| {
         let origin = origin.map(Duration::from_secs);
         route.or(origin).filter(|_| !strict)
     };
-    let while_revalidate = allowed(policy.stale, said.stale_while_revalidate).unwrap_or_default();
-    let if_error = allowed(policy.stale_if_error.or(policy.stale), said.stale_if_error);
+    let while_revalidate =
+        allowed(policy.stale, directives.stale_while_revalidate).unwrap_or_default();
+    let if_error = allowed(policy.stale_if_error.or(policy.stale), directives.stale_if_error);
     let has_use = !fresh.is_zero()
         || if_error.is_some_and(|span| !span.is_zero())
         || headers.has("etag")
@@ -143,15 +132,15 @@ pub fn lifetime(
 
 /// Whether nothing forbids storing (RFC 9111 §3): a final status, whole, not `no-store`, not
 /// `private`, no `Vary: *`.
-fn may_be_stored(status: u16, headers: &FieldLines, said: &Directives) -> bool {
-    let understood = !said.must_understand || is_understood(status);
+fn may_be_stored(status: u16, headers: &FieldLines, directives: &Directives) -> bool {
+    let understood = !directives.must_understand || is_understood(status);
     // `must-understand` is written beside a `no-store` for caches that do not know it (§5.2.2.3).
-    let kept = !said.no_store || (said.must_understand && understood);
+    let kept = !directives.no_store || (directives.must_understand && understood);
     (200..600).contains(&status)
         && !matches!(status, 206 | 304)
         && understood
         && kept
-        && !said.private
+        && !directives.private
         && !varies_on_everything(headers)
 }
 
@@ -201,15 +190,15 @@ fn expires(headers: &FieldLines) -> Option<Duration> {
         return None;
     }
     let from = date(headers, "date").unwrap_or_else(SystemTime::now);
-    let until = match headers.all("expires").count() {
+    let end = match headers.all("expires").count() {
         1 => date(headers, "expires"),
         _ => None,
     };
-    Some(until.and_then(|until| until.duration_since(from).ok()).unwrap_or_default())
+    Some(end.and_then(|end| end.duration_since(from).ok()).unwrap_or_default())
 }
 
 fn date(headers: &FieldLines, name: &str) -> Option<SystemTime> {
-    http_date::parse(headers.get(name)?)
+    http1::date::parse(headers.get(name)?)
 }
 
 fn varies_on_everything(headers: &FieldLines) -> bool {

@@ -2,15 +2,23 @@
 //!
 //! Nothing in the product calls this.
 
-pub use crate::accept::{Accepted, Coding, Codings};
-pub use crate::cache::{KeyBytes, append_selecting, extend_by_variant};
-pub use crate::demand::Demand;
-pub use crate::fields::FieldLines;
-pub use crate::freshness::{Asked, Directives, Lifetime, Policy, lifetime};
-pub use crate::http_date::parse as http_date;
-pub use crate::key::{Resource, forwarded, of as key, without_field};
+use cache::Area;
+
+use crate::plan::Plan;
+use crate::purge_request::PurgeRequest;
+
+pub use crate::freshness::{Directives, Policy, RequestFacts, lifetime};
+pub use crate::key::{Identity, KeyPlan, forwarded, of as key, without_field};
 pub use crate::pattern::{Match, Pattern};
-pub use crate::purge::Area;
-pub use crate::range::{Part, parse as range};
-pub use crate::upstream::fuzzing::{Reading, read_answer};
+pub use crate::reply::range::{BodyRange, parse as range};
+pub use crate::request_directives::RequestDirectives;
+pub use crate::upstream::fuzzing::{AnswerReading, read_answer};
 pub use crate::user::{User, UserSource};
+
+/// What a purge covers under the routes of a plan.
+///
+/// # Errors
+/// What is wrong with the request.
+pub fn areas(request: &PurgeRequest, plan: &Plan) -> Result<Vec<Area>, String> {
+    request.areas(&plan.routes)
+}

@@ -5,32 +5,25 @@
 //! another host's answers are not this one's to invalidate. Whose client left before the answer is
 //! taken to have succeeded: what is forgotten in vain costs a fetch.
 
-use chassis::http::Head;
+use http1::{FieldLines, Head};
 
 use crate::error::Refusal;
-use crate::fetch::{Brought, Delivery};
-use crate::fields::FieldLines;
-use crate::gateway::Gateway;
+use crate::fetch::FetchResult;
+use crate::gateway::Exchange;
 use crate::key;
-use crate::plan::{Route, Target};
-use crate::purge::Wanted;
+use crate::plan::Target;
+use crate::purge_request::PurgeRequest;
 
 /// Forgets what a request has changed, judged by its method and what its fetch brought.
-pub(crate) fn after(
-    gateway: &Gateway,
-    (route, arm): (&Route, usize),
-    head: &Head<'_>,
-    outcome: &Result<Delivery, Refusal>,
-) {
-    let own = match outcome {
-        Ok(Delivery { brought: Brought::Own(own), .. }) if (200..400).contains(&own.status) => {
-            Some(own)
-        }
+pub(crate) fn after(exchange: &Exchange<'_, '_>, result: &Result<FetchResult, Refusal>) {
+    let (gateway, head) = (exchange.gateway(), exchange.head);
+    let answer = match result.as_ref().map(FetchResult::private) {
+        Ok(Some(answer)) if (200..400).contains(&answer.status) => Some(answer),
         Err(Refusal::ClientLeft) => None,
         Ok(_) | Err(_) => return,
     };
     let is_safe = matches!(head.method(), "GET" | "HEAD" | "OPTIONS" | "TRACE");
-    let is_upstream = matches!(route.targets[arm].1, Target::Upstream(_));
+    let is_upstream = matches!(exchange.route.target(exchange.trace.arm), Target::Upstream(_));
     let is_stored_anywhere = gateway.plan.routes.iter().any(|route| route.cache.is_some());
     if is_safe || !is_upstream || !is_stored_anywhere {
         return;
@@ -38,13 +31,13 @@ pub(crate) fn after(
     let host = key::canonical_host(head.host());
     let mut urls = vec![format!("http://{host}{}", head.path_and_query())];
     let named = ["location", "content-location"];
-    if let Some(own) = own {
-        urls.extend(named.iter().filter_map(|name| resolve(&own.headers, name, head)));
+    if let Some(answer) = answer {
+        urls.extend(named.iter().filter_map(|name| resolve(&answer.headers, name, head)));
     }
-    let wanted = Wanted { urls, ..Wanted::default() };
+    let request = PurgeRequest { urls, ..PurgeRequest::default() };
     // What is no URL was none that could have been stored.
-    if let Ok(areas) = wanted.areas(&gateway.plan) {
-        gateway.forget_areas(&areas, false);
+    if let Ok(areas) = request.areas(&gateway.plan.routes) {
+        gateway.store.purge(&areas, false);
     }
 }
 
@@ -62,8 +55,8 @@ fn resolve(headers: &FieldLines, name: &str, head: &Head<'_>) -> Option<String> 
         path if path.starts_with('/') => path.to_owned(),
         query if query.starts_with('?') => format!("{}{query}", head.path()),
         relative => {
-            let folder = head.path().rfind('/').map_or("/", |at| &head.path()[..=at]);
-            without_dots(&format!("{folder}{relative}"))
+            let dir = head.path().rfind('/').map_or("/", |at| &head.path()[..=at]);
+            without_dots(&format!("{dir}{relative}"))
         }
     };
     Some(format!("http://{host}{target}"))

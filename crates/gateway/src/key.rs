@@ -1,7 +1,7 @@
 //! The cache key of a request.
 //!
 //! Invariant: it holds scheme, host, path and query, the target's arm, the condition under which
-//! the route was chosen, what its rules name, and the user when the answer is the user's own; so
+//! the route was chosen, what its rules name, and the user when the response is the user's own; so
 //! nothing that changes the answer is left out, and the host never is (CVE-2026-2836 in another
 //! proxy). Parts are separated by a line break,
 //! which none can hold. Path and query stand as sent, byte for byte: two spellings of a path are
@@ -10,14 +10,10 @@
 
 mod rules;
 
-use chassis::http::Head;
+use cache::key::{KeyBytes, append_selecting};
+use http1::Head;
 
-use crate::cache::KeyBytes;
-use crate::plan::Route;
-use crate::tags::fingerprint;
-use crate::user::UserSource;
-
-pub(crate) use rules::{Cookies, Fields, NamePattern, Rules, Segment, Source};
+pub(crate) use rules::{Cookies, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
 
 /// Headers by which a client tells an upstream that it asks for something else than the request
 /// line and `Host` say. They are in no key, so no fetch for storing carries them, unless the
@@ -43,52 +39,33 @@ pub(crate) const OVERRIDES: [&str; 18] = [
     "x-url-scheme",
 ];
 
-/// The part of a key that names the resource: what a purge by URL names, whoever asks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resource<'k> {
-    /// The host; empty for any.
-    pub host: &'k [u8],
-    /// Path and query.
-    pub target: &'k [u8],
+/// What the keys of a route are made of.
+#[derive(Debug, Default)]
+pub struct KeyPlan {
+    /// Rules; without them a key holds path and query as sent.
+    pub rules: Option<Box<Rules>>,
+    /// The condition under which the route is chosen.
+    pub condition: Option<Box<str>>,
 }
 
-impl<'k> Resource<'k> {
-    /// The resource that a key names.
-    pub fn of_key(key: &'k [u8]) -> Self {
-        let mut parts = key.split(|b| *b == b'\n').skip(1);
-        let mut part = || parts.next().unwrap_or_default();
-        Self { host: part(), target: part() }
-    }
-
-    /// Its fingerprint.
-    pub fn fingerprint(&self) -> u64 {
-        fingerprint(&resource_bytes(self.host, self.target))
-    }
-
-    /// The fingerprints by which it may have been purged: on its host, and on every host.
-    pub fn fingerprints(&self) -> [u64; 2] {
-        [self.fingerprint(), Self { host: b"", ..*self }.fingerprint()]
-    }
+/// What a key tells of a request besides its head.
+#[derive(Debug, Clone, Copy)]
+pub struct Identity<'u> {
+    /// The arm that it goes to.
+    pub arm: usize,
+    /// The user, when the response is to be the user's own.
+    pub user: Option<&'u [u8]>,
 }
 
-/// The beginning of every key of a resource; what follows in a key is nothing or a line break.
-pub(crate) fn resource_bytes(host: &[u8], target: &[u8]) -> Vec<u8> {
-    [b"http\n", host, b"\n", target].concat()
-}
-
-/// The least key behind all keys of a host.
-pub(crate) fn behind_host(host: &[u8]) -> Vec<u8> {
-    [b"http\n", host, b"\x0b"].concat()
-}
-
-/// The key of a request's answer; `user` when it is to be the user's own.
-pub fn of(route: &Route, head: &Head<'_>, arm: usize, user: Option<&[u8]>) -> KeyBytes {
+/// The key of the response to a request.
+pub fn of(plan: &KeyPlan, head: &Head<'_>, identity: Identity<'_>) -> KeyBytes {
+    let Identity { arm, user } = identity;
     let mut key = KeyBytes::from_slice(b"http\n");
     let host = key.len();
     key.extend_from_slice(canonical_host(head.host()).as_bytes());
     key[host..].make_ascii_lowercase();
     key.push(b'\n');
-    let rules = route.rules.as_ref();
+    let rules = plan.rules.as_ref();
     match rules {
         None => key.extend_from_slice(head.path_and_query().as_bytes()),
         Some(rules) => rules.append_target(head.path_and_query(), &mut key),
@@ -97,10 +74,10 @@ pub fn of(route: &Route, head: &Head<'_>, arm: usize, user: Option<&[u8]>) -> Ke
         key.push(b'\n');
         key.push(arm as u8);
     }
-    if let Some(when) = &route.when {
+    if let Some(condition) = &plan.condition {
         // Of two routes to one URL, the other one may lead to another upstream.
         key.extend_from_slice(b"\n?");
-        key.extend_from_slice(when.as_str().as_bytes());
+        key.extend_from_slice(condition.as_bytes());
     }
     if let Some(rules) = rules {
         rules.append_parts(head, &mut key);
@@ -123,18 +100,18 @@ pub(crate) fn canonical_host(host: &str) -> &str {
 }
 
 /// Path and query as keys of this route hold them.
-pub(crate) fn target(route: &Route, target: &str) -> String {
-    let Some(rules) = &route.rules else { return target.to_owned() };
+pub(crate) fn target(plan: &KeyPlan, target: &str) -> String {
+    let Some(rules) = &plan.rules else { return target.to_owned() };
     let mut text = KeyBytes::new();
     rules.append_target(target, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Path and query as the upstream is asked for what is to be stored under a key of this route; in
-/// an `own` answer's with the fields that name the user.
-pub fn forwarded(route: &Route, target: &str, own: bool) -> String {
-    let mut text = self::target(route, target);
-    let pairs = route.rules.iter().flat_map(|rules| rules.user_pairs(target)).filter(|_| own);
+/// a private answer's with the fields that name the user.
+pub fn forwarded(plan: &KeyPlan, target: &str, is_private: bool) -> String {
+    let mut text = self::target(plan, target);
+    let pairs = plan.rules.iter().flat_map(|rules| rules.user_pairs(target)).filter(|_| is_private);
     for pair in pairs {
         text.push(if text.contains('?') { '&' } else { '?' });
         text.push_str(pair);
@@ -181,11 +158,20 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The query field that holds the user id, when the route takes it from there.
-pub(crate) fn user_field(route: &Route) -> Option<&str> {
-    match route.personalise.as_ref().map(|p| &p.user) {
-        Some(UserSource::Query(name)) => Some(name),
-        _ => None,
+impl KeyPlan {
+    /// The query field that holds the user id, when the route takes it from there.
+    pub(crate) fn user_field(&self) -> Option<&str> {
+        self.rules.as_ref()?.user_field.as_deref()
+    }
+
+    /// Appends the value of a request field, as the upstream is asked with it.
+    pub(crate) fn append_selecting(&self, head: &Head<'_>, name: &str, key: &mut KeyBytes) {
+        let rules = self.rules.as_ref().filter(|rules| name == "cookie" && rules.edits_cookies());
+        let Some(rules) = rules else { return append_selecting(name, head.all(name), key) };
+        let mut line = KeyBytes::new();
+        rules.append_cookies(head, true, false, &mut line);
+        let lines = (!line.is_empty()).then_some(&line[..]);
+        append_selecting(name, lines.into_iter(), key);
     }
 }
 

@@ -1,59 +1,48 @@
-//! The gateway: routes, decisions, cache, flights, upstreams. Begin with `request`.
+//! The gateway: routes, decisions, flights, upstreams, in front of a cache. Begin with `request`.
 //!
-//! Knows models, profiles and the journal only through the traits in `ports`. Never here: sockets
-//! of clients (`chassis`), SQL, model formats.
+//! Knows models, profiles, workers and the journal only through the traits in `ports`. Never here:
+//! sockets of clients (`chassis`), stored responses (`cache`), SQL, model formats.
 
-mod accept;
-mod cache;
+mod body;
 mod collect;
-mod compress;
+mod compression;
 pub mod config;
 mod decide;
-mod demand;
-mod disk;
-mod entry;
 mod error;
 mod fetch;
-mod fields;
 mod flight;
 mod freshness;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gateway;
-mod http_date;
-mod index;
-mod interim;
 mod invalidate;
 mod key;
 mod metrics;
 mod miss;
-mod order;
 mod pattern;
 mod plan;
 mod ports;
-mod purge;
-mod range;
+mod purge_request;
 mod record;
+mod reply;
 mod request;
-mod respond;
+mod request_directives;
 mod rollout;
 mod route;
-mod tags;
 mod trace;
 mod unstorable;
 mod upgrade;
 mod upstream;
 mod user;
 
-pub use disk::{DiskPlan, DiskStatus};
-pub use gateway::{Edge, Gateway};
+pub use gateway::{Edge, Gateway, Parts};
 pub use metrics::{EXCHANGES, SECONDS};
-pub use plan::{Plan, PoolUpstream, Sections};
+pub use plan::{Plan, PoolUpstream, Sections, UpstreamPlan};
 pub use ports::{
-    Asker, Compute, Computed, Durable, Gathered, Loan, NoWorker, Profile, Profiles, Question,
-    Record, Shown, Taking, Workers,
+    Acquire, AnswerSender, Compute, Durable, Loan, NoWorker, Profile, Profiles, QueuedAnswer,
+    Recorder, Workers,
 };
-pub use purge::Wanted;
+pub use purge_request::PurgeRequest;
 pub use request::Role;
 pub use rollout::{Rollout, Shares, place};
 pub use upstream::{Upstream, probe};

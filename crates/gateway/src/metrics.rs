@@ -1,7 +1,8 @@
 //! The gateway's metrics, one set of handles a route, made once.
 //!
-//! Times are kept by route, decision and class of status. Few of those meet, so their timers are
-//! made when the first exchange of the kind ends; from then on recording one takes no lock.
+//! OutcomeTimers are kept by route, decision and class of status. Few of those meet, so their
+//! timers are made when the first exchange of the kind ends; from then on recording one takes no
+//! lock.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -9,9 +10,7 @@ use std::time::Duration;
 use exchange::{CacheResult, Decision, Phase};
 use metrics::{Counter, Gauge, Registry, Timer};
 
-use crate::accept::Coding;
 use crate::error::FetchError;
-use crate::plan::Plan;
 
 /// Name of the counter of exchanges.
 pub const EXCHANGES: &str = "tidegate_exchanges_total";
@@ -24,7 +23,7 @@ const CLASSES: [&str; 6] = ["0xx", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Handles of all routes.
 #[derive(Debug)]
-pub struct GatewayMetrics {
+pub(crate) struct GatewayMetrics {
     routes: Vec<RouteMetrics>,
     /// Requests that no route took.
     pub unrouted: Counter,
@@ -32,6 +31,8 @@ pub struct GatewayMetrics {
     pub unrecorded: Counter,
     /// Requests shed.
     pub shed: Counter,
+    /// Connections refused because as many were open as may be.
+    pub refused_connections: Counter,
     /// Fetches from upstreams and models.
     pub fetches: Counter,
     /// Entries purged.
@@ -45,18 +46,18 @@ pub struct GatewayMetrics {
 
 /// Handles of one route.
 #[derive(Debug)]
-pub struct RouteMetrics {
+pub(crate) struct RouteMetrics {
     registry: Registry,
     route: String,
     outcomes: Vec<Counter>,
     statuses: [Counter; CLASSES.len()],
     /// By decision and class of status.
-    times: Vec<OnceLock<Times>>,
+    times: Vec<OnceLock<OutcomeTimers>>,
 }
 
 /// Timers of the exchanges of one route, decision and class of status.
 #[derive(Debug)]
-struct Times {
+struct OutcomeTimers {
     total: Timer,
     phases: [OnceLock<Timer>; Phase::COUNT],
 }
@@ -72,17 +73,21 @@ const FAILURES: [FetchError; 7] = [
 ];
 
 impl GatewayMetrics {
-    /// Registers the metrics of a plan.
-    pub fn new(registry: &Registry, plan: &Plan) -> Self {
+    /// Registers the metrics of routes, by their names in the order of the plan.
+    pub(crate) fn new<'r>(registry: &Registry, routes: impl Iterator<Item = &'r str>) -> Self {
         let failure = |error: FetchError| {
-            let help = "Fetches that failed, by cause.";
+            let help = "Fetches that failed, by reason.";
             (
                 error,
-                registry.counter("tidegate_fetch_failures_total", help, &[("cause", error.name())]),
+                registry.counter(
+                    "tidegate_fetch_failures_total",
+                    help,
+                    &[("reason", error.name())],
+                ),
             )
         };
         Self {
-            routes: plan.routes.iter().map(|r| RouteMetrics::new(registry, &r.name)).collect(),
+            routes: routes.map(|name| RouteMetrics::new(registry, name)).collect(),
             unrouted: registry.counter("tidegate_unrouted_total", "Requests without a route.", &[]),
             unrecorded: registry.counter(
                 "tidegate_unrecorded_total",
@@ -90,6 +95,11 @@ impl GatewayMetrics {
                 &[],
             ),
             shed: registry.counter("tidegate_shed_total", "Requests shed under load.", &[]),
+            refused_connections: registry.counter(
+                "tidegate_refused_connections_total",
+                "Connections refused because as many were open as may be.",
+                &[],
+            ),
             fetches: registry.counter(
                 "tidegate_fetches_total",
                 "Fetches from upstreams and models.",
@@ -98,21 +108,18 @@ impl GatewayMetrics {
             purged: registry.counter("tidegate_purged_total", "Entries purged.", &[]),
             tunnels: registry.gauge("tidegate_tunnels", "Tunnels that are open.", &[]),
             failures: FAILURES.into_iter().map(failure).collect(),
-            encoded: Coding::ALL.map(|coding| {
-                let help = "Bodies encoded, by coding.";
-                registry.counter("tidegate_encodings_total", help, &[("coding", coding.name())])
-            }),
+            encoded: cache::encoded_counters(registry),
         }
     }
 
     /// The handles of a route.
-    pub fn route(&self, index: usize) -> &RouteMetrics {
+    pub(crate) fn route(&self, index: usize) -> &RouteMetrics {
         &self.routes[index]
     }
 
     /// Counts a failed fetch.
-    pub fn failed(&self, error: FetchError) {
-        if let Some((_, counter)) = self.failures.iter().find(|(cause, _)| *cause == error) {
+    pub(crate) fn failed(&self, error: FetchError) {
+        if let Some((_, counter)) = self.failures.iter().find(|(reason, _)| *reason == error) {
             counter.add(1);
         }
     }
@@ -143,7 +150,7 @@ impl RouteMetrics {
     }
 
     /// Counts an exchange that ended.
-    pub fn ended(&self, decision: Decision, cache: CacheResult, status: u16) {
+    pub(crate) fn ended(&self, decision: Decision, cache: CacheResult, status: u16) {
         let outcome = decision as usize * CacheResult::ALL.len() + cache as usize;
         self.outcomes[outcome].add(1);
         self.statuses[class_of(status)].add(1);
@@ -151,9 +158,10 @@ impl RouteMetrics {
 
     /// Records its time in all, and microseconds by phase; those that took less than one are not
     /// recorded.
-    pub fn took(
+    pub(crate) fn took(
         &self,
-        (decision, status): (Decision, u16),
+        decision: Decision,
+        status: u16,
         total: Duration,
         phases: &[u32; Phase::COUNT],
     ) {
@@ -161,7 +169,7 @@ impl RouteMetrics {
         let kind = decision as usize * CLASSES.len() + class;
         let labels =
             [("route", &*self.route), ("decision", decision.name()), ("status", CLASSES[class])];
-        let times = self.times[kind].get_or_init(|| Times {
+        let times = self.times[kind].get_or_init(|| OutcomeTimers {
             total: self.registry.timer(SECONDS, "Time of exchanges.", &labels),
             phases: [const { OnceLock::new() }; Phase::COUNT],
         });

@@ -10,31 +10,28 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use chassis::http::{Head, Reply};
+use cache::key::KeyBytes;
+use cache::{Entry, LookUp, PurgeVerdict};
+use chassis::http::Reply;
 use exchange::{CacheResult, Phase};
 use tokio::sync::oneshot;
 
-use crate::cache::{Entry, Found, KeyBytes};
-use crate::compress::shapes;
-use crate::demand::Demand;
-use crate::disk;
 use crate::error::{FetchError, Refusal};
-use crate::fetch::{self, Delivery};
+use crate::fetch::{self, FetchResult, OriginRequest, Storage, asks_for_less};
 use crate::flight::{Join, Landing, Lease, Waiter};
-use crate::gateway::Edge;
-use crate::interim::News;
-use crate::order::{Order, asks_for_less};
+use crate::gateway::{Edge, Exchange};
 use crate::plan::{Coalesce, Route};
-use crate::purge::Verdict;
-use crate::request::{deliver, hit, recalled};
-use crate::respond::{self, Status};
+use crate::record;
+use crate::reply;
+use crate::request_directives::RequestDirectives;
 use crate::trace::Trace;
+use crate::upstream::InterimResponses;
 
 /// Flights of one key that a request waits on: the first, and one by a waiter that takes over.
 const FLIGHTS_MAX: u32 = 2;
 
-/// Brings what a detached fetch delivers.
-type Delivered = oneshot::Receiver<Result<Delivery, Refusal>>;
+/// Brings the result of a detached fetch.
+type Detached = oneshot::Receiver<Result<FetchResult, Refusal>>;
 
 /// A request whose answer is not fresh in memory.
 pub(crate) struct Miss {
@@ -43,11 +40,11 @@ pub(crate) struct Miss {
     /// Length of the key without its variant.
     pub base_length: usize,
     /// What the look-up found.
-    pub found: Found,
+    pub found: LookUp,
     /// It neither waits on others nor do others wait on it.
     pub alone: bool,
-    /// What the request demands of a stored answer.
-    pub demand: Demand,
+    /// What the request asks of a stored answer.
+    pub directives: RequestDirectives,
 }
 
 impl Miss {
@@ -55,61 +52,64 @@ impl Miss {
     ///
     /// # Errors
     /// When neither brings an answer in time.
-    pub(crate) async fn live(
-        self,
-        edge: &Rc<Edge>,
-        route: &Route,
-        head: &Head<'_>,
-        (reply, trace): (&mut Reply, &mut Trace),
-    ) -> Result<(), Refusal> {
+    pub(crate) async fn answer(self, exchange: &mut Exchange<'_, '_>) -> Result<(), Refusal> {
+        let Exchange { edge, route, head, .. } = *exchange;
         let now = Instant::now();
         let stale = self.found.entry.clone();
-        let mut why = self.found.why(now);
+        let mut reason = self.found.reason(now);
         let at_once = |entry: &&Arc<Entry>| {
-            may_answer_at_once(entry, now) && self.demand.accepts_unconfirmed(entry, now)
+            may_answer_at_once(entry, now) && self.directives.accepts_unconfirmed(entry, now)
         };
-        if let Some(entry) = stale.as_ref().filter(at_once) {
-            if !entry.is_held_off(now) {
-                let order = Order::new(head, route, trace, Bytes::new())?;
-                refresh(edge, order.stored_as(route, self.key, self.base_length, stale.clone()));
-            }
-            return hit(entry, head, reply, trace, (now, CacheResult::Stale));
-        }
-        if self.demand.only_if_cached && !route.is_on_disk() {
+        let answers_at_once = stale.as_ref().is_some_and(|entry| at_once(&entry));
+        if !answers_at_once && self.directives.only_if_cached && !route.is_on_disk() {
             return Err(Refusal::NotCached);
         }
-        let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+        let storage = Storage {
+            key: self.key,
+            base_length: self.base_length,
+            stale: stale.clone(),
+            recall: None,
+        };
+        if let Some(entry) = stale.as_ref().filter(|_| answers_at_once) {
+            if !entry.holds_off(now) {
+                let request = OriginRequest::new(head, route, exchange.trace, Bytes::new())?;
+                refresh(edge, request.stored_as(route, storage));
+            }
+            reply::hit(exchange, entry, now, CacheResult::Stale);
+            return Ok(());
+        }
+        let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
         // What needs a confirmation for each use (`no-cache`) is not worth waiting for.
         let mut alone = self.alone
             || stale.as_ref().is_some_and(|e| e.fresh.is_zero() && !e.may_answer_error(now));
-        let order = Order::new(head, route, trace, Bytes::new())?;
-        let mut order = order.stored_as(route, self.key, self.base_length, stale);
-        order.recall = order.stale.is_none().then_some(self.demand);
-        if self.demand.only_if_cached {
-            let entry = disk::recall(&edge.gateway, route, &mut order).await;
+        let request = OriginRequest::new(head, route, exchange.trace, Bytes::new())?;
+        let mut request = request.stored_as(route, storage);
+        request.storage.recall = stale.is_none().then_some(self.directives);
+        if self.directives.only_if_cached {
+            let entry = fetch::recall(&edge.gateway, route, &mut request).await;
             let entry = entry.ok_or(Refusal::NotCached)?;
-            shapes::ready(edge, &entry, head, trace.decision).await;
-            recalled(&entry, head, reply, trace);
+            reply::prepare(exchange, &entry).await;
+            reply::recalled(exchange, &entry);
             return Ok(());
         }
-        if !alone && is_hopeless(edge, route, &order, now) {
-            (alone, why) = (true, "miss; detail=hit-for-miss");
+        if !alone && is_hopeless(edge, route, &request, now) {
+            (alone, reason) = (true, "miss; detail=hit-for-miss");
             // What cannot be stored is not on disk either.
-            order.recall = None;
-            if order.stale.is_none() && route.personalise.is_none() && asks_for_less(head) {
-                order.ask_for_no_more();
+            request.storage.recall = None;
+            if stale.is_none() && route.personalise.is_none() && asks_for_less(head) {
+                request.ask_for_no_more();
             }
         }
-        match bring(edge, route, head, (order, alone), (reply, trace)).await? {
+        match bring(exchange, request, alone).await? {
             End::Shared(entry) => {
-                shapes::ready(edge, &entry, head, trace.decision).await;
-                collapsed(reply, head, &entry, (trace, why));
+                reply::prepare(exchange, &entry).await;
+                reply::collapsed(exchange, &entry, reason);
             }
             End::Recalled(entry) => {
-                shapes::ready(edge, &entry, head, trace.decision).await;
-                recalled(&entry, head, reply, trace);
+                reply::prepare(exchange, &entry).await;
+                reply::recalled(exchange, &entry);
             }
-            End::Delivered(delivery) => deliver(delivery, edge, head, (reply, trace), why),
+            End::Fetched(result) => reply::fetched(exchange, result, reason),
         }
         Ok(())
     }
@@ -122,55 +122,57 @@ enum End {
     /// With an answer from disk that another request looked for.
     Recalled(Arc<Entry>),
     /// With what its own fetch brought.
-    Delivered(Delivery),
+    Fetched(FetchResult),
 }
 
 /// Waits on flights, or fetches: at the head of one, or alone.
 async fn bring(
-    edge: &Rc<Edge>,
-    route: &Route,
-    head: &Head<'_>,
-    (mut order, mut alone): (Order, bool),
-    (reply, trace): (&Reply, &mut Trace),
+    exchange: &mut Exchange<'_, '_>,
+    mut request: OriginRequest,
+    mut alone: bool,
 ) -> Result<End, Refusal> {
+    let Exchange { edge, route, .. } = *exchange;
     let deadline = Instant::now() + route.wait;
     let mut attempt = 0;
     loop {
         if alone {
-            let news = order.news.clone();
+            let interim = request.interim.clone();
             // Boxed, because most misses are not alone, and this is most of their memory.
-            let mut fetch = Box::pin(fetch::alone(edge, route, order));
-            return fetched(fetch.as_mut(), news, (reply, trace)).await.map(End::Delivered);
+            let mut fetch = Box::pin(fetch::alone(edge, route, request));
+            let result = awaited(fetch.as_mut(), interim, exchange.reply, exchange.trace).await;
+            return result.map(End::Fetched);
         }
-        let asked = edge.gateway.cache.purges.stamp();
-        match edge.gateway.flights.join(&order.key, attempt) {
+        let asked = edge.gateway.store.stamp();
+        match edge.gateway.flights.join(&request.storage.key, attempt) {
             Join::Lead(lease) => {
-                let landed = landed_meanwhile(edge, &order);
-                if let Some(entry) = landed.filter(|entry| !is_too_old(route, &order, entry)) {
+                let landed = landed_meanwhile(edge, &request);
+                if let Some(entry) = landed.filter(|entry| !is_too_old(route, &request, entry)) {
                     lease.land(Landing::Shared(Arc::clone(&entry)));
                     return Ok(End::Shared(entry));
                 }
                 // Who takes over has waited before: its deadline stands, the fetch goes on.
                 let limit = (attempt > 0).then_some(deadline);
-                let news = order.news.clone();
-                let flight = pin!(until(limit, begin(edge, order, lease)));
-                let delivery = fetched(flight, news, (reply, trace)).await;
-                return delivery.map(End::Delivered).map_err(|refusal| together(refusal, route));
+                let interim = request.interim.clone();
+                let flight = pin!(landed_by(limit, begin(edge, request, lease)));
+                let result = awaited(flight, interim, exchange.reply, exchange.trace).await;
+                return result.map(End::Fetched).map_err(|refusal| together(refusal, route));
             }
             Join::Full => return Err(Refusal::Overloaded("waiters")),
             Join::Wait(waiter) => {
-                let next = reply.unless_left(wait(waiter, attempt, deadline, route)).await;
-                trace.mark(Phase::Wait);
+                let waiting = wait(waiter, attempt, deadline, route);
+                let next = exchange.reply.unless_left(waiting).await;
+                exchange.trace.mark(Phase::Wait);
                 let next = next.unwrap_or(Err(Refusal::ClientLeft))?;
-                match unless_purged(next, edge, &order.key, asked, attempt) {
+                match unless_purged(next, edge, &request.storage.key, asked, attempt) {
                     Next::Shared(entry) => {
-                        if let Some(entry) = variant(edge, head, &mut order, entry) {
+                        if let Some(entry) = variant(exchange, &mut request, entry) {
                             return Ok(End::Shared(entry));
                         }
                     }
-                    Next::Recalled(entry) => match variant(edge, head, &mut order, entry) {
-                        Some(entry) if is_too_old(route, &order, &entry) => {
-                            (order.stale, order.recall) = (Some(entry), None);
+                    Next::Recalled(entry) => match variant(exchange, &mut request, entry) {
+                        Some(entry) if is_too_old(route, &request, &entry) => {
+                            request.storage.stale = Some(entry);
+                            request.storage.recall = None;
                         }
                         Some(entry) => return Ok(End::Recalled(entry)),
                         None => {}
@@ -186,7 +188,7 @@ async fn bring(
 /// Whether a stale entry answers before the upstream is asked: just after a failure as if it had
 /// failed again.
 fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
-    match entry.is_held_off(now) {
+    match entry.holds_off(now) {
         true => entry.may_answer_error(now),
         false => entry.may_answer_stale(now),
     }
@@ -194,14 +196,15 @@ fn may_answer_at_once(entry: &Entry, now: Instant) -> bool {
 
 /// Whether waiting for another request's answer would likely be in vain. Where answers are shared
 /// whatever they are, it never is.
-fn is_hopeless(edge: &Edge, route: &Route, order: &Order, now: Instant) -> bool {
-    route.coalesce == Coalesce::On && edge.gateway.unstorable.holds(order.kind(route), now)
+fn is_hopeless(edge: &Edge, route: &Route, request: &OriginRequest, now: Instant) -> bool {
+    route.coalesce == Coalesce::On && edge.gateway.unstorable.holds(request.kind(route), now)
 }
 
-/// Whether an entry that came to memory meanwhile may be from disk, and older than is demanded.
-fn is_too_old(route: &Route, order: &Order, entry: &Entry) -> bool {
-    let accepts = |demand: Demand| demand.accepts_unconfirmed(entry, Instant::now());
-    route.is_on_disk() && !order.recall.is_none_or(accepts)
+/// Whether an entry that came to memory meanwhile may be from disk, and older than is asked.
+fn is_too_old(route: &Route, request: &OriginRequest, entry: &Entry) -> bool {
+    let accepts =
+        |directives: RequestDirectives| directives.accepts_unconfirmed(entry, Instant::now());
+    route.is_on_disk() && !request.storage.recall.is_none_or(accepts)
 }
 
 /// What a waiter does when its flight has ended.
@@ -236,11 +239,11 @@ async fn wait(
 /// An answer whose fetch began before a purge of it is not for requests that came behind the purge:
 /// one that was fetched meanwhile, nor a stale one that stands in for it.
 fn unless_purged(next: Next, edge: &Edge, key: &[u8], asked: u64, attempt: u32) -> Next {
-    let purges = &edge.gateway.cache.purges;
+    let store = &edge.gateway.store;
     match next {
         Next::Shared(entry) | Next::Recalled(entry)
             if entry.stamp < asked
-                && purges.verdict(entry.stamp, key, &entry.tags) != Verdict::Good =>
+                && store.verdict(entry.stamp, key, &entry.tags) != PurgeVerdict::Good =>
         {
             match attempt + 1 < FLIGHTS_MAX {
                 true => Next::TakeOver(attempt + 1),
@@ -252,36 +255,40 @@ fn unless_purged(next: Next, edge: &Edge, key: &[u8], asked: u64, attempt: u32) 
 }
 
 /// The entry that another request fetched, when it answers this one too: it may vary by fields in
-/// which the two differ. Then the order continues under this request's own variant.
+/// which the two differ. Then the request continues under its own variant.
 fn variant(
-    edge: &Edge,
-    head: &Head<'_>,
-    order: &mut Order,
+    exchange: &Exchange<'_, '_>,
+    request: &mut OriginRequest,
     entry: Arc<Entry>,
 ) -> Option<Arc<Entry>> {
     if !entry.varies {
         return Some(entry);
     }
-    order.key.truncate(order.base_length);
-    let rules = edge.gateway.plan.routes[order.route].rules.as_deref();
-    let found = edge.gateway.cache.look_up(&mut order.key, head, rules).entry?;
+    let storage = &mut request.storage;
+    storage.key.truncate(storage.base_length);
+    let (route, head) = (exchange.route, exchange.head);
+    let selecting = |name: &str, key: &mut KeyBytes| route.key.append_selecting(head, name, key);
+    let found = exchange.gateway().store.look_up(&mut storage.key, selecting).entry?;
     let usable = Arc::ptr_eq(&found, &entry) || found.is_fresh(Instant::now());
     usable.then_some(found)
 }
 
 /// Begins a flight in a task of its own: it outlives the request.
-fn begin(edge: &Rc<Edge>, order: Order, lease: Lease) -> Delivered {
-    let (handover, delivered) = oneshot::channel();
-    tokio::task::spawn_local(fetch::fly(Rc::clone(edge), order, lease, Some(handover)));
-    delivered
+fn begin(edge: &Rc<Edge>, mut request: OriginRequest, lease: Lease) -> Detached {
+    let (handover, result) = oneshot::channel();
+    let edge = Rc::clone(edge);
+    tokio::task::spawn_local(async move {
+        fetch::fly(&edge, &mut request, lease, Some(handover)).await;
+    });
+    result
 }
 
-/// Waits for a delivery, until the deadline when there is one.
-async fn until(deadline: Option<Instant>, delivered: Delivered) -> Result<Delivery, Refusal> {
+/// Waits for a detached fetch, until the deadline when there is one.
+async fn landed_by(deadline: Option<Instant>, result: Detached) -> Result<FetchResult, Refusal> {
     let abandoned = || Err(Refusal::Fetch(FetchError::Abandoned));
-    let Some(deadline) = deadline else { return delivered.await.unwrap_or_else(|_| abandoned()) };
-    match tokio::time::timeout_at(deadline.into(), delivered).await {
-        Ok(delivery) => delivery.unwrap_or_else(|_| abandoned()),
+    let Some(deadline) = deadline else { return result.await.unwrap_or_else(|_| abandoned()) };
+    match tokio::time::timeout_at(deadline.into(), result).await {
+        Ok(result) => result.unwrap_or_else(|_| abandoned()),
         Err(_) => Err(Refusal::WaitedTooLong),
     }
 }
@@ -298,46 +305,39 @@ fn together(refusal: Refusal, route: &Route) -> Refusal {
 
 /// The fresh entry that another request stored after this one looked its key up, and before it
 /// began a flight: entries are stored before their flight ends, so whoever leads then finds it.
-fn landed_meanwhile(edge: &Edge, order: &Order) -> Option<Arc<Entry>> {
-    let entry = edge.gateway.cache.get_exact(&order.key)?;
-    let is_new = order.stale.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &entry));
+fn landed_meanwhile(edge: &Edge, request: &OriginRequest) -> Option<Arc<Entry>> {
+    let entry = edge.gateway.store.get(&request.storage.key)?;
+    let stale = request.storage.stale.as_ref();
+    let is_new = stale.is_none_or(|known| !Arc::ptr_eq(known, &entry));
     (is_new && entry.is_fresh(Instant::now())).then_some(entry)
 }
 
-/// Waits for a fetch, and tells the client meanwhile what the upstream says ahead of its answer.
-async fn fetched(
-    fetch: Pin<&mut impl Future<Output = Result<Delivery, Refusal>>>,
-    news: News,
-    (reply, trace): (&Reply, &mut Trace),
-) -> Result<Delivery, Refusal> {
-    let delivery = news.passed_on(reply, fetch).await;
+/// Waits for a fetch, and tells the client meanwhile what the upstream says ahead of its response.
+async fn awaited(
+    fetch: Pin<&mut impl Future<Output = Result<FetchResult, Refusal>>>,
+    interim: InterimResponses,
+    reply: &Reply,
+    trace: &mut Trace,
+) -> Result<FetchResult, Refusal> {
+    let result = interim.pass_on(reply, fetch).await;
     trace.mark(Phase::Fetch);
-    delivery
+    result
 }
 
 /// Fetches a stale entry anew, behind the back of the request that got it.
-fn refresh(edge: &Rc<Edge>, mut order: Order) {
-    let Some(lease) = edge.gateway.flights.lead(&order.key) else { return };
+fn refresh(edge: &Rc<Edge>, mut request: OriginRequest) {
+    let Some(lease) = edge.gateway.flights.lead(&request.storage.key) else { return };
     // A core that has enough to do leaves the entry stale; dropping the lease ends the flight.
-    let Some(pending) = edge.admit().filter(|_| landed_meanwhile(edge, &order).is_none()) else {
-        return;
-    };
-    order.id = edge.next_id();
-    let flight = fetch::fly(Rc::clone(edge), order, lease, None);
+    let admission = edge.admit().filter(|_| landed_meanwhile(edge, &request).is_none());
+    let Some(admission) = admission else { return };
+    request.id = edge.next_id();
+    let edge = Rc::clone(edge);
     tokio::task::spawn_local(async move {
-        let _pending = pending;
-        flight.await;
+        let _admission = admission;
+        let result = fetch::fly(&edge, &mut request, lease, None).await;
+        if let Some(Ok(FetchResult { shown: Some(shown), .. })) = &result {
+            let route = &edge.gateway.plan.routes[request.route];
+            record::refresh(&edge, route, &request, shown);
+        }
     });
-}
-
-fn collapsed(
-    reply: &mut Reply,
-    head: &Head<'_>,
-    entry: &Entry,
-    (trace, why): (&mut Trace, &'static str),
-) {
-    trace.cache = CacheResult::Collapsed;
-    trace.ranked_by = entry.ranked_by;
-    let status = Status::Forward { why, stored: false, collapsed: true };
-    respond::stored(reply, head, entry, (Instant::now(), trace.decision), status);
 }

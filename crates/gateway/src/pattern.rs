@@ -11,14 +11,14 @@ pub(crate) type Captures<'p> = SmallVec<[&'p str; 4]>;
 /// A parsed pattern.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    segments: Vec<Segment>,
+    segments: Vec<PathSegment>,
     /// Ends in `{*name}`: matches whatever is left, also nothing.
     rest: bool,
     names: Vec<Box<str>>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Segment {
+struct PathSegment {
     prefix: Box<str>,
     capture: Option<Capture>,
     format: Option<Capture>,
@@ -60,7 +60,7 @@ impl Pattern {
                 pattern.rest = true;
             } else {
                 let segment = segment(part, &mut pattern.names)
-                    .map_err(|why| format!("the segment `{part}` of `{text}` {why}"))?;
+                    .map_err(|reason| format!("the segment `{part}` of `{text}` {reason}"))?;
                 pattern.segments.push(segment);
             }
         }
@@ -98,7 +98,7 @@ impl Pattern {
     }
 }
 
-impl Segment {
+impl PathSegment {
     /// Whether the segment has this shape, and if so, whether its values are allowed.
     fn matches<'p>(&'p self, part: &'p str, captures: &mut Captures<'p>) -> Option<bool> {
         let mut part = part.strip_prefix(self.prefix.as_ref())?;
@@ -136,12 +136,12 @@ impl Capture {
     }
 }
 
-fn segment(part: &str, names: &mut Vec<Box<str>>) -> Result<Segment, &'static str> {
+fn segment(part: &str, names: &mut Vec<Box<str>>) -> Result<PathSegment, &'static str> {
     let Some((prefix, rest)) = part.split_once('{') else {
         if part.contains('}') {
             return Err("closes a brace that it does not open");
         }
-        return Ok(Segment { prefix: part.into(), ..Segment::default() });
+        return Ok(PathSegment { prefix: part.into(), ..PathSegment::default() });
     };
     let (inside, rest) = rest.split_once('}').ok_or("does not close its brace")?;
     // `name.{format}`: the only capture is a format, the text before it is literal.
@@ -150,7 +150,7 @@ fn segment(part: &str, names: &mut Vec<Box<str>>) -> Result<Segment, &'static st
             return Err("has text behind its format");
         }
         let format = Some(capture(inside, names)?);
-        return Ok(Segment { prefix: stem.into(), capture: None, format });
+        return Ok(PathSegment { prefix: stem.into(), capture: None, format });
     }
     let first = capture(inside, names)?;
     let format = match rest {
@@ -160,7 +160,7 @@ fn segment(part: &str, names: &mut Vec<Box<str>>) -> Result<Segment, &'static st
             Some(capture(inside.ok_or("may continue with `.{format}` only")?, names)?)
         }
     };
-    Ok(Segment { prefix: prefix.into(), capture: Some(first), format })
+    Ok(PathSegment { prefix: prefix.into(), capture: Some(first), format })
 }
 
 fn capture(inside: &str, names: &mut Vec<Box<str>>) -> Result<Capture, &'static str> {

@@ -1,41 +1,38 @@
-//! The gateway's configuration as meant: checked, with every name resolved.
+//! The gateway's configuration as meant: checked, every name resolved, plain data.
 //!
-//! `Plan::check` reports every error with the key at which it stands and still returns a plan, so
-//! that the errors of other roles come out in the same run.
+//! Invariant: a plan holds no state that changes while serving (no atomic, no `dyn`): the gateway
+//! makes live objects of it. `check` fills it, and reports every error with its key.
 
 mod check;
-mod key;
+mod rollout;
+mod upstream;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use chassis::config::Document;
+use cache::StorePlan;
 use exchange::Filter;
 
-use self::check::Check;
-use crate::compress::Compression;
+use crate::compression::Compression;
 use crate::config::{LimitsConfig, RouteConfig, StoreConfig, UpstreamConfig};
-use crate::disk::DiskPlan;
 use crate::freshness::Policy;
-use crate::key::Rules;
+use crate::key::KeyPlan;
 use crate::pattern::Pattern;
-use crate::ports::Workers;
-use crate::rollout::Rollout;
-use crate::upgrade::Upgrade;
-use crate::upstream::Upstream;
 use crate::user::UserSource;
+
+pub(crate) use rollout::{DrawMode, GuardPlan, RolloutPlan};
+pub(crate) use upstream::{Balance, HealthPlan, RetryPlan};
+pub use upstream::{PoolUpstream, UpstreamPlan};
 
 /// Everything the gateway is to do.
 #[derive(Debug)]
 pub struct Plan {
     /// Upstreams.
-    pub upstreams: Vec<Arc<Upstream>>,
+    pub upstreams: Vec<UpstreamPlan>,
     /// Routes, in the order of the file.
     pub routes: Vec<Route>,
-    /// Bytes of the cache.
-    pub cache_bytes_max: u64,
-    /// The cache on disk.
-    pub disk: Option<DiskPlan>,
+    /// The store of responses.
+    pub store: StorePlan,
     /// Requests a core under way beyond the cache.
     pub pending_max: usize,
     /// Waiters on one flight.
@@ -63,12 +60,12 @@ pub struct Route {
     pub when: Option<Filter>,
     /// Matches only while this upstream is healthy.
     pub if_healthy: Option<usize>,
-    /// Targets with the place (0 to a million) at which each one's share ends.
-    pub targets: Vec<(u32, Target)>,
+    /// Where it leads, and which share of the users each target gets.
+    pub arms: Vec<Arm>,
     /// Storing.
     pub cache: Option<CachePlan>,
-    /// What keys are made of, where that is not all of the target and nothing else.
-    pub rules: Option<Box<Rules>>,
+    /// What its keys are made of.
+    pub key: KeyPlan,
     /// Coalescing.
     pub coalesce: Coalesce,
     /// Requests whose clients left.
@@ -86,7 +83,7 @@ pub struct Route {
     /// Recording.
     pub record: RecordMode,
     /// Protocols that are let through.
-    pub upgrade: Option<Upgrade>,
+    pub upgrade: Option<UpgradePlan>,
     /// Cross-origin access.
     pub cors: Option<Cors>,
     /// `Server-Timing`.
@@ -98,20 +95,49 @@ pub struct Route {
 }
 
 impl Route {
-    /// Whether its answers are stored on disk too.
-    pub fn is_on_disk(&self) -> bool {
-        self.cache.as_ref().is_some_and(|cache| cache.disk.is_some())
+    /// Where its requests go, by arm.
+    pub fn target(&self, arm: usize) -> &Target {
+        &self.arms[arm].target
     }
 
-    /// Whether its lifetime is its own, while the upstream sees cookies that no key tells apart.
+    /// Whether its answers are stored on disk too.
+    pub fn is_on_disk(&self) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.namespace.is_some())
+    }
+
+    /// Whether a response to a request with cookies is never stored.
+    ///
+    /// So it is where the route states the lifetime, and the upstream sees cookies that no key
+    /// tells apart.
     pub fn keeps_nothing_for_cookies(&self) -> bool {
         let has_ttl = self.cache.as_ref().is_some_and(|cache| cache.policy.ttl.is_some());
-        let names_cookies = self.rules.as_ref().is_some_and(|rules| rules.names_cookies());
-        let is_upstream = |target: &(u32, Target)| matches!(target.1, Target::Upstream(_));
+        let names_cookies = self.key.rules.as_ref().is_some_and(|rules| rules.names_cookies());
         has_ttl
             && !names_cookies
             && self.personalise.is_none()
-            && self.targets.iter().any(is_upstream)
+            && self.arms.iter().any(|arm| arm.upstream().is_some())
+    }
+}
+
+/// Where shares end: they are counted in millionths.
+pub(crate) const SHARE_END: u32 = 1_000_000;
+
+/// A target, with the share of the users that it gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arm {
+    /// Where its share ends, in millionths; it begins where that of the arm before ends.
+    pub share_end: u32,
+    /// Where it leads.
+    pub target: Target,
+}
+
+impl Arm {
+    /// The index of the upstream that it leads to.
+    pub fn upstream(&self) -> Option<usize> {
+        match self.target {
+            Target::Upstream(index) => Some(index),
+            _ => None,
+        }
     }
 }
 
@@ -133,16 +159,16 @@ pub enum Target {
 pub struct CachePlan {
     /// Lifetimes.
     pub policy: Policy,
-    /// Heeds `Cache-Control` of requests.
-    pub heed: bool,
+    /// Obeys `Cache-Control` of requests.
+    pub client_directives: bool,
     /// Stores personalised answers, one per user.
     pub per_user: bool,
     /// Longest body stored.
     pub body_bytes_max: u64,
     /// Sends the fields that name tags on to clients.
     pub forward_tags: bool,
-    /// Stores on disk too, in the room of this route as it is configured.
-    pub disk: Option<u64>,
+    /// Stores on disk too, in the namespace of this route as it is configured.
+    pub namespace: Option<u64>,
 }
 
 /// Whether identical requests share a fetch.
@@ -173,7 +199,16 @@ pub struct Personalise {
     /// Where the user id is.
     pub user: UserSource,
     /// Who is let in.
-    pub rollout: Rollout,
+    pub rollout: RolloutPlan,
+}
+
+/// The protocols a route lets through.
+#[derive(Debug)]
+pub struct UpgradePlan {
+    /// Their names, in lower case.
+    pub protocols: Vec<Box<str>>,
+    /// How long a tunnel may be quiet.
+    pub idle_timeout: Duration,
 }
 
 /// What a collection route does with an event besides recording it.
@@ -239,70 +274,4 @@ pub struct Sections {
     pub cache: StoreConfig,
     /// `[limits]`
     pub limits: LimitsConfig,
-}
-
-/// An upstream whose answers workers give.
-#[derive(Debug)]
-pub struct PoolUpstream {
-    /// Its place among all upstreams.
-    pub place: usize,
-    /// Its name.
-    pub name: String,
-    /// Time for an answer, both to wait for a worker and for its head.
-    pub answer_timeout: Duration,
-}
-
-impl Plan {
-    /// Checks the sections; `models` are the names that routes may lead to.
-    pub fn check(sections: Sections, models: &[&str], document: &mut Document<'_>) -> Self {
-        let mut check =
-            Check { document, at: String::new(), has_disk: sections.cache.disk.is_some() };
-        let servers = sections.upstreams.into_iter().map(|(place, config)| {
-            check.at = format!("upstream[{place}]");
-            (place, check.upstream(config))
-        });
-        let mut all: Vec<(usize, Upstream)> = servers.collect();
-        all.extend(sections.pools.into_iter().map(|pool| (pool.place, Upstream::of_workers(pool))));
-        all.sort_by_key(|(place, _)| *place);
-        let mut upstreams: Vec<Arc<Upstream>> = Vec::new();
-        for (place, upstream) in all {
-            check.at = format!("upstream[{place}]");
-            if upstreams.iter().any(|other| other.name == upstream.name) {
-                check.wrong("name", format!("two upstreams are called `{}`", upstream.name));
-            }
-            upstreams.push(Arc::new(upstream));
-        }
-        let mut routes = Vec::new();
-        for (index, config) in sections.routes.into_iter().enumerate() {
-            check.at = format!("route[{index}]");
-            routes.extend(check.route(config, &upstreams, models));
-        }
-        check.at = "cache".to_owned();
-        let cache_bytes_max = check.size("bytes", sections.cache.bytes, 256_000_000);
-        let disk = sections.cache.disk.map(|disk| check.disk(disk));
-        let limits = sections.limits;
-        Self {
-            disk,
-            upstreams,
-            routes,
-            cache_bytes_max,
-            pending_max: limits.pending_max.unwrap_or(4096),
-            waiters_per_key_max: limits.waiters_per_key_max.unwrap_or(10_000),
-            waiters_max: limits.waiters_max.unwrap_or(50_000),
-            connections_max: limits.connections_max.unwrap_or(50_000),
-            user_bytes_max: limits.user_bytes_max.unwrap_or(100),
-        }
-    }
-
-    /// Has these workers answer for the upstream `name`, which was planned with some.
-    ///
-    /// # Panics
-    /// When the plan is shared already.
-    pub fn staff(&mut self, name: &str, workers: Arc<dyn Workers>) {
-        let upstream = self.upstreams.iter_mut().find(|upstream| *upstream.name == *name);
-        if let Some(upstream) = upstream {
-            let upstream = Arc::get_mut(upstream).expect("a plan is staffed before it is shared");
-            upstream.workers = Some(workers);
-        }
-    }
 }

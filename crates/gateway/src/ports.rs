@@ -4,13 +4,12 @@
 //! here.
 
 use std::future::Future;
-use std::ops::Range;
 use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
-use exchange::{Decision, ExchangeRef};
+use exchange::{ExchangeRef, ModelAnswer, ModelRequest, Refusal};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -31,106 +30,58 @@ pub trait Profiles: Send + Sync {
     fn look_up(&self, user: &[u8]) -> Profile;
 }
 
-/// A question to a model in this process.
-#[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
-    /// The model; `None` when `path` names it (the model API).
-    pub model: Option<&'a str>,
-    /// The request's method.
-    pub method: &'a str,
-    /// The request's path.
-    pub path: &'a str,
-    /// The request's query, raw.
-    pub query: &'a str,
-    /// The request's body.
-    pub body: &'a [u8],
-    /// Bytes of the body that are JSON, as `Inference-Header-Content-Length` says.
-    pub json_length: Option<usize>,
-    /// The user, when the answer is to be made for them.
-    pub user: Option<&'a [u8]>,
-    /// Why this answer.
-    pub decision: Decision,
-    /// Id of this ranking.
-    pub id: u128,
+/// Where the answer to a queued request goes. Dropped without one the request has failed.
+pub struct AnswerSender {
+    sender: oneshot::Sender<QueuedAnswer>,
+    since: Instant,
 }
 
-/// Who waits for the answer to a question. Dropped without one the question has failed.
-pub struct Asker(oneshot::Sender<Gathered>);
+/// What became of a queued request: the answer and its body, or the errors of
+/// [`Compute::compute`].
+pub type QueuedAnswer = Result<(ModelAnswer, Bytes), Refusal>;
 
-/// What became of a question that was gathered with others: the answer and its body, or the errors
-/// of [`Compute::compute`].
-pub type Gathered = Result<(Computed, Bytes), (u16, String)>;
-
-impl Asker {
-    /// An asker, and the end at which its answer arrives.
-    pub fn new() -> (Self, oneshot::Receiver<Gathered>) {
+impl AnswerSender {
+    /// A sender, and the end at which its answer arrives.
+    pub fn new() -> (Self, oneshot::Receiver<QueuedAnswer>) {
         let (sender, receiver) = oneshot::channel();
-        (Self(sender), receiver)
+        (Self { sender, since: Instant::now() }, receiver)
     }
 
     /// Whether the answer still matters: the client may have left, its time may be over.
     pub fn is_waiting(&self) -> bool {
-        !self.0.is_closed()
+        !self.sender.is_closed()
     }
 
-    /// Hands the answer over.
-    pub fn answer(self, answer: Gathered) {
-        // Who left needs none.
-        let _ = self.0.send(answer);
+    /// Hands the answer over; its score is the time since the sender was made.
+    pub fn send(self, answer: QueuedAnswer) {
+        let score = self.since.elapsed();
+        let answer = answer.map(|(answer, body)| (ModelAnswer { score, ..answer }, body));
+        // A client that left needs none.
+        let _ = self.sender.send(answer);
     }
-}
-
-/// A model's answer; its body was appended to the buffer that came with the question.
-#[derive(Debug, Default)]
-pub struct Computed {
-    /// Time spent on gathering features.
-    pub features: Duration,
-    /// Time spent on evaluating the model and writing the answer.
-    pub score: Duration,
-    /// What was shown, when the answer is a ranking.
-    pub impression: Option<Shown>,
-    /// Where the answer names the decision, in bytes of the answer: an answer that is shared names
-    /// each user's own.
-    pub decision_at: Option<Range<usize>>,
-    /// What the answer is; JSON where empty.
-    pub content_type: &'static str,
-    /// Bytes of the answer that are JSON, where binary data follows: goes out as
-    /// `Inference-Header-Content-Length`.
-    pub json_length: Option<usize>,
-}
-
-/// The items that a ranked answer showed.
-#[derive(Debug, Clone, Default)]
-pub struct Shown {
-    /// Model and version.
-    pub model: (String, String),
-    /// The probability of this order.
-    pub propensity: f64,
-    /// Ids, in order, each ended by a line break: one allocation whatever their number.
-    pub items: String,
 }
 
 /// Answers from models in this process: pure computation, no I/O to wait for.
 pub trait Compute: Send + Sync {
     /// Time that the answer will take, roughly; long ones leave the I/O core.
-    fn cost(&self, question: &Question<'_>) -> Duration;
+    fn cost(&self, request: &ModelRequest<'_>) -> Duration;
 
-    /// Appends the answer, a JSON text, to `out`.
+    /// Appends the body of the answer to `out`, which is empty.
     ///
     /// # Errors
-    /// A status of 4xx or 5xx and what the client is told; with 405 the methods that are allowed.
+    /// What the client is told.
     fn compute(
         &self,
-        question: &Question<'_>,
+        request: &ModelRequest<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Computed, (u16, String)>;
+    ) -> Result<ModelAnswer, Refusal>;
 
-    /// Whether a question that takes long is better answered by [`Self::gather`].
-    fn gathers(&self, question: &Question<'_>) -> bool;
+    /// Whether a request that takes long is better answered by [`Self::queue`].
+    fn is_queued(&self, request: &ModelRequest<'_>) -> bool;
 
-    /// Answers a question together with others that came at about the same time, on threads that
-    /// are no I/O core's; `body` is the question's, to be kept.
-    fn gather(&self, question: &Question<'_>, body: Bytes, asker: Asker);
+    /// Answers a request together with others that came at about the same time, on threads that
+    /// are no I/O core's; `body` is the request's, to be kept.
+    fn queue(&self, request: &ModelRequest<'_>, body: Bytes, sender: AnswerSender);
 }
 
 /// Why no worker takes a request.
@@ -145,7 +96,7 @@ pub enum NoWorker {
 }
 
 /// Ends with a worker that is free, or with the reason why there is none.
-pub type Taking = Pin<Box<dyn Future<Output = Result<Box<dyn Loan>, NoWorker>>>>;
+pub type Acquire = Pin<Box<dyn Future<Output = Result<Box<dyn Loan>, NoWorker>>>>;
 
 /// A pool of workers, processes on this machine that each take a few requests at a time.
 pub trait Workers: Send + Sync + std::fmt::Debug {
@@ -153,7 +104,7 @@ pub trait Workers: Send + Sync + std::fmt::Debug {
     fn is_ready(&self) -> bool;
 
     /// Waits for a worker that is free, at most until `end`. Who no longer waits drops the future.
-    fn take(&self, end: Instant) -> Taking;
+    fn take(&self, end: Instant) -> Acquire;
 }
 
 /// A worker that is lent to one request. Dropped without a word it is left with a request that
@@ -179,7 +130,7 @@ pub trait Loan: std::fmt::Debug {
 pub type Durable = Pin<Box<dyn Future<Output = bool>>>;
 
 /// Takes records of exchanges; one for each core.
-pub trait Record {
+pub trait Recorder {
     /// Hands a record over; false when it was refused because the disk is full.
     fn record(&self, exchange: &ExchangeRef<'_>, brief: bool) -> bool;
 

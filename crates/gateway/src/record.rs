@@ -1,28 +1,23 @@
 //! Records exchanges: one record each, when the reply is sent, or before it on collection routes.
 
-use chassis::http::{Head, Sent};
-use exchange::{CacheResult, ExchangeRef, ImpressionRef, Phase};
-use smallvec::SmallVec;
+use chassis::http::Sent;
+use exchange::{CacheResult, ExchangeRef, Impression, Phase};
+use http1::Head;
 
+use crate::fetch::OriginRequest;
 use crate::gateway::Edge;
-use crate::order::Order;
 use crate::plan::{RecordMode, Route, Target};
-use crate::ports::{Durable, Shown};
+use crate::ports::Durable;
 use crate::rollout;
 use crate::trace::Trace;
-
-/// Ids that are shown without a heap allocation.
-type Items<'a> = SmallVec<[&'a str; 16]>;
 
 /// Records an exchange that ended; counts it when it cannot be recorded.
 pub(crate) fn ended(edge: &Edge, head: &Head<'_>, trace: &mut Trace, sent: &Sent) {
     let Some((recorder, brief)) = recorder(edge, trace) else { return };
-    let items = trace.shown.as_deref().map(items);
-    let exchange = exchange(edge, head, trace, sent, items.as_deref());
+    let exchange = exchange(edge, head, trace, sent);
     if !recorder.record(&exchange, brief) {
         edge.gateway.metrics.unrecorded.add(1);
     }
-    drop(items);
     trace.mark(Phase::Record);
 }
 
@@ -34,30 +29,29 @@ pub(crate) fn before_reply(
     sent: &Sent,
 ) -> Option<Durable> {
     let (recorder, brief) = recorder(edge, trace)?;
-    let exchange = exchange(edge, head, trace, sent, None);
+    let exchange = ExchangeRef { impression: None, ..exchange(edge, head, trace, sent) };
     Some(recorder.record_durably(&exchange, brief))
 }
 
 /// Records the ranking of a refresh that no request waited for.
-pub(crate) fn refresh(edge: &Edge, route: &Route, order: &Order, shown: &Shown) {
+pub(crate) fn refresh(edge: &Edge, route: &Route, request: &OriginRequest, shown: &Impression<'_>) {
     let Some(recorder) = edge.recorder.as_ref().filter(|_| route.record != RecordMode::Off) else {
         return;
     };
-    let target = &route.targets[order.arm].1;
-    let question = order.question(target);
-    let items = items(shown);
+    let target = route.target(request.arm);
+    let asked = request.model_request(target);
     let exchange = ExchangeRef {
         time_us: stdx::unix_micros(),
-        id: order.id,
-        method: question.method,
-        path: question.path.as_bytes(),
+        id: request.id,
+        method: asked.method,
+        path: asked.path.as_bytes(),
         status: 200,
         route: Some(&route.name),
-        decision: order.decision,
+        decision: request.decision,
         cache: CacheResult::Stale,
         upstream: upstream_name(edge, target),
-        ranked_by: Some(order.id),
-        impression: Some(impression(shown, &items)),
+        ranked_by: Some(request.id),
+        impression: Some(shown),
         ..ExchangeRef::default()
     };
     if !recorder.record(&exchange, false) {
@@ -66,7 +60,7 @@ pub(crate) fn refresh(edge: &Edge, route: &Route, order: &Order, shown: &Shown) 
 }
 
 /// The recorder and whether to be brief, when this exchange is to be recorded.
-fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::Record, bool)> {
+fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::Recorder, bool)> {
     let recorder = edge.recorder.as_deref()?;
     let mode = trace.route.map_or(RecordMode::Full, |index| edge.gateway.plan.routes[index].record);
     let brief = match mode {
@@ -84,15 +78,9 @@ fn recorder<'e>(edge: &'e Edge, trace: &Trace) -> Option<(&'e dyn crate::ports::
     Some((recorder, brief))
 }
 
-fn exchange<'a>(
-    edge: &'a Edge,
-    head: &Head<'a>,
-    trace: &'a Trace,
-    sent: &Sent,
-    items: Option<&'a [&'a str]>,
-) -> ExchangeRef<'a> {
+fn exchange<'a>(edge: &'a Edge, head: &Head<'a>, trace: &'a Trace, sent: &Sent) -> ExchangeRef<'a> {
     let route = trace.route.map(|index| &edge.gateway.plan.routes[index]);
-    let target = route.and_then(|route| route.targets.get(trace.arm)).map(|(_, target)| target);
+    let target = route.and_then(|route| route.arms.get(trace.arm)).map(|arm| &arm.target);
     let host = head.host();
     ExchangeRef {
         time_us: trace.time_us,
@@ -119,11 +107,7 @@ fn exchange<'a>(
         ranked_by: trace.ranked_by,
         phases: trace.phases,
         total_us: trace.so_far().as_micros() as u64,
-        impression: trace
-            .shown
-            .as_deref()
-            .zip(items)
-            .map(|(shown, items)| impression(shown, items)),
+        impression: trace.shown.as_deref(),
     }
 }
 
@@ -133,18 +117,5 @@ fn upstream_name<'a>(edge: &'a Edge, target: &'a Target) -> Option<&'a str> {
         Target::Model(name) => Some(name),
         Target::Models => Some("models"),
         Target::Here => None,
-    }
-}
-
-fn items(shown: &Shown) -> Items<'_> {
-    shown.items.lines().collect()
-}
-
-fn impression<'a>(shown: &'a Shown, items: &'a [&'a str]) -> ImpressionRef<'a> {
-    ImpressionRef {
-        model: &shown.model.0,
-        version: &shown.model.1,
-        propensity: shown.propensity,
-        items,
     }
 }

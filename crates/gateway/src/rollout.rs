@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use exchange::Decision;
 use parking_lot::Mutex;
 
+use crate::plan::{DrawMode, GuardPlan, RolloutPlan};
+
 /// Shares are kept as millionths.
 const WHOLE: u32 = 1_000_000;
 /// Answers that the guard looks at before it judges.
@@ -18,21 +20,11 @@ const GUARD_ANSWERS: u32 = 20;
 /// Time between two judgements.
 const GUARD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How users are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// By a hash of their id.
-    #[default]
-    Sticky,
-    /// Anew for each request.
-    Dice,
-}
-
 /// The shares as they are to be, changeable while serving.
 #[derive(Debug)]
 pub struct Rollout {
     salt: Box<str>,
-    mode: Mode,
+    mode: DrawMode,
     share: AtomicU32,
     held_out: AtomicU32,
     killed: AtomicBool,
@@ -44,13 +36,13 @@ pub struct Rollout {
 
 #[derive(Debug)]
 struct Guard {
-    latency: Duration,
-    errors: f64,
-    window: Mutex<Window>,
+    plan: GuardPlan,
+    window: Mutex<GuardWindow>,
 }
 
+/// What the guard has seen since its last judgement.
 #[derive(Debug)]
-struct Window {
+struct GuardWindow {
     since: Instant,
     answers: u32,
     bad: u32,
@@ -70,26 +62,22 @@ pub struct Shares {
 }
 
 impl Rollout {
-    /// A rollout of these shares.
-    pub fn new(salt: &str, mode: Mode, rollout: f64, hold_out: f64) -> Self {
+    /// A rollout as planned.
+    pub(crate) fn new(plan: &RolloutPlan) -> Self {
+        let guard = |plan| {
+            let window = GuardWindow { since: Instant::now(), answers: 0, bad: 0 };
+            Guard { plan, window: Mutex::new(window) }
+        };
         Self {
-            salt: salt.into(),
-            mode,
-            share: AtomicU32::new(millionths(rollout)),
-            held_out: AtomicU32::new(millionths(hold_out)),
+            salt: plan.salt.clone(),
+            mode: plan.mode,
+            share: AtomicU32::new(millionths(plan.rollout)),
+            held_out: AtomicU32::new(millionths(plan.hold_out)),
             killed: AtomicBool::new(false),
             dice: AtomicU64::new(stdx::unix_micros()),
             guard_factor: AtomicU32::new(WHOLE),
-            guard: None,
+            guard: plan.guard.map(guard),
         }
-    }
-
-    /// Takes the share back when more than `errors` of the answers fail or exceed `latency`.
-    #[must_use]
-    pub fn with_guard(mut self, latency: Duration, errors: f64) -> Self {
-        let window = Window { since: Instant::now(), answers: 0, bad: 0 };
-        self.guard = Some(Guard { latency, errors, window: Mutex::new(window) });
-        self
     }
 
     /// Decides about a user who has a profile.
@@ -106,8 +94,8 @@ impl Rollout {
         let factor = u64::from(self.guard_factor.load(Ordering::Relaxed));
         let open = (share * factor / u64::from(WHOLE)) as u32;
         let drawn = match self.mode {
-            Mode::Sticky => place,
-            Mode::Dice => self.throw(),
+            DrawMode::Sticky => place,
+            DrawMode::Dice => self.throw(),
         };
         if drawn < open {
             Decision::Personalised
@@ -127,12 +115,12 @@ impl Rollout {
         let Some(guard) = &self.guard else { return };
         let mut window = guard.window.lock();
         window.answers += 1;
-        window.bad += u32::from(failed || took > guard.latency);
+        window.bad += u32::from(failed || took > guard.plan.latency);
         if window.answers < GUARD_ANSWERS || now < window.since + GUARD_INTERVAL {
             return;
         }
-        let over = f64::from(window.bad) > guard.errors * f64::from(window.answers);
-        *window = Window { since: now, answers: 0, bad: 0 };
+        let over = f64::from(window.bad) > guard.plan.errors * f64::from(window.answers);
+        *window = GuardWindow { since: now, answers: 0, bad: 0 };
         drop(window);
         let factor = self.guard_factor.load(Ordering::Relaxed);
         // Halve when over the budget, add a tenth when within: as TCP finds its rate (AIMD). Never

@@ -2,23 +2,27 @@
 
 use std::net::IpAddr;
 
-use chassis::http::Head;
 use exchange::{FieldName, Fields, Value};
+use http1::Head;
 
 use crate::error::Refusal;
 use crate::pattern::Match;
-use crate::plan::{Plan, Route};
+use crate::plan::Route;
 
-/// Finds the index of the route.
+/// Finds the index of the route; `is_healthy` tells of an upstream, by its index.
 ///
 /// # Errors
 /// `NoRoute` (also for a captured value that is not allowed), or `Method` when only the method
 /// kept a route from matching.
-pub(crate) fn find(plan: &Plan, head: &Head<'_>) -> Result<usize, Refusal> {
+pub(crate) fn find(
+    routes: &[Route],
+    head: &Head<'_>,
+    is_healthy: impl Fn(usize) -> bool,
+) -> Result<usize, Refusal> {
     let host = plain_host(head.host());
     let path = head.path();
     let mut allowed: Vec<&str> = Vec::new();
-    for (index, route) in plan.routes.iter().enumerate() {
+    for (index, route) in routes.iter().enumerate() {
         if !takes_host(route, host) {
             continue;
         }
@@ -31,8 +35,8 @@ pub(crate) fn find(plan: &Plan, head: &Head<'_>) -> Result<usize, Refusal> {
             allowed.extend(route.methods.iter().map(AsRef::as_ref));
             continue;
         }
-        let passes = route.when.as_ref().is_none_or(|filter| filter.matches(&Asked(head)));
-        let healthy = route.if_healthy.is_none_or(|index| plan.upstreams[index].is_healthy());
+        let passes = route.when.as_ref().is_none_or(|filter| filter.matches(&RequestFields(head)));
+        let healthy = route.if_healthy.is_none_or(&is_healthy);
         if passes && healthy {
             return Ok(index);
         }
@@ -85,9 +89,9 @@ fn host_matches(pattern: &str, host: &str) -> bool {
 }
 
 /// A request under way, for the filter language.
-struct Asked<'h>(&'h Head<'h>);
+struct RequestFields<'h>(&'h Head<'h>);
 
-impl Fields for Asked<'_> {
+impl Fields for RequestFields<'_> {
     fn field(&self, name: &FieldName) -> Option<Value<'_>> {
         let head = self.0;
         match name {

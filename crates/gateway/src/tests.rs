@@ -29,6 +29,8 @@ mod upgrades;
 mod upstreams;
 mod workers;
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,16 +39,19 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use cache::DiskTimes;
 use chassis::config::{Document, Problem};
 use chassis::{Drain, Limits, WorkPool, bind};
-use exchange::{CacheResult, Decision, ExchangeRef};
+use exchange::{
+    CacheResult, Decision, ExchangeRef, Impression, ModelAnswer, ModelRequest, Refusal,
+};
 use metrics::Registry;
 use testkit::{Client, Origin, PATIENCE, Reply};
 use tokio::task::LocalSet;
 
-use crate::gateway::{Edge, Gateway};
+use crate::gateway::{Edge, Gateway, Parts};
 use crate::plan::{Plan, PoolUpstream, Sections};
-use crate::ports::{Asker, Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
+use crate::ports::{AnswerSender, Compute, Durable, Profile, Profiles, Recorder, Workers};
 use crate::request::Role;
 use crate::upstream::probe;
 
@@ -87,11 +92,21 @@ fn serve(text: &str) -> Served {
 }
 
 fn serve_plan(plan: Plan) -> Served {
+    serve_with(plan, HashMap::new())
+}
+
+/// Serves with workers for some upstreams; a disk writes at once and is waited for.
+fn serve_with(mut plan: Plan, workers: HashMap<String, Arc<dyn Workers>>) -> Served {
+    if let Some(disk) = &mut plan.store.disk {
+        disk.times = DiskTimes::for_tests();
+    }
     let users = Arc::<Users>::default();
     let work = WorkPool::start(1, 16).unwrap();
     let profiles = Some(Arc::clone(&users) as Arc<dyn Profiles>);
     let registry = Registry::default();
-    let gateway = Gateway::new(plan, &registry, profiles, Some(Arc::new(Scorer)), work);
+    let compute = Some(Arc::new(Scorer) as Arc<dyn Compute>);
+    let parts = Parts { profiles, compute, workers, work };
+    let gateway = Gateway::new(plan, parts, &registry);
     let journal = Journal::default();
     let drain = Drain::default();
     let (address, thread) = start_core(&gateway, &journal, &drain);
@@ -110,7 +125,7 @@ fn start_core(
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         LocalSet::new().block_on(&runtime, async move {
-            for upstream in &own.plan.upstreams {
+            for upstream in &own.upstreams {
                 for server in 0..upstream.servers.len() {
                     let probing = probe(Arc::clone(upstream), server, draining.clone());
                     tokio::task::spawn_local(probing);
@@ -234,54 +249,58 @@ impl Profiles for Users {
 struct Scorer;
 
 impl Compute for Scorer {
-    fn cost(&self, question: &Question<'_>) -> Duration {
-        Duration::from_millis(u64::from(question.query.contains("slow")))
+    fn cost(&self, request: &ModelRequest<'_>) -> Duration {
+        Duration::from_millis(u64::from(request.query.contains("slow")))
     }
 
     fn compute(
         &self,
-        question: &Question<'_>,
+        request: &ModelRequest<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Computed, (u16, String)> {
-        let own = question.decision == Decision::Personalised;
-        if question.query.contains("panic") {
+    ) -> Result<ModelAnswer, Refusal> {
+        let own = request.decision == Decision::Personalised;
+        if request.query.contains("panic") {
             panic!("the model was told to panic");
         }
-        if question.query.contains("fail") || (own && question.query.contains("own")) {
-            return Err((500, "the model was told to fail".to_owned()));
+        if request.query.contains("fail") || (own && request.query.contains("own")) {
+            return Err(Refusal::new(500, "the model was told to fail"));
         }
-        let user = String::from_utf8_lossy(question.user.unwrap_or(b"-")).into_owned();
+        let user = String::from_utf8_lossy(request.user.unwrap_or(b"-")).into_owned();
         let thread = std::thread::current().name().unwrap_or("").to_owned();
-        out.extend_from_slice(format!("{} {user} {thread}", question.decision.name()).as_bytes());
-        if question.query.contains("long") {
+        out.extend_from_slice(format!("{} {user} {thread}", request.decision.name()).as_bytes());
+        if request.query.contains("long") {
             out.extend_from_slice(" and so on".repeat(500).as_bytes());
         }
-        let shown = Shown {
-            model: ("news".to_owned(), "1".to_owned()),
+        let impression = Impression {
+            model: "news".into(),
+            version: "1".into(),
             propensity: 1.0,
-            items: "12\n7\n".to_owned(),
+            items: ["12", "7"].into_iter().collect(),
         };
-        let decision_at = Some(0..question.decision.name().len());
-        Ok(Computed { impression: Some(shown), decision_at, ..Computed::default() })
+        let decision_at = Some(0..request.decision.name().len());
+        Ok(ModelAnswer { impression: Some(impression), decision_at, ..ModelAnswer::default() })
     }
 
-    fn gathers(&self, question: &Question<'_>) -> bool {
-        question.model.is_none()
+    fn is_queued(&self, request: &ModelRequest<'_>) -> bool {
+        request.model.is_none()
     }
 
-    /// Answers from a thread of its own, or drops the question.
-    fn gather(&self, question: &Question<'_>, body: Bytes, asker: Asker) {
-        let (path, json_length) = (question.path.to_owned(), question.json_length);
+    /// Answers from a thread of its own, or drops the request.
+    fn queue(&self, request: &ModelRequest<'_>, body: Bytes, sender: AnswerSender) {
+        let (path, json_length) = (request.path.to_owned(), request.json_length);
         std::thread::spawn(move || match &*body {
-            b"drop" => drop(asker),
-            b"busy" => asker.answer(Err((429, "the model is busy".to_owned()))),
+            b"drop" => drop(sender),
+            b"busy" => sender.send(Err(Refusal::new(429, "the model is busy"))),
             body => {
-                assert!(asker.is_waiting());
+                assert!(sender.is_waiting());
                 let body = [path.as_bytes(), b" ", body].concat();
                 let json_length = json_length.map(|_| 3);
-                let computed =
-                    Computed { content_type: "text/plain", json_length, ..Computed::default() };
-                asker.answer(Ok((computed, body.into())));
+                let answer = ModelAnswer {
+                    content_type: "text/plain",
+                    json_length,
+                    ..ModelAnswer::default()
+                };
+                sender.send(Ok((answer, body.into())));
             }
         });
     }
@@ -322,7 +341,7 @@ impl Journal {
         if self.full.load(Ordering::SeqCst) {
             return false;
         }
-        let shown = exchange.impression.iter().flat_map(|shown| shown.items);
+        let shown = exchange.impression.iter().flat_map(|shown| shown.items.iter());
         self.records.lock().unwrap().push(Recorded {
             path: String::from_utf8_lossy(exchange.path).into_owned(),
             status: exchange.status,
@@ -334,14 +353,14 @@ impl Journal {
             upstream: exchange.upstream.map(str::to_owned),
             id: exchange.id,
             ranked_by: exchange.ranked_by,
-            items: shown.map(|item| (*item).to_owned()).collect(),
+            items: shown.map(Cow::into_owned).collect(),
             durably,
         });
         true
     }
 }
 
-impl Record for Journal {
+impl Recorder for Journal {
     fn record(&self, exchange: &ExchangeRef<'_>, _: bool) -> bool {
         self.keep(exchange, false)
     }

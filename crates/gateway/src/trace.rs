@@ -3,11 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use exchange::{CacheResult, Decision, Phase};
+use exchange::{CacheResult, Decision, Impression, Phase};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-use crate::ports::Shown;
+/// A user id; usual ones need no heap.
+pub(crate) type UserId = SmallVec<[u8; 48]>;
 
 /// One exchange under way.
 #[derive(Debug)]
@@ -30,13 +31,13 @@ pub struct Trace {
     /// What the cache did.
     pub cache: CacheResult,
     /// The user id; empty when there is none.
-    pub user: SmallVec<[u8; 48]>,
+    pub user: UserId,
     /// The upstream that was asked, by index.
     pub upstream: Option<usize>,
     /// The ranking that made the answer.
     pub ranked_by: Option<u128>,
     /// What was shown, when this exchange ran the ranking.
-    pub shown: Option<Arc<Shown>>,
+    pub shown: Option<Arc<Impression<'static>>>,
     /// Recorded before the answer was sent.
     pub recorded: bool,
     /// Why the gateway answered by itself.
@@ -56,7 +57,7 @@ impl Trace {
             arm: 0,
             decision: Decision::Generic,
             cache: CacheResult::None,
-            user: SmallVec::new(),
+            user: UserId::new(),
             upstream: None,
             ranked_by: None,
             shown: None,

@@ -20,7 +20,7 @@ const DEADLINE_MASK: u64 = (1 << DEADLINE_BITS) - 1;
 
 /// The memory.
 #[derive(Debug)]
-pub struct Unstorable {
+pub(crate) struct Unstorable {
     /// Deadline in the low bits, above it the end of the key's hash; 0 is nothing.
     places: Box<[AtomicU64]>,
     hasher: RandomState,
@@ -36,7 +36,7 @@ impl Default for Unstorable {
 
 impl Unstorable {
     /// Remembers a key for some time.
-    pub fn remember(&self, key: impl Hash, now: Instant, time: Duration) {
+    pub(crate) fn remember(&self, key: impl Hash, now: Instant, time: Duration) {
         let (place, mark) = self.place(key);
         let deadline = now.saturating_duration_since(self.start) + time;
         let deadline = (deadline.as_millis() as u64).min(DEADLINE_MASK);
@@ -44,7 +44,7 @@ impl Unstorable {
     }
 
     /// Whether a key is remembered.
-    pub fn holds(&self, key: impl Hash, now: Instant) -> bool {
+    pub(crate) fn holds(&self, key: impl Hash, now: Instant) -> bool {
         let (place, mark) = self.place(key);
         let found = place.load(Ordering::Relaxed);
         let elapsed = now.saturating_duration_since(self.start).as_millis() as u64;
@@ -52,7 +52,7 @@ impl Unstorable {
     }
 
     /// Forgets a key: its answer was storable.
-    pub fn forget(&self, key: impl Hash) {
+    pub(crate) fn forget(&self, key: impl Hash) {
         let (place, mark) = self.place(key);
         if place.load(Ordering::Relaxed) & !DEADLINE_MASK == mark {
             place.store(0, Ordering::Relaxed);

@@ -7,79 +7,72 @@
 //! follows on it may be the other protocol's, and is never read as a request. Nothing is stored.
 
 use std::pin::pin;
-use std::rc::Rc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use chassis::http::{BodyLength, Head, Payload, Reply};
+use chassis::http::Payload;
 use exchange::{CacheResult, Phase};
+use http1::Head;
+use http1::request::BodyLength;
 
 use crate::error::Refusal;
-use crate::fetch;
-use crate::gateway::Edge;
-use crate::order::Order;
-use crate::plan::{Route, Target};
-use crate::request::deliver;
-use crate::respond;
-use crate::trace::Trace;
-use crate::upstream::Switched;
+use crate::fetch::{self, OriginRequest};
+use crate::gateway::Exchange;
+use crate::plan::{Route, Target, UpgradePlan};
+use crate::reply;
+use crate::upstream::{Dispatch, Switched};
 
-/// The protocols a route lets through.
-#[derive(Debug)]
-pub struct Upgrade {
-    /// Their names, in lower case.
-    pub protocols: Vec<Box<str>>,
-    /// How long a tunnel may be quiet.
-    pub idle: Duration,
+/// An offer that goes on to the upstream.
+pub(crate) struct Offer<'r> {
+    plan: &'r UpgradePlan,
+    /// The protocols that the route lets through, as one list.
+    protocols: Vec<u8>,
 }
 
 /// The offer that goes on to the upstream; `None` when the request makes none that may.
-pub(crate) fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<(&'r Upgrade, Vec<u8>)> {
-    let upgrade = route.upgrade.as_ref()?;
+pub(crate) fn offer<'r>(route: &'r Route, head: &Head<'_>) -> Option<Offer<'r>> {
+    let plan = route.upgrade.as_ref()?;
     if head.method() != "GET" || head.body_length() != BodyLength::None {
         return None;
     }
     let may_pass = |offer: &&[u8]| {
         let name = offer.split(|b| *b == b'/').next().unwrap_or(offer);
-        upgrade.protocols.iter().any(|own| own.as_bytes().eq_ignore_ascii_case(name))
+        plan.protocols.iter().any(|allowed| allowed.as_bytes().eq_ignore_ascii_case(name))
     };
     let offers: Vec<&[u8]> = head.upgrades().filter(may_pass).collect();
-    (!offers.is_empty()).then(|| (upgrade, offers.join(&b", "[..])))
+    (!offers.is_empty()).then(|| Offer { plan, protocols: offers.join(&b", "[..]) })
 }
 
 /// Makes the offer to the upstream, and a tunnel when it takes it.
 ///
 /// # Errors
 /// When the upstream gives no answer.
-pub(crate) async fn pass(
-    edge: &Rc<Edge>,
-    route: &Route,
-    (upgrade, offer): (&Upgrade, Vec<u8>),
-    head: &Head<'_>,
-    (reply, trace): (&mut Reply, &mut Trace),
-) -> Result<(), Refusal> {
-    reply.close();
-    let Target::Upstream(index) = &route.targets[trace.arm].1 else { return Err(Refusal::NoRoute) };
+pub(crate) async fn pass(exchange: &mut Exchange<'_, '_>, offer: Offer<'_>) -> Result<(), Refusal> {
+    exchange.reply.close();
+    let Exchange { edge, route, .. } = *exchange;
+    let Target::Upstream(index) = route.target(exchange.trace.arm) else {
+        return Err(Refusal::NoRoute);
+    };
     let pool = &edge.pools[*index];
-    let _pending = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
-    trace.cache = CacheResult::Pass;
-    let order = Order::new(head, route, trace, Bytes::new())?;
-    let request = order.request(route, pool.upstream(), Some(&offer));
+    let _admission = edge.admit().ok_or(Refusal::Overloaded("requests"))?;
+    exchange.trace.cache = CacheResult::Pass;
+    let request = OriginRequest::new(exchange.head, route, exchange.trace, Bytes::new())?;
+    let rendered = request.render(route, pool.upstream(), Some(&offer.protocols));
     edge.gateway.metrics.fetches.add(1);
     let switched = pin!(async {
-        let switched = pool.switch(&request, &order.key, &order.news).await;
-        switched.map_err(|error| fetch::failed(edge, error))
+        let (key, interim) = (&request.storage.key, &request.interim);
+        let dispatch = Dispatch { request: &rendered, key, interim, deadline: None };
+        pool.switch(dispatch).await.map_err(|error| fetch::failed(edge, error))
     });
-    let switched = order.news.passed_on(reply, switched).await;
-    trace.mark(Phase::Fetch);
+    let switched = request.interim.pass_on(exchange.reply, switched).await;
+    exchange.trace.mark(Phase::Fetch);
     match switched? {
         Switched::Far(headers, far) => {
-            respond::switched(reply, &headers);
+            reply::switched(exchange.reply, &headers);
             let far = far.shown_in(&edge.gateway.metrics.tunnels);
-            reply.payload(Payload::Tunnel(Box::new(far), upgrade.idle));
+            exchange.reply.payload(Payload::Tunnel(Box::new(far), offer.plan.idle_timeout));
         }
         Switched::Stayed(response) => {
-            deliver(fetch::passed(route, response), edge, head, (reply, trace), "bypass");
+            reply::fetched(exchange, fetch::passed(route, response), "bypass");
         }
     }
     Ok(())

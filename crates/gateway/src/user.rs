@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use chassis::http::Head;
+use http1::Head;
 
 /// Where a route looks for the user id.
 #[derive(Debug, Clone, PartialEq, Eq)]

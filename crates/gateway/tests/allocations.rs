@@ -4,6 +4,7 @@
 //! Claim: at most two; in truth none.
 #![expect(clippy::unwrap_used, reason = "a test can do nothing else about an error")]
 
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use chassis::config::Document;
 use chassis::{Drain, Limits, WorkPool, bind};
 use exchange::{CacheResult, ExchangeRef};
-use gateway::{Durable, Edge, Gateway, Plan, Profile, Profiles, Record, Role, Sections};
+use gateway::{Durable, Edge, Gateway, Parts, Plan, Profile, Profiles, Recorder, Role, Sections};
 use metrics::Registry;
 use testkit::{Client, CountingAllocator, Origin, OriginReply, allocated};
 use tokio::task::LocalSet;
@@ -22,7 +23,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// Notes the count at the end of each hit.
 struct Ends(Arc<Mutex<Vec<usize>>>);
 
-impl Record for Ends {
+impl Recorder for Ends {
     fn record(&self, exchange: &ExchangeRef<'_>, _: bool) -> bool {
         if exchange.cache == CacheResult::Hit {
             // The vector has room for all, so noting costs nothing that would be counted.
@@ -61,7 +62,9 @@ fn allocations(origin: &Origin, target: &str, headers: &[(&str, &str)]) -> Vec<u
     let plan = Plan::check(sections, &[], &mut document);
     assert_eq!(document.into_problems(), []);
     let work = WorkPool::start(1, 1).unwrap();
-    let gateway = Gateway::new(plan, &Registry::default(), Some(Arc::new(Nobody)), None, work);
+    let profiles = Some(Arc::new(Nobody) as Arc<dyn Profiles>);
+    let parts = Parts { profiles, compute: None, workers: HashMap::new(), work };
+    let gateway = Gateway::new(plan, parts, &Registry::default());
     let ends = Arc::new(Mutex::new(Vec::with_capacity(2 * HITS)));
     let recorder = Ends(Arc::clone(&ends));
     let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap().remove(0);

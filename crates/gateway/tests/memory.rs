@@ -4,13 +4,14 @@
 //! with the hashes that evicted keys leave behind; so `[cache] bytes` bounds memory.
 #![expect(clippy::unwrap_used, reason = "a test can do nothing else about an error")]
 
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chassis::config::Document;
 use chassis::{Drain, Limits, WorkPool, bind};
-use gateway::{Edge, Gateway, Plan, Role, Sections};
+use gateway::{Edge, Gateway, Parts, Plan, Role, Sections};
 use metrics::Registry;
 use testkit::{Client, CountingAllocator, Origin, OriginReply, held};
 use tokio::task::LocalSet;
@@ -34,7 +35,9 @@ fn gateway(origin: &Origin, cache_bytes: &str) -> Arc<Gateway> {
     };
     let plan = Plan::check(sections, &[], &mut document);
     assert_eq!(document.into_problems(), []);
-    Gateway::new(plan, &Registry::default(), None, None, WorkPool::start(1, 16).unwrap())
+    let work = WorkPool::start(1, 16).unwrap();
+    let parts = Parts { profiles: None, compute: None, workers: HashMap::new(), work };
+    Gateway::new(plan, parts, &Registry::default())
 }
 
 /// Asks for so many answers of a kind, each twice; returns the bytes that forgetting them gives
@@ -81,8 +84,8 @@ fn fill(kind: &str, cache_bytes: &str, asked: usize) -> (usize, usize) {
         }
     };
     (0..asked).for_each(&mut ask);
-    let (full, counted) = (held(), gateway.cache.bytes() as usize);
-    gateway.cache.clear();
+    let (full, counted) = (held(), gateway.store.bytes() as usize);
+    gateway.store.clear_memory();
     let taken = full - held();
     drop(client);
     drain.begin(Duration::from_secs(20));

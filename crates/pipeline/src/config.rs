@@ -140,8 +140,8 @@ pub struct SinkConfig {
     pub name: Option<String>,
     /// The engine and where it is: `sqlite:FILE`, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
     /// `mysql://…` and `clickhouse://…` and `mongodb://…` likewise,
-    /// `kafka://HOST:PORT,HOST:PORT/PREFIX`, `ndjson:DIR`, `csv:DIR`; docs/OPERATING.md, "Sinks",
-    /// has what each promises.
+    /// `kafka://HOST:PORT,HOST:PORT/PREFIX`, `ndjson:DIR`, `csv:DIR`;
+    /// docs/operating/sinks.md has what each promises.
     pub url: Option<String>,
     /// How often rows are delivered; default `1s`.
     pub flush: Option<String>,

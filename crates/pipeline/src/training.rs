@@ -13,7 +13,6 @@
 
 mod sorted;
 
-use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::ops::Range;
@@ -210,7 +209,7 @@ impl Join {
         }
         if head[16] == 0 {
             let exchange = exchange::decode(rest).expect("it was decoded before");
-            waiting.ranked = exchange.impression.map(|ranked| (ranking, owned(ranked)));
+            waiting.ranked = exchange.impression.map(|ranked| (ranking, ranked.into_owned()));
             return Ok(());
         }
         let (time, kind) = head[GROUP..].split_first_chunk().expect("a head ends in time and kind");
@@ -226,7 +225,7 @@ impl Join {
             return Ok(());
         };
         for (index, item) in ranked.items.iter().enumerate() {
-            let (feedback, first, expired) = waiting.taken(item, time, self.within_us);
+            let (feedback, first, expired) = waiting.taken(&item, time, self.within_us);
             joined.unmatched += expired;
             joined.examples += 1;
             joined.taken += u64::from(feedback > 0);
@@ -235,7 +234,7 @@ impl Join {
                 ranking,
                 ranked: &ranked,
                 position: index + 1,
-                item,
+                item: &item,
                 feedback,
                 feedback_us: first,
                 is_censored,
@@ -251,16 +250,6 @@ fn is_refresh(exchange: &Exchange<'_>) -> bool {
     exchange.ranked_by == Some(exchange.id)
         && exchange.client_ip.is_none()
         && exchange.impression.is_some()
-}
-
-fn owned(ranked: Impression<'_>) -> Impression<'static> {
-    let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-    Impression {
-        model: own(ranked.model),
-        version: own(ranked.version),
-        propensity: ranked.propensity,
-        items: ranked.items.into_iter().map(own).collect(),
-    }
 }
 
 /// What a record is sorted by: the group, then the latest first.

@@ -1,123 +1,101 @@
-//! Replies, and what is recorded of them.
+//! Replies of models that rank, and what is recorded of them.
 //!
 //! Invariant: a reply is valid JSON whatever the items and ids hold; ids and titles were made JSON
 //! when the items were loaded, unknown ids are copied as the body wrote them.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::ops::Range;
 
+use exchange::{Decision, Impression};
 use models::{PROPENSITY, Ranked};
-use smallvec::SmallVec;
 
 use crate::features::Work;
 use crate::json::push_text;
 use crate::load::Loaded;
 
-/// The items that a ranked answer shows, in order.
-#[derive(Debug, Clone)]
-pub struct Impression {
-    loaded: Arc<Loaded>,
-    rows: SmallVec<[u32; 16]>,
+/// What a reply is made of.
+pub(crate) struct Reply<'r> {
+    pub(crate) loaded: &'r Loaded,
+    pub(crate) work: &'r Work,
+    /// Id of the request; 0 where it has none.
+    pub(crate) id: u128,
+    /// Whether each item says what its score is made of.
+    pub(crate) explain: bool,
 }
 
-/// What a `rank` answer was made of.
-#[derive(Debug, Clone)]
-pub struct RankMeta {
-    pub impression: Impression,
-    /// Candidates that were scored.
-    pub candidates: usize,
-    /// Candidates listed that no item has.
-    pub unknown: usize,
-}
-
-impl Impression {
-    pub(crate) fn new(loaded: Arc<Loaded>, ranked: &[Ranked]) -> Self {
-        let rows = ranked.iter().map(|ranked| ranked.row).collect();
-        Self { loaded, rows }
-    }
-
-    /// Returns the model's name in the configuration.
-    pub fn model(&self) -> &str {
-        self.loaded.name()
-    }
-
-    /// Returns the model's version, as its file says.
-    pub fn version(&self) -> &str {
-        &self.loaded.ranker.model().version
-    }
-
-    /// Returns the probability with which this list was shown: 1, a ranking is deterministic.
-    pub fn propensity(&self) -> f64 {
-        PROPENSITY
-    }
-
-    /// Returns the ids in the order shown.
-    pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.rows.iter().map(|row| self.loaded.ranker.items().id(*row))
+/// Returns what is recorded of a ranking.
+pub(crate) fn impression(loaded: &Loaded, ranked: &[Ranked]) -> Impression<'static> {
+    let items = loaded.ranker.items();
+    Impression {
+        model: Cow::Owned(loaded.name.clone()),
+        version: Cow::Owned(loaded.ranker.model().version.clone()),
+        propensity: PROPENSITY,
+        items: ranked.iter().map(|ranked| items.id(ranked.row)).collect(),
     }
 }
 
-/// Appends the answer of `POST …/rank`.
-pub(crate) fn write_rank(
-    out: &mut Vec<u8>,
-    loaded: &Loaded,
-    work: &Work,
-    body: &[u8],
-    (request_id, explain): (Option<&str>, bool),
-) {
-    out.extend_from_slice(&loaded.opening);
-    if let Some(request_id) = request_id {
-        out.extend_from_slice(b",\"request_id\":");
-        push_text(out, request_id);
-    }
-    out.extend_from_slice(b",\"items\":[");
-    write_items(out, loaded, work, explain);
-    out.push(b']');
-    if !work.unknown.is_empty() {
-        write_unknown(out, &work.unknown, body);
-    }
-    out.push(b'}');
-}
-
-/// Appends the answer of the `GET` route.
-pub(crate) fn write_recommendation(
-    out: &mut Vec<u8>,
-    loaded: &Loaded,
-    work: &Work,
-    (request_id, decision, explain): (&str, &str, bool),
-) {
-    out.extend_from_slice(b"{\"request_id\":");
-    push_text(out, request_id);
-    out.extend_from_slice(b",\"decision\":");
-    push_text(out, decision);
-    out.extend_from_slice(b",\"items\":[");
-    write_items(out, loaded, work, explain);
-    out.extend_from_slice(b"]}");
-}
-
-fn write_items(out: &mut Vec<u8>, loaded: &Loaded, work: &Work, explain: bool) {
-    for (index, ranked) in work.ranked.iter().enumerate() {
-        out.extend_from_slice(if index == 0 { b"{" } else { b",{" });
-        out.extend_from_slice(loaded.ranker.items().shown(ranked.row).as_bytes());
-        out.extend_from_slice(b",\"score\":");
-        push_number(out, ranked.score);
-        if explain {
-            write_explanation(out, loaded, &work.slots, ranked.row);
+impl Reply<'_> {
+    /// Appends the answer of `POST …/rank` to `body`.
+    pub(crate) fn write_rank(&self, body: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.loaded.opening);
+        if self.id != 0 {
+            out.extend_from_slice(b",\"request_id\":");
+            push_id(out, self.id);
+        }
+        out.extend_from_slice(b",\"items\":[");
+        self.write_items(out);
+        out.push(b']');
+        if !self.work.unknown.is_empty() {
+            write_unknown(out, &self.work.unknown, body);
         }
         out.push(b'}');
     }
-}
 
-/// The contributions sum to the score before the model's link.
-fn write_explanation(out: &mut Vec<u8>, loaded: &Loaded, slots: &[f64], row: u32) {
-    out.extend_from_slice(b",\"explain\":{\"intercept\":");
-    push_number(out, loaded.ranker.model().intercept);
-    loaded.ranker.explain(slots, row, |name, _, contribution| {
-        out.push(b',');
-        push_text(out, name);
-        out.push(b':');
-        push_number(out, contribution);
-    });
-    out.push(b'}');
+    /// Appends the answer of the `GET` route; returns where it names the decision.
+    pub(crate) fn write_recommendation(
+        &self,
+        decision: Decision,
+        out: &mut Vec<u8>,
+    ) -> Range<usize> {
+        let begun = out.len();
+        out.extend_from_slice(b"{\"request_id\":");
+        push_id(out, self.id);
+        out.extend_from_slice(b",\"decision\":\"");
+        let start = out.len() - begun;
+        out.extend_from_slice(decision.name().as_bytes());
+        let end = out.len() - begun;
+        out.extend_from_slice(b"\",\"items\":[");
+        self.write_items(out);
+        out.extend_from_slice(b"]}");
+        start..end
+    }
+
+    fn write_items(&self, out: &mut Vec<u8>) {
+        for (index, ranked) in self.work.ranked.iter().enumerate() {
+            out.extend_from_slice(if index == 0 { b"{" } else { b",{" });
+            out.extend_from_slice(self.loaded.ranker.items().shown(ranked.row).as_bytes());
+            out.extend_from_slice(b",\"score\":");
+            push_number(out, ranked.score);
+            if self.explain {
+                self.write_explanation(ranked.row, out);
+            }
+            out.push(b'}');
+        }
+    }
+
+    /// The contributions sum to the score before the model's link.
+    fn write_explanation(&self, row: u32, out: &mut Vec<u8>) {
+        let ranker = &self.loaded.ranker;
+        out.extend_from_slice(b",\"explain\":{\"intercept\":");
+        push_number(out, ranker.model().intercept);
+        ranker.explain(&self.work.slots, row, |name, _, contribution| {
+            out.push(b',');
+            push_text(out, name);
+            out.push(b':');
+            push_number(out, contribution);
+        });
+        out.push(b'}');
+    }
 }
 
 fn write_unknown(out: &mut Vec<u8>, unknown: &[(usize, usize)], body: &[u8]) {
@@ -128,6 +106,14 @@ fn write_unknown(out: &mut Vec<u8>, unknown: &[(usize, usize)], body: &[u8]) {
         out.push(b'"');
     }
     out.push(b']');
+}
+
+/// Appends an id as 32 hexadecimal digits, in quotes.
+fn push_id(out: &mut Vec<u8>, id: u128) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.push(b'"');
+    out.extend((0..32).map(|digit| DIGITS[(id >> (124 - 4 * digit)) as usize & 15]));
+    out.push(b'"');
 }
 
 /// A single term may overflow where the sum of a score was proven not to: JSON has only null.

@@ -16,24 +16,23 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use twox_hash::xxhash3_128::Hasher;
 
-use crate::call::{Answer, Asker};
-use crate::refusal::Refusal;
+use crate::queued::{AnswerSender, QueuedAnswer, WholeAnswer};
 
 /// Bytes of answers that are kept, a process.
 const BYTES_MAX: u64 = 32 << 20;
 
 /// Answers by what was asked, and who waits for those being made.
 pub(crate) struct Answers {
-    kept: Cache<u128, Answer, Weight>,
-    making: Mutex<HashMap<u128, Vec<Box<dyn Asker>>>>,
+    kept: Cache<u128, WholeAnswer, Weight>,
+    making: Mutex<HashMap<u128, Vec<Box<dyn AnswerSender>>>>,
 }
 
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<u128, Answer> for Weight {
-    fn weight(&self, _: &u128, answer: &Answer) -> u64 {
-        answer.body.len() as u64 + 128
+impl Weighter<u128, WholeAnswer> for Weight {
+    fn weight(&self, _: &u128, (_, body): &WholeAnswer) -> u64 {
+        body.len() as u64 + 128
     }
 }
 
@@ -43,23 +42,23 @@ impl Answers {
         Arc::new(Self { kept, making: Mutex::default() })
     }
 
-    /// Answers from what is kept, or joins those who wait for the same. Returns an asker for
+    /// Answers from what is kept, or joins those who wait for the same. Returns a sender for
     /// whom the answer is to be made; none when somebody else makes it.
     pub(crate) fn ask(
         self: &Arc<Self>,
         key: u128,
-        asker: Box<dyn Asker>,
-    ) -> Option<Box<dyn Asker>> {
+        sender: Box<dyn AnswerSender>,
+    ) -> Option<Box<dyn AnswerSender>> {
         if let Some(answer) = self.kept.get(&key) {
-            asker.answer(Ok(answer));
+            sender.send(Ok(answer));
             return None;
         }
         let mut making = self.making.lock();
         if let Some(waiting) = making.get_mut(&key) {
-            waiting.push(asker);
+            waiting.push(sender);
             return None;
         }
-        making.insert(key, vec![asker]);
+        making.insert(key, vec![sender]);
         Some(Box::new(First { answers: Arc::clone(self), key }))
     }
 }
@@ -70,21 +69,21 @@ struct First {
     key: u128,
 }
 
-impl Asker for First {
+impl AnswerSender for First {
     fn is_waiting(&self) -> bool {
         let making = self.answers.making.lock();
         making.get(&self.key).is_some_and(|waiting| waiting.iter().any(|one| one.is_waiting()))
     }
 
-    fn answer(self: Box<Self>, answer: Result<Answer, Refusal>) {
-        if let Ok(answer) = &answer {
+    fn send(self: Box<Self>, answer: QueuedAnswer) {
+        if let Ok((answer, body)) = &answer {
             // A window on a larger buffer would keep all of it.
-            let kept = Answer { body: Bytes::copy_from_slice(&answer.body), ..answer.clone() };
+            let kept = (answer.clone(), Bytes::copy_from_slice(body));
             self.answers.kept.insert(self.key, kept);
         }
         let waiting = self.answers.making.lock().remove(&self.key).unwrap_or_default();
-        for asker in waiting {
-            asker.answer(answer.clone());
+        for sender in waiting {
+            sender.send(answer.clone());
         }
     }
 }

@@ -18,20 +18,23 @@ mod report;
 mod texts;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use exchange::{ModelAnswer, ModelRequest, Refusal};
 use generation::{Poll, Watched};
+use profiles::Profiles;
 use serde_json::{Value, json};
 
 use crate::answers::Answers;
-use crate::call::{Answer, Ask, Asker, Call, Pool};
 use crate::config::{ModelPlans, PredictorPlan, TextPlan};
 use crate::describe;
 use crate::golden;
 use crate::oip::{self, Asked, ModelPath, Request};
 use crate::predictor::{self, Predictor};
+use crate::queued::{AnswerSender, Pool, QueuedRequest};
 use crate::ranking::{ModelStatus, Ranking};
-use crate::refusal::Refusal;
+use crate::refusal;
 use crate::slot::{Files, Slot};
 use crate::text_paths::answer_texts;
 use crate::texts::{GoldenCheck, Texts};
@@ -55,6 +58,7 @@ pub struct Models {
     predictors: Vec<Predicting>,
     texts: Vec<Embedding>,
     answers: Arc<Answers>,
+    profiles: Option<Arc<Profiles>>,
     pool: Arc<dyn Pool>,
 }
 
@@ -72,8 +76,9 @@ struct Embedding {
 }
 
 impl Models {
-    /// Opens all models after a first look at their files; `pool` computes what takes long.
-    pub fn open(plans: ModelPlans, pool: Arc<dyn Pool>) -> Self {
+    /// Opens all models after a first look at their files. `profiles` tell of users, `pool` takes
+    /// what takes long.
+    pub fn open(plans: ModelPlans, profiles: Option<Arc<Profiles>>, pool: Arc<dyn Pool>) -> Self {
         let predicting = |plan: PredictorPlan| {
             let opened = plan.clone();
             let slot = Slot::new(move || Arc::new(predictor::open(&opened)));
@@ -86,6 +91,7 @@ impl Models {
             predictors: plans.predictors.into_iter().map(predicting).collect(),
             texts: plans.texts.into_iter().map(|plan| embedding(plan, &pool)).collect(),
             answers: Answers::new(),
+            profiles,
             pool,
         }
     }
@@ -135,13 +141,17 @@ impl Models {
         }
         match self.ranking.slot(model) {
             Some(slot) => set_loaded(slot, loaded),
-            None => Err(Refusal::no_model(model, self.model_names())),
+            None => Err(refusal::no_model(model, self.model_names())),
         }
     }
 
-    /// Estimates the time to answer a question, unread but for its length.
-    pub fn cost(&self, path: &str, body_bytes: usize) -> Duration {
-        match Api::of(path) {
+    /// Estimates the time to answer a request, unread but for its length.
+    pub fn cost(&self, request: &ModelRequest<'_>) -> Duration {
+        if let Some(model) = request.model {
+            return self.ranking.cost(model, None);
+        }
+        let body_bytes = request.body.len();
+        match Api::of(request.path) {
             Some(Api::Rank(model)) => self.ranking.body_cost(model, body_bytes),
             Some(Api::Oip(Asked::Infer(model))) => self.infer_cost(model.name, body_bytes),
             Some(Api::Texts(_)) => LONG,
@@ -149,41 +159,84 @@ impl Models {
         }
     }
 
-    /// Whether a question that takes long is to be answered by [`Self::begin`].
-    pub fn gathers(&self, path: &str) -> bool {
-        !matches!(Api::of(path), Some(Api::Rank(_)) | None)
+    /// Whether a request that takes long is to be answered by [`Self::queue`].
+    pub fn is_queued(&self, request: &ModelRequest<'_>) -> bool {
+        let is_ranking = || matches!(Api::of(request.path), Some(Api::Rank(_)) | None);
+        request.model.is_none() && !is_ranking()
     }
 
-    /// Answers a question on this thread: appends the answer to `out`. Of what is returned the
-    /// body is left empty.
+    /// Answers a request on this thread: appends the body of the answer to `out`.
     ///
     /// # Errors
-    /// A [`Refusal`] to be sent to the client.
-    pub fn answer(&self, ask: Ask<'_>, out: &mut Vec<u8>) -> Result<Answer, Refusal> {
+    /// A [`Refusal`] to be sent to the client; `out` is then as it was.
+    pub fn answer(
+        &self,
+        request: &ModelRequest<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<ModelAnswer, Refusal> {
+        let begun = Instant::now();
+        let answer = match request.model {
+            Some(model) => self.recommend(model, request, out),
+            None => self.answer_api(request, out),
+        };
+        answer.map(|answer| {
+            let score = begun.elapsed().saturating_sub(answer.features);
+            ModelAnswer { score, ..answer }
+        })
+    }
+
+    /// Answers a `GET` route; with the user's profile, where the answer is for a user.
+    fn recommend(
+        &self,
+        model: &str,
+        request: &ModelRequest<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<ModelAnswer, Refusal> {
+        let begun = Instant::now();
+        let profile_of = |user| {
+            let profile = self.profiles.as_ref().and_then(|profiles| profiles.data(user));
+            profile.ok_or_else(|| Refusal::new(503, "the profile cannot be read"))
+        };
+        let profile = request.user.map(profile_of).transpose()?;
+        let features = begun.elapsed();
+        let answer = self.ranking.recommend(model, profile.as_ref(), request, out)?;
+        Ok(ModelAnswer { features, ..answer })
+    }
+
+    fn answer_api(
+        &self,
+        request: &ModelRequest<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<ModelAnswer, Refusal> {
         let begun = out.len();
-        let answered = Api::asked(ask.method, ask.path).and_then(|api| match api {
-            Api::Rank(model) => {
-                let ranked = self.ranking.rank_body(model, ask.body, Some(ask.id), out)?;
-                Ok(Answer { ranked: Some(ranked), ..Answer::json("") })
-            }
-            Api::Oip(asked) => self.oip(asked, ask, out),
-            Api::Texts(_) => Err(Refusal::overloaded()),
+        let answer = Api::asked(request.method, request.path).and_then(|api| match api {
+            Api::Rank(model) => self.ranking.rank(model, request, out),
+            Api::Oip(asked) => self.oip(asked, request, out),
+            Api::Texts(_) => Err(refusal::overloaded()),
             Api::Names => Ok(said(&self.names(), out)),
             Api::Document => Ok(said(&describe::openapi(), out)),
             Api::Page => {
                 out.extend_from_slice(describe::PAGE.as_bytes());
-                Ok(Answer { content_type: "text/html; charset=utf-8", ..Answer::json("") })
+                let content_type = "text/html; charset=utf-8";
+                Ok(ModelAnswer { content_type, ..ModelAnswer::default() })
             }
         });
-        if answered.is_err() {
+        if answer.is_err() {
             out.truncate(begun);
         }
-        answered
+        answer
     }
 
-    /// Answers a question on the pool, once for all who ask the same at the same time.
-    pub fn begin(self: &Arc<Self>, call: Call, asker: Box<dyn Asker>) {
-        let turns = match Api::of(&call.path) {
+    /// Answers a request on the pool, once for all who ask the same at the same time; `body` is
+    /// the request's.
+    pub fn queue(
+        self: &Arc<Self>,
+        request: &ModelRequest<'_>,
+        body: Bytes,
+        sender: Box<dyn AnswerSender>,
+    ) {
+        let request = QueuedRequest::new(request, body);
+        let turns = match Api::of(&request.path) {
             Some(Api::Oip(Asked::Infer(model))) => {
                 let mut predictors = self.predictors.iter();
                 predictors.find(|one| one.plan.name == model.name).map(|one| Arc::clone(&one.turns))
@@ -191,64 +244,64 @@ impl Models {
             _ => None,
         };
         let models = Arc::clone(self);
-        let pending = Pending::new(asker, move |asker| models.answer_for(&call, asker));
+        let pending = Pending::new(sender, move |sender| models.answer_queued(&request, sender));
         match turns {
             Some(turns) => turns.queue(pending),
-            // A pool that is full drops the job, and with it who asks, who is told so.
+            // A pool that is full drops the job, which refuses the request.
             None => _ = self.pool.spawn(Box::new(|| pending.answer())),
         }
     }
 
     /// Answers on a thread of the pool.
-    fn answer_for(&self, call: &Call, asker: Box<dyn Asker>) {
-        match Api::asked(&call.method, &call.path) {
-            Ok(Api::Texts(_)) => self.answer_texts(call, asker),
+    fn answer_queued(&self, request: &QueuedRequest, sender: Box<dyn AnswerSender>) {
+        match Api::asked(&request.method, &request.path) {
+            Ok(Api::Texts(_)) => self.answer_texts(request, sender),
             Ok(Api::Oip(Asked::Infer(model))) => match self.texts(model) {
-                Some(texts) => embed_tensor((model, &texts), call, asker),
-                None => self.predict_for(model, call, asker),
+                Some(texts) => embed_tensor((model, &texts), request, sender),
+                None => self.predict(model, request, sender),
             },
             _ => {
                 let mut out = Vec::new();
-                let answered = self.answer(call.ask(), &mut out);
-                asker.answer(answered.map(|answer| Answer { body: out.into(), ..answer }));
+                let answer = self.answer(&request.request(), &mut out);
+                sender.send(answer.map(|answer| (answer, out.into())));
             }
         }
     }
 
-    /// Predicts for an asker, unless somebody does so already.
-    fn predict_for(&self, model: ModelPath<'_>, call: &Call, asker: Box<dyn Asker>) {
+    /// Predicts, unless somebody does so already.
+    fn predict(&self, model: ModelPath<'_>, queued: &QueuedRequest, sender: Box<dyn AnswerSender>) {
         let mut out = Vec::new();
         let read = || {
-            let request = Request::read(&call.body, call.json_length)?;
+            let request = Request::read(&queued.body, queued.json_length)?;
             let Some((one, loaded)) = self.predicting(model) else { return Ok(None) };
             model.check(&loaded.value.version)?;
             Ok(Some((one, loaded, request)))
         };
         match read() {
-            Err(refusal) => asker.answer(Err(refusal)),
+            Err(refusal) => sender.send(Err(refusal)),
             Ok(None) => {
-                let answered = self.answer(call.ask(), &mut out);
-                asker.answer(answered.map(|answer| Answer { body: out.into(), ..answer }));
+                let answer = self.answer(&queued.request(), &mut out);
+                sender.send(answer.map(|answer| (answer, out.into())));
             }
             Ok(Some((one, loaded, mut request))) => {
                 let key = request.key(&one.plan.name, &loaded.value.version);
-                let Some(asker) = self.answers.ask(key, asker) else { return };
-                let answered = infer(one, &loaded.value, &mut request, &mut out);
-                asker.answer(answered.map(|answer| Answer { body: out.into(), ..answer }));
+                let Some(sender) = self.answers.ask(key, sender) else { return };
+                let answer = infer(one, &loaded.value, &mut request, &mut out);
+                sender.send(answer.map(|answer| (answer, out.into())));
             }
         }
     }
 
     /// Answers a path of texts; groups are made once for all who ask for the same.
-    fn answer_texts(&self, call: &Call, asker: Box<dyn Asker>) {
+    fn answer_texts(&self, request: &QueuedRequest, sender: Box<dyn AnswerSender>) {
         let loaded: Vec<Arc<Texts>> =
             self.texts.iter().filter_map(|one| one.slot.peek().clone()).collect();
-        let asker = match text_key(&loaded, call) {
-            Some(key) => self.answers.ask(key, asker),
-            None => Some(asker),
+        let sender = match text_key(&loaded, request) {
+            Some(key) => self.answers.ask(key, sender),
+            None => Some(sender),
         };
-        if let Some(asker) = asker {
-            answer_texts(&loaded, call, asker);
+        if let Some(sender) = sender {
+            answer_texts(&loaded, request, sender);
         }
     }
 
@@ -257,13 +310,18 @@ impl Models {
         one.slot.peek().clone()
     }
 
-    fn oip(&self, asked: Asked<'_>, ask: Ask<'_>, out: &mut Vec<u8>) -> Result<Answer, Refusal> {
+    fn oip(
+        &self,
+        asked: Asked<'_>,
+        request: &ModelRequest<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<ModelAnswer, Refusal> {
         match asked {
             Asked::Server => Ok(said(&oip::server(), out)),
             Asked::Live => Ok(said(&json!({"live": true}), out)),
             Asked::Ready => match self.unready() {
                 None => Ok(said(&json!({"ready": true}), out)),
-                Some(model) => Err(Refusal::not_ready(&model)),
+                Some(model) => Err(refusal::not_ready(&model)),
             },
             Asked::Index => Ok(said(&self.index(), out)),
             Asked::Metadata(model) => self.metadata(model).map(|about| said(&about, out)),
@@ -272,14 +330,14 @@ impl Models {
                 Ok(said(&json!({"name": model.name, "ready": true}), out))
             }
             Asked::Infer(model) => {
-                let mut request = Request::read(ask.body, ask.json_length)?;
+                let mut request = Request::read(request.body, request.json_length)?;
                 if let Some((one, loaded)) = self.predicting(model) {
                     model.check(&loaded.value.version)?;
                     return infer(one, &loaded.value, &mut request, out);
                 }
                 let ranker = self.rows_of(model)?;
                 let json_length = oip::infer((model.name, &ranker), &mut request, ROWS, out)?;
-                Ok(Answer { json_length, ..Answer::json("") })
+                Ok(ModelAnswer { json_length, ..ModelAnswer::default() })
             }
         }
     }
@@ -310,8 +368,8 @@ impl Models {
             || self.texts.iter().any(|one| one.name == name)
             || self.ranking.slot(name).is_some();
         let refusal = || match is_known {
-            true => Refusal::not_ready(name),
-            false => Refusal::no_model(name, self.model_names()),
+            true => refusal::not_ready(name),
+            false => refusal::no_model(name, self.model_names()),
         };
         let loaded = self.ranking.loaded(name).ok_or_else(refusal)?;
         model.check(&loaded.rows.version)?;
@@ -368,10 +426,10 @@ fn infer(
     predictor: &Predictor,
     request: &mut Request,
     out: &mut Vec<u8>,
-) -> Result<Answer, Refusal> {
+) -> Result<ModelAnswer, Refusal> {
     let named = (one.plan.name.as_str(), predictor);
     let json_length = oip::infer(named, request, one.plan.rows_max, out)?;
-    Ok(Answer { json_length, ..Answer::json("") })
+    Ok(ModelAnswer { json_length, ..ModelAnswer::default() })
 }
 
 fn embedding(plan: TextPlan, pool: &Arc<dyn Pool>) -> Embedding {
@@ -385,7 +443,7 @@ fn embedding(plan: TextPlan, pool: &Arc<dyn Pool>) -> Embedding {
 
 fn set_loaded<F: Files>(slot: &Slot<F>, loaded: bool) -> Result<(), Refusal> {
     match loaded {
-        true => slot.load().map_err(Refusal::bad),
+        true => slot.load().map_err(refusal::bad),
         false => {
             slot.unload();
             Ok(())

@@ -17,13 +17,14 @@
 //!
 //! Invariant: the body is read in one pass, whatever the order of its keys.
 
+use exchange::Refusal;
 use models::Source;
 
 use crate::config::ModelPlan;
 use crate::features::Work;
 use crate::json::{Json, Kind, Text};
 use crate::load::Loaded;
-use crate::refusal::Refusal;
+use crate::refusal;
 
 /// What a body asks for, beside what went into [`Work`].
 #[derive(Debug)]
@@ -78,10 +79,10 @@ impl Reader<'_> {
         let name = key.decoded(&mut self.work.text);
         let Some(index) = KEYS.iter().position(|known| *known == name) else {
             let cause = format!("is an unknown key; known are {}", KEYS.join(", "));
-            return Err(Refusal::wrong(key.at, name, &cause));
+            return Err(refusal::wrong(key.at, name, &cause));
         };
         if self.seen & (1 << index) != 0 {
-            return Err(Refusal::wrong(key.at, KEYS[index], "is given twice"));
+            return Err(refusal::wrong(key.at, KEYS[index], "is given twice"));
         }
         self.seen |= 1 << index;
         let (kind, at) = json.peek()?;
@@ -98,7 +99,7 @@ impl Reader<'_> {
                 json.word("true")
             }
             ("explain", Kind::False) => json.word("false"),
-            (key, _) => Err(Refusal::wrong(at, key, wanted(key))),
+            (key, _) => Err(refusal::wrong(at, key, wanted(key))),
         }
     }
 
@@ -111,7 +112,7 @@ impl Reader<'_> {
             let (id, at) = id(json, "candidates", &mut work.text)?;
             count += 1;
             if count > count_max {
-                return Err(Refusal::too_many(at.0, "candidates", count_max));
+                return Err(refusal::too_many(at.0, "candidates", count_max));
             }
             match items.row(id.as_bytes()) {
                 Some(row) => drop(work.listed.mark(row)),
@@ -126,7 +127,7 @@ impl Reader<'_> {
         let name = text.decoded(&mut self.work.text);
         match self.loaded.sets.iter().position(|(set, _)| set == name) {
             Some(index) => self.asked.candidates = Chosen::Set(index),
-            None => return Err(Refusal::wrong(text.at, name, "is not a candidate set")),
+            None => return Err(refusal::wrong(text.at, name, "is not a candidate set")),
         }
         Ok(())
     }
@@ -139,7 +140,7 @@ impl Reader<'_> {
             let (id, at) = id(json, key, &mut work.text)?;
             count += 1;
             if count > count_max {
-                return Err(Refusal::too_many(at.0, key, count_max));
+                return Err(refusal::too_many(at.0, key, count_max));
             }
             work.excluded.extend(items.row(id.as_bytes()));
             Ok(())
@@ -149,7 +150,7 @@ impl Reader<'_> {
     fn limit(&mut self, json: &mut Json<'_>, at: usize) -> Result<(), Refusal> {
         let written = json.number()?;
         self.asked.limit =
-            limit(written, self.plan).map_err(|cause| Refusal::wrong(at, "limit", &cause))?;
+            limit(written, self.plan).map_err(|cause| refusal::wrong(at, "limit", &cause))?;
         Ok(())
     }
 
@@ -188,12 +189,12 @@ impl Reader<'_> {
             Kind::Array if source == Source::User && path == "recent" => return self.recent(json),
             Kind::Array => {
                 let name = format!("{}.{path}", source.prefix());
-                return Err(Refusal::wrong(at, &name, "is an array; features are no arrays"));
+                return Err(refusal::wrong(at, &name, "is an array; features are no arrays"));
             }
         };
         set.map_err(|error| {
             let name = format!("{}.{}", source.prefix(), self.work.path);
-            Refusal::wrong(at, &name, &error.to_string())
+            refusal::wrong(at, &name, &error.to_string())
         })
     }
 
@@ -234,7 +235,7 @@ fn id<'b, 'a: 'b>(
             let written = json.number()?;
             Ok((written, (at, at + written.len())))
         }
-        (_, at) => Err(Refusal::wrong(at, key, "holds an id that is no text and no number")),
+        (_, at) => Err(refusal::wrong(at, key, "holds an id that is no text and no number")),
     }
 }
 

@@ -10,13 +10,14 @@
 
 use std::sync::Arc;
 
+use exchange::Refusal;
 use models::{Cluster, Clustering, Clusters, Method};
 use serde::Deserialize;
 
-use crate::call::Answer;
 use crate::config::TextPlan;
 use crate::json::push_text;
-use crate::refusal::Refusal;
+use crate::queued::json;
+use crate::refusal;
 use crate::text_paths::{Asking, chosen, read};
 use crate::texts::{Texts, Vectors, Wish};
 
@@ -60,14 +61,14 @@ pub(crate) fn ask(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal>
     let how = How { method, similarity_min, members_min };
     if sentences.len() > Clustering::ROWS_MAX {
         let (count, most) = (sentences.len(), Clustering::ROWS_MAX);
-        return Err(Refusal::too_large(format!("{count} sentences, at most {most} are grouped")));
+        return Err(refusal::too_large(format!("{count} sentences, at most {most} are grouped")));
     }
     let how = how.clustering(sentences.len(), |method| planned(model.plan(), method));
     let texts = sentences.clone();
     let then = move |vectors: Vectors| {
         let mut values = Vec::with_capacity(vectors.len() * vectors.dims());
         (0..vectors.len()).for_each(|row| vectors.push_row(row, &mut values));
-        grouped(&sentences, &values, vectors.dims(), how).map(Answer::json)
+        grouped(&sentences, &values, vectors.dims(), how).map(json)
     };
     Ok(Asking { model, texts, wish: WISH, then: Box::new(then) })
 }
@@ -79,7 +80,7 @@ pub(crate) fn grouped(
     dims: usize,
     how: Clustering,
 ) -> Result<Vec<u8>, Refusal> {
-    let found = how.cluster(values, dims).map_err(|error| Refusal::bad(error.to_string()))?;
+    let found = how.cluster(values, dims).map_err(|error| refusal::bad(error.to_string()))?;
     Ok(written(sentences, &found))
 }
 

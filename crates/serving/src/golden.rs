@@ -33,7 +33,7 @@ pub(crate) fn check(
         .and_then(|mut request| {
             oip::infer(("golden", predictor), &mut request, usize::MAX, &mut answer)
         })
-        .map_err(|refusal| at(plan, &refusal.message))?;
+        .map_err(|refusal| at(plan, &refusal.reason))?;
     let answer: Value = serde_json::from_slice(&answer).map_err(|e| at(plan, &e.to_string()))?;
     let answered = answer["outputs"].as_array().map(Vec::as_slice).unwrap_or_default();
     outputs.iter().try_for_each(|(name, wanted)| {
@@ -58,7 +58,7 @@ pub(crate) fn check_texts(plan: Option<&GoldenPlan>, embedder: &Embedder) -> Res
     };
     let Some(plan) = plan else { return embed(&["a text to warm up"]).map(drop) };
     let (body, outputs) = read(plan)?;
-    let [input] = &Request::read(&body, None).map_err(|why| at(plan, &why.message))?.inputs[..]
+    let [input] = &Request::read(&body, None).map_err(|why| at(plan, &why.reason))?.inputs[..]
     else {
         return Err(at(plan, "`inputs` must be one tensor of texts"));
     };

@@ -5,15 +5,14 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use exchange::{ModelRequest, Refusal};
 use models::{AboutEmbedder, Embedder, EmbedderKind, Linear, Precision, Ranker};
 
 use crate::config::ModelPlan;
 use crate::load::{LoadError, Loaded, read_model};
 use crate::predictor::Predictor;
 use crate::ranking::rank_loaded;
-use crate::refusal::Refusal;
 use crate::table::{self, TableError};
 
 /// What a model holds.
@@ -78,9 +77,10 @@ fn inspect_alone(file: &Path) -> Result<Inspection, InspectError> {
 /// What is wrong with the files, or with the body.
 pub fn score(file: &Path, items: &Path, body: &[u8]) -> Result<Vec<u8>, InspectError> {
     let plan = plan(file, items)?;
-    let loaded = Arc::new(Loaded::load(&plan)?);
+    let loaded = Loaded::load(&plan)?;
     let mut reply = Vec::new();
-    rank_loaded(&loaded, &plan, (body, None), &mut reply)?;
+    let request = ModelRequest { body, ..ModelRequest::default() };
+    rank_loaded(&loaded, &plan, &request, &mut reply)?;
     Ok(reply)
 }
 

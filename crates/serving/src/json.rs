@@ -11,7 +11,9 @@
 
 mod numbers;
 
-use crate::refusal::Refusal;
+use exchange::Refusal;
+
+use crate::refusal;
 
 /// Deeper nesting is refused: nothing that is read is deeper, and recursion must end.
 const DEPTH_MAX: u32 = 64;
@@ -56,7 +58,7 @@ impl<'a> Json<'a> {
     pub(crate) fn new(body: &'a [u8]) -> Read<Self> {
         match std::str::from_utf8(body) {
             Ok(text) => Ok(Self { text, at: 0, depth: 0 }),
-            Err(error) => Err(Refusal::malformed(error.valid_up_to(), "not UTF-8")),
+            Err(error) => Err(refusal::malformed(error.valid_up_to(), "not UTF-8")),
         }
     }
 
@@ -283,7 +285,7 @@ impl<'a> Json<'a> {
     }
 
     fn malformed(&self, cause: &str) -> Refusal {
-        Refusal::malformed(self.at, cause)
+        refusal::malformed(self.at, cause)
     }
 
     #[cold]

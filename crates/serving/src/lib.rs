@@ -12,7 +12,6 @@ mod answer;
 mod answers;
 mod apis;
 mod body;
-mod call;
 mod clusters;
 mod config;
 mod describe;
@@ -27,6 +26,7 @@ mod load;
 mod oip;
 mod openai;
 mod predictor;
+mod queued;
 mod ranking;
 mod refusal;
 mod slot;
@@ -36,9 +36,7 @@ mod text_paths;
 mod texts;
 mod turns;
 
-pub use answer::{Impression, RankMeta};
 pub use apis::Models;
-pub use call::{Answer, Ask, Asker, Call, JSON, Pool};
 pub use clusters::{Grouping, How};
 pub use config::{
     CandidatesConfig, CandidatesPlan, GoldenPlan, ModelConfig, ModelPlan, ModelPlans,
@@ -49,8 +47,8 @@ pub use inspect::{InspectError, Inspection, ItemsInspection, inspect, score};
 pub use lines::{LinesDone, LinesError, cluster_lines, embed_lines};
 pub use load::{LoadError, Loaded};
 pub use predictor::Predictor;
-pub use ranking::{ModelStatus, Ranking, RecommendParams};
-pub use refusal::Refusal;
+pub use queued::{AnswerSender, Pool, QueuedAnswer};
+pub use ranking::{ModelStatus, Ranking};
 pub use table::{TableError, score_table};
 pub use texts::TextCounts;
 

@@ -12,11 +12,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use exchange::Refusal;
 use models::{Clustering, EmbedScratch, Embedder, Precision, Tokens};
 
 use crate::clusters::{How, grouped};
 use crate::json::push_text;
-use crate::refusal::Refusal;
 use crate::texts::write_numbers;
 
 /// Bytes of a line.

@@ -77,11 +77,6 @@ impl Loaded {
         Ok(Self { ranker, name, sets, categories, opening, rows, sources })
     }
 
-    /// Returns the name of the model in the configuration.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Returns the ranker.
     pub fn ranker(&self) -> &Ranker {
         &self.ranker

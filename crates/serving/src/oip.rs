@@ -25,7 +25,8 @@ pub(crate) use tensor::{Data, Datatype, Tensor, TensorAbout};
 use serde_json::{Value, json};
 
 use crate::predictor::Predictor;
-use crate::refusal::Refusal;
+use crate::refusal;
+use exchange::Refusal;
 
 /// What a path under `/v2` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl ModelPath<'_> {
             Some(asked) if asked != version => {
                 let name = self.name;
                 let message = format!("model `{name}` has version `{version}`, no `{asked}`");
-                Err(Refusal { status: 404, message, position: None })
+                Err(Refusal::new(404, message))
             }
             _ => Ok(()),
         }
@@ -137,13 +138,13 @@ pub(crate) fn infer(
     let mut rows = request.rows(predictor, rows_max)?;
     let raw = request.flag("raw_score")?;
     if raw && !predictor.has_raw() {
-        return Err(Refusal::bad(format!("`raw_score` is for trees; `{name}` has none")));
+        return Err(refusal::bad(format!("`raw_score` is for trees; `{name}` has none")));
     }
     let mut outputs =
-        predictor.predict(&mut rows, raw).map_err(|error| Refusal::failed(name, &error))?;
+        predictor.predict(&mut rows, raw).map_err(|error| refusal::failed(name, &error))?;
     outputs.retain(|output| request.wants(&output.name));
     if outputs.iter().any(|output| output.data.has_nan()) {
-        return Err(Refusal::failed(name, &"its answer is not a number"));
+        return Err(refusal::failed(name, &"its answer is not a number"));
     }
     Ok(write_reply((name, &predictor.version), request, &outputs, out))
 }

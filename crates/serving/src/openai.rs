@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use exchange::Refusal;
 use serde::Deserialize;
 
-use crate::call::Answer;
 use crate::json::push_text;
-use crate::refusal::Refusal;
+use crate::queued::json;
+use crate::refusal;
 use crate::text_paths::{Asking, Input, chosen, read};
 use crate::texts::{Texts, Vectors, Wish, write_numbers};
 
@@ -46,15 +47,15 @@ pub(crate) fn ask(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusal>
     let model = chosen(models, body.model.as_deref())?.clone();
     let texts = body.input.into_texts();
     if texts.is_empty() {
-        return Err(Refusal::bad("`input` is empty"));
+        return Err(refusal::bad("`input` is empty"));
     }
     if let Some(index) = texts.iter().position(String::is_empty) {
-        return Err(Refusal::bad(format!("`input[{index}]` is an empty text")));
+        return Err(refusal::bad(format!("`input[{index}]` is an empty text")));
     }
     let truncate = body.truncate.unwrap_or(false);
     let wish = Wish { normalise: Some(true), truncate, dims: body.dimensions };
     let (name, format) = (model.plan().name.clone(), body.encoding_format.unwrap_or_default());
-    let then = move |vectors: Vectors| Ok(Answer::json(written(&vectors, &name, format)));
+    let then = move |vectors: Vectors| Ok(json(written(&vectors, &name, format)));
     Ok(Asking { model, texts, wish, then: Box::new(then) })
 }
 

@@ -6,20 +6,22 @@
 //!
 //! Invariant: one request sees one generation from its first look to its last byte.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use exchange::{ModelAnswer, ModelRequest, Refusal, query_value};
 use generation::{Poll, Status};
 use models::{Candidates, RankRequest, RequestError, Source};
 use profiles::Profile;
 
-use crate::answer::{Impression, RankMeta, write_rank, write_recommendation};
+use crate::answer::{Reply, impression};
 use crate::body::{self, Chosen};
 use crate::config::ModelPlan;
 use crate::features::Work;
 use crate::files::ModelFiles;
 use crate::load::Loaded;
-use crate::refusal::Refusal;
+use crate::refusal;
 use crate::slot::Slot;
 use crate::texts::TextCounts;
 
@@ -34,19 +36,14 @@ struct Place {
     slot: Arc<Slot<ModelFiles>>,
 }
 
-/// What a `GET` asks for.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RecommendParams<'a> {
-    /// As the query has it; `None` takes the model's default.
-    pub limit: Option<&'a str>,
+/// What the query of a `GET` asks for.
+struct Recommendation<'a> {
+    /// As it is written; `None` takes the model's default.
+    limit: Option<Cow<'a, str>>,
     /// Whether each item says what its score is made of.
-    pub explain: bool,
+    explain: bool,
     /// Only items of this category; one that no item has gives an empty list.
-    pub category: Option<&'a str>,
-    /// Id of this request, repeated in the answer.
-    pub request_id: &'a str,
-    /// Why the answer is what it is, repeated in the answer.
-    pub decision: &'a str,
+    category: Option<Cow<'a, str>>,
 }
 
 /// What an operator asks about a model.
@@ -101,19 +98,18 @@ impl Ranking {
     ///
     /// # Errors
     /// A [`Refusal`] to be sent to the client; `out` is then as it was.
-    pub fn rank_body(
+    pub fn rank(
         &self,
         model: &str,
-        body: &[u8],
-        request_id: Option<&str>,
+        request: &ModelRequest<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<RankMeta, Refusal> {
+    ) -> Result<ModelAnswer, Refusal> {
         let place = self.model(model)?;
         let files = place.slot.peek();
         let loaded = files.as_ref().map(|files| files.peek());
         let loaded = loaded.as_deref().and_then(Option::as_ref);
-        let loaded = loaded.ok_or_else(|| Refusal::not_ready(model))?;
-        rank_loaded(loaded, &place.plan, (body, request_id), out)
+        let loaded = loaded.ok_or_else(|| refusal::not_ready(model))?;
+        rank_loaded(loaded, &place.plan, request, out)
     }
 
     /// Answers a `GET` route: appends the reply to `out`. Without a profile no user feature is
@@ -125,26 +121,32 @@ impl Ranking {
         &self,
         model: &str,
         profile: Option<&Profile>,
-        params: &RecommendParams<'_>,
+        request: &ModelRequest<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Impression, Refusal> {
+    ) -> Result<ModelAnswer, Refusal> {
         let place = self.model(model)?;
         let plan = &place.plan;
         let files = place.slot.peek();
         let loaded = files.as_ref().map(|files| files.peek());
         let loaded = loaded.as_deref().and_then(Option::as_ref);
-        let loaded = loaded.ok_or_else(|| Refusal::not_ready(model))?;
-        let limit = params.limit.map_or(Ok(plan.limit), |written| body::limit(written, plan));
-        let limit = limit.map_err(|cause| Refusal::parameter("limit", cause))?;
+        let loaded = loaded.ok_or_else(|| refusal::not_ready(model))?;
+        let Recommendation { limit, explain, category } = Recommendation::read(request.query);
+        let limit = limit.map_or(Ok(plan.limit), |written| body::limit(&written, plan));
+        let limit = limit.map_err(|reason| refusal::parameter("limit", &reason))?;
         let ranker = &loaded.ranker;
         Work::with(ranker.inputs(), ranker.len(), |work| {
             if let Some(profile) = profile {
                 take_profile(profile, plan, loaded, work);
             }
-            recommend_from(loaded, plan, (params.category, limit), work)?;
-            let (request_id, decision) = (params.request_id, params.decision);
-            write_recommendation(out, loaded, work, (request_id, decision, params.explain));
-            Ok(Impression::new(loaded.clone(), &work.ranked))
+            recommend_from(loaded, plan, (category.as_deref(), limit), work)?;
+            let reply = Reply { loaded, work, id: request.id, explain };
+            let decision_at = reply.write_recommendation(request.decision, out);
+            let impression = impression(loaded, &work.ranked);
+            Ok(ModelAnswer {
+                impression: Some(impression),
+                decision_at: Some(decision_at),
+                ..ModelAnswer::default()
+            })
         })
     }
 
@@ -178,7 +180,7 @@ impl Ranking {
 
     fn model(&self, name: &str) -> Result<&Place, Refusal> {
         let found = self.models.iter().find(|model| model.plan.name == name);
-        found.ok_or_else(|| Refusal::no_model(name, self.model_names()))
+        found.ok_or_else(|| refusal::no_model(name, self.model_names()))
     }
 }
 
@@ -194,32 +196,44 @@ const BODY_BYTE_PS: u64 = 3000;
 
 /// Answers a body with one generation.
 pub(crate) fn rank_loaded(
-    loaded: &Arc<Loaded>,
+    loaded: &Loaded,
     plan: &ModelPlan,
-    (body, request_id): (&[u8], Option<&str>),
+    request: &ModelRequest<'_>,
     out: &mut Vec<u8>,
-) -> Result<RankMeta, Refusal> {
+) -> Result<ModelAnswer, Refusal> {
     let ranker = &loaded.ranker;
     Work::with(ranker.inputs(), ranker.len(), |work| {
-        let asked = body::read(body, loaded, plan, work)?;
+        let asked = body::read(request.body, loaded, plan, work)?;
         let candidates = match asked.candidates {
             Chosen::Listed => Candidates::Rows(work.listed.rows()),
             Chosen::Set(index) => Candidates::Packed(&loaded.sets[index].1),
             Chosen::Default => default_candidates(plan, loaded),
         };
-        let request = RankRequest {
+        let ranking = RankRequest {
             inputs: &work.slots,
             candidates,
             excluded: &work.excluded,
             limit: asked.limit,
             per_category_max: plan.per_category_max,
         };
-        let candidates = count(candidates, loaded);
-        ranker.rank(&request, &mut work.scratch, &mut work.ranked).map_err(Refusal::features)?;
-        write_rank(out, loaded, work, body, (request_id, asked.explain));
-        let impression = Impression::new(loaded.clone(), &work.ranked);
-        Ok(RankMeta { impression, candidates, unknown: work.unknown.len() })
+        ranker.rank(&ranking, &mut work.scratch, &mut work.ranked).map_err(unfit)?;
+        let reply = Reply { loaded, work, id: request.id, explain: asked.explain };
+        reply.write_rank(request.body, out);
+        let impression = Some(impression(loaded, &work.ranked));
+        Ok(ModelAnswer { impression, ..ModelAnswer::default() })
     })
+}
+
+impl<'a> Recommendation<'a> {
+    fn read(query: &'a str) -> Self {
+        let value = |name| query_value(query.as_bytes(), name);
+        let text = |name| match value(name)? {
+            Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+            Cow::Owned(bytes) => String::from_utf8(bytes).ok().map(Cow::Owned),
+        };
+        let explain = value("explain").is_some_and(|value| *value == *b"1");
+        Self { limit: text("limit"), explain, category: text("category") }
+    }
 }
 
 fn status(place: &Place) -> ModelStatus {
@@ -298,7 +312,11 @@ fn recommend_from(
         }
         result => result,
     }
-    .map_err(Refusal::features)
+    .map_err(unfit)
+}
+
+fn unfit(error: RequestError) -> Refusal {
+    refusal::bad(error.to_string())
 }
 
 fn rows_in<'l>(loaded: &'l Loaded, category: &str) -> &'l [u32] {

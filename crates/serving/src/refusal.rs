@@ -1,101 +1,78 @@
-//! Why a request gets no ranking, and what the client is told.
+//! Why a request to a model is not answered: the statuses, and the words for what is wrong.
 //!
-//! Invariant: the text names the object, the place and the cause; the status is never 5xx for
+//! 400 a bad body, 404 no such model or path, 405 another method, 413 too much of something, 422 a
+//! body that does not fit, 429 the model has enough to do, 500 the model failed, 503 no good
+//! generation yet.
+//!
+//! Invariant: the reason names the object, the place and the cause; the status is never 5xx for
 //! something the client sent.
 
-use crate::json::push_text;
+use std::fmt::Display;
+
+use exchange::Refusal;
 
 /// Names of models in a refusal, before the rest is only counted.
 const NAMES_SHOWN: usize = 10;
 
-/// A request that is not answered with a ranking.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Refusal {
-    /// 400 a bad body, 404 no such model or path, 405 another method, 413 too much of something,
-    /// 429 the model has enough to do, 500 the model failed, 503 no good generation yet.
-    pub status: u16,
-    /// One line; with 405 the methods that are allowed. Names the byte where `position` is given.
-    pub message: String,
-    /// Byte of the body at which the trouble starts, from 0.
-    pub position: Option<usize>,
+pub(crate) fn malformed(at: usize, reason: &str) -> Refusal {
+    at_byte(400, at, format!("malformed JSON at byte {at}: {reason}"))
 }
 
-impl Refusal {
-    /// Appends the JSON answer, `{"error":"…"}`.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"error\":");
-        push_text(out, &self.message);
-        out.push(b'}');
-    }
+pub(crate) fn wrong(at: usize, object: &str, reason: &str) -> Refusal {
+    at_byte(400, at, format!("`{object}` {reason}, at byte {at}"))
+}
 
-    pub(crate) fn malformed(at: usize, cause: &str) -> Self {
-        let message = format!("malformed JSON at byte {at}: {cause}");
-        Self { status: 400, message, position: Some(at) }
-    }
+pub(crate) fn parameter(name: &str, reason: &str) -> Refusal {
+    bad(format!("`{name}` {reason}"))
+}
 
-    pub(crate) fn wrong(at: usize, object: &str, cause: &str) -> Self {
-        let message = format!("`{object}` {cause}, at byte {at}");
-        Self { status: 400, message, position: Some(at) }
-    }
+pub(crate) fn too_many(at: usize, object: &str, count_max: usize) -> Refusal {
+    at_byte(413, at, format!("`{object}` holds more than {count_max} ids, at byte {at}"))
+}
 
-    pub(crate) fn parameter(name: &str, cause: String) -> Self {
-        Self { status: 400, message: format!("`{name}` {cause}"), position: None }
-    }
+/// Another method than the path's one.
+pub(crate) fn method(wanted: &'static str) -> Refusal {
+    Refusal::of_method(if wanted == "GET" { "GET, HEAD" } else { wanted })
+}
 
-    pub(crate) fn too_many(at: usize, object: &str, count_max: usize) -> Self {
-        let message = format!("`{object}` holds more than {count_max} ids, at byte {at}");
-        Self { status: 413, message, position: Some(at) }
-    }
+pub(crate) fn bad(reason: impl Into<String>) -> Refusal {
+    Refusal::new(400, reason)
+}
 
-    /// Another method than the path's one.
-    pub(crate) fn method(wanted: &str) -> Self {
-        let allowed = if wanted == "GET" { "GET, HEAD" } else { wanted };
-        Self { status: 405, message: allowed.to_owned(), position: None }
-    }
+pub(crate) fn too_large(reason: impl Into<String>) -> Refusal {
+    Refusal::new(413, reason)
+}
 
-    pub(crate) fn bad(message: impl Into<String>) -> Self {
-        Self { status: 400, message: message.into(), position: None }
-    }
+pub(crate) fn busy(model: &str) -> Refusal {
+    Refusal::new(429, format!("model `{model}` has as many requests as it may; try again"))
+}
 
-    pub(crate) fn too_large(message: impl Into<String>) -> Self {
-        Self { status: 413, message: message.into(), position: None }
-    }
+pub(crate) fn overloaded() -> Refusal {
+    Refusal::new(503, "too many model requests; try again")
+}
 
-    pub(crate) fn busy(model: &str) -> Self {
-        let message = format!("model `{model}` has as many requests as it may; try again");
-        Self { status: 429, message, position: None }
-    }
+pub(crate) fn failed(model: &str, reason: &dyn Display) -> Refusal {
+    Refusal::new(500, format!("model `{model}` failed: {reason}"))
+}
 
-    pub(crate) fn overloaded() -> Self {
-        let message = "too many model requests; try again".to_owned();
-        Self { status: 503, message, position: None }
-    }
+/// No model of this name; `known` are the names that there are.
+pub(crate) fn no_model<'k>(model: &str, known: impl Iterator<Item = &'k str>) -> Refusal {
+    let mut known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+    let more = known.len().saturating_sub(NAMES_SHOWN);
+    known.truncate(NAMES_SHOWN);
+    let shown = known.join(", ");
+    let known = match (known.is_empty(), more) {
+        (true, _) => "there is none".to_owned(),
+        (false, 0) => format!("there is {shown}"),
+        (false, more) => format!("there is {shown} and {more} more"),
+    };
+    Refusal::new(404, format!("no model `{model}`; {known}"))
+}
 
-    pub(crate) fn failed(model: &str, cause: &dyn std::fmt::Display) -> Self {
-        Self { status: 500, message: format!("model `{model}` failed: {cause}"), position: None }
-    }
+pub(crate) fn not_ready(model: &str) -> Refusal {
+    Refusal::new(503, format!("model `{model}` has no good generation yet"))
+}
 
-    /// No model of this name; `known` are the names that there are.
-    pub(crate) fn no_model<'k>(model: &str, known: impl Iterator<Item = &'k str>) -> Self {
-        let mut known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
-        let more = known.len().saturating_sub(NAMES_SHOWN);
-        known.truncate(NAMES_SHOWN);
-        let shown = known.join(", ");
-        let known = match (known.is_empty(), more) {
-            (true, _) => "there is none".to_owned(),
-            (false, 0) => format!("there is {shown}"),
-            (false, more) => format!("there is {shown} and {more} more"),
-        };
-        Self { status: 404, message: format!("no model `{model}`; {known}"), position: None }
-    }
-
-    pub(crate) fn not_ready(model: &str) -> Self {
-        let message = format!("model `{model}` has no good generation yet");
-        Self { status: 503, message, position: None }
-    }
-
-    pub(crate) fn features(cause: models::RequestError) -> Self {
-        Self { status: 400, message: cause.to_string(), position: None }
-    }
+fn at_byte(status: u16, at: usize, reason: String) -> Refusal {
+    Refusal { position: Some(at), ..Refusal::new(status, reason) }
 }

@@ -14,12 +14,13 @@
 
 use std::sync::Arc;
 
+use exchange::Refusal;
 use models::{EmbedderKind, Piece, Pooling, Precision};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Value, json as json_value};
 
-use crate::call::Answer;
-use crate::refusal::Refusal;
+use crate::queued::{WholeAnswer, json};
+use crate::refusal;
 use crate::text_paths::{Asking, Input, chosen, read};
 use crate::texts::{Texts, Vectors, Wish, too_long, write_numbers};
 
@@ -75,7 +76,7 @@ pub(crate) fn embed(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, Refusa
     let truncate = Parameters { truncate, truncation_direction, prompt_name }.truncate()?;
     let normalise = Some(body.normalize.unwrap_or(true));
     let wish = Wish { normalise, truncate, dims: body.dimensions };
-    let then = |vectors: Vectors| Ok(Answer::json(written(&vectors)));
+    let then = |vectors: Vectors| Ok(json(written(&vectors)));
     Ok(Asking { model, texts: body.inputs.into_texts(), wish, then: Box::new(then) })
 }
 
@@ -90,12 +91,12 @@ pub(crate) fn similarity(models: &[Arc<Texts>], body: &[u8]) -> Result<Asking, R
     sentences.insert(0, source_sentence);
     let truncate = body.parameters.unwrap_or_default().truncate()?;
     let wish = Wish { normalise: Some(true), truncate, dims: None };
-    let then = |vectors: Vectors| Ok(Answer::json(compared(&vectors)));
+    let then = |vectors: Vectors| Ok(json(compared(&vectors)));
     Ok(Asking { model, texts: sentences.into(), wish, then: Box::new(then) })
 }
 
 /// Answers `/tokenize`: of each text its tokens, however many the model takes.
-pub(crate) fn tokenize(models: &[Arc<Texts>], body: &[u8]) -> Result<Answer, Refusal> {
+pub(crate) fn tokenize(models: &[Arc<Texts>], body: &[u8]) -> Result<WholeAnswer, Refusal> {
     let body: TokenizeBody = read(body, UNFIT)?;
     let model = chosen(models, body.model.as_deref())?;
     let (plan, texts) = (model.plan(), body.inputs.into_texts());
@@ -103,7 +104,7 @@ pub(crate) fn tokenize(models: &[Arc<Texts>], body: &[u8]) -> Result<Answer, Ref
         return Err(unfit("`inputs` is empty"));
     }
     model.check_count(texts.len())?;
-    let loaded = model.loaded().ok_or_else(|| Refusal::not_ready(&plan.name))?;
+    let loaded = model.loaded().ok_or_else(|| refusal::not_ready(&plan.name))?;
     let marked = body.add_special_tokens.unwrap_or(true);
     let tokens = texts.iter().enumerate().map(|(index, text)| {
         let pieces = loaded.embedder.pieces(text, marked);
@@ -111,11 +112,11 @@ pub(crate) fn tokenize(models: &[Arc<Texts>], body: &[u8]) -> Result<Answer, Ref
         Ok(pieces.iter().map(shown).collect::<Value>())
     });
     let tokens = tokens.collect::<Result<Value, Refusal>>()?;
-    Ok(Answer::json(tokens.to_string()))
+    Ok(json(tokens.to_string()))
 }
 
 fn shown(piece: &Piece) -> Value {
-    json!({
+    json_value!({
         "id": piece.number,
         "text": piece.text,
         "special": piece.chars.is_none(),
@@ -125,9 +126,9 @@ fn shown(piece: &Piece) -> Value {
 }
 
 /// Answers `/info`.
-pub(crate) fn info(model: &Texts) -> Result<Answer, Refusal> {
+pub(crate) fn info(model: &Texts) -> Result<WholeAnswer, Refusal> {
     let plan = model.plan();
-    let loaded = model.loaded().ok_or_else(|| Refusal::not_ready(&plan.name))?;
+    let loaded = model.loaded().ok_or_else(|| refusal::not_ready(&plan.name))?;
     let about = loaded.embedder.about();
     let pooling = match about.pooling {
         Pooling::Mean => "mean",
@@ -139,7 +140,7 @@ pub(crate) fn info(model: &Texts) -> Result<Answer, Refusal> {
         Precision::Bf16 => "bfloat16",
         Precision::Int8 => "int8",
     };
-    let info = json!({
+    let info = json_value!({
         "model_id": plan.name,
         "model_sha": loaded.version,
         "model_dtype": precision,
@@ -152,7 +153,7 @@ pub(crate) fn info(model: &Texts) -> Result<Answer, Refusal> {
         "auto_truncate": about.kind == EmbedderKind::Static,
         "version": env!("CARGO_PKG_VERSION"),
     });
-    Ok(Answer::json(info.to_string()))
+    Ok(json(info.to_string()))
 }
 
 impl Parameters {
@@ -204,7 +205,7 @@ fn compared(vectors: &Vectors) -> Vec<u8> {
 }
 
 fn unfit(message: impl Into<String>) -> Refusal {
-    Refusal { status: UNFIT, message: message.into(), position: None }
+    Refusal::new(UNFIT, message.into())
 }
 
 #[cfg(test)]

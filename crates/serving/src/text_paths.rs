@@ -7,13 +7,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use exchange::Refusal;
 use serde::Deserialize;
 use serde::de::{self, DeserializeOwned, Deserializer, SeqAccess, Visitor};
 
-use crate::call::{Answer, Asker, Call};
 use crate::clusters;
 use crate::openai;
-use crate::refusal::Refusal;
+use crate::queued::{AnswerSender, QueuedRequest, WholeAnswer};
+use crate::refusal;
 use crate::tei;
 use crate::texts::{Texts, Then, Wish};
 
@@ -27,7 +28,7 @@ pub(crate) struct Asking {
 
 /// How a path is answered.
 enum Reply {
-    Ready(Answer),
+    Ready(WholeAnswer),
     Asking(Asking),
 }
 
@@ -49,19 +50,23 @@ pub(crate) fn method_of(path: &str) -> Option<&'static str> {
     PATHS.contains(&path).then_some(if path == INFO { "GET" } else { "POST" })
 }
 
-/// Answers a call to one of the paths here, by its method. To be called on a thread of the pool.
-pub(crate) fn answer_texts(models: &[Arc<Texts>], call: &Call, asker: Box<dyn Asker>) {
-    match reply(models, call) {
+/// Answers a request to one of the paths here, by its method. To be called on a thread of the pool.
+pub(crate) fn answer_texts(
+    models: &[Arc<Texts>],
+    request: &QueuedRequest,
+    sender: Box<dyn AnswerSender>,
+) {
+    match reply(models, request) {
         Ok(Reply::Asking(Asking { model, texts, wish, then })) => {
-            model.embed(&texts, wish, asker, then);
+            model.embed(&texts, wish, sender, then);
         }
-        Ok(Reply::Ready(answer)) => asker.answer(Ok(answer)),
-        Err(refusal) => asker.answer(Err(refusal)),
+        Ok(Reply::Ready(answer)) => sender.send(Ok(answer)),
+        Err(refusal) => sender.send(Err(refusal)),
     }
 }
 
-fn reply(models: &[Arc<Texts>], call: &Call) -> Result<Reply, Refusal> {
-    let (path, body) = (call.path.as_str(), &call.body[..]);
+fn reply(models: &[Arc<Texts>], request: &QueuedRequest) -> Result<Reply, Refusal> {
+    let (path, body) = (request.path.as_str(), &request.body[..]);
     let asking = match path {
         INFO => return tei::info(chosen(models, None)?).map(Reply::Ready),
         "/tokenize" => return tei::tokenize(models, body).map(Reply::Ready),
@@ -86,14 +91,14 @@ pub(crate) fn chosen<'m>(
         None => models.first(),
     };
     let known = models.iter().map(|model| model.plan().name.as_str());
-    found.ok_or_else(|| Refusal::no_model(name.unwrap_or("of texts"), known))
+    found.ok_or_else(|| refusal::no_model(name.unwrap_or("of texts"), known))
 }
 
 /// Reads a body; what is not JSON is 400, what does not fit `status`.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8], status: u16) -> Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|error| {
         let status = if error.is_data() { status } else { 400 };
-        Refusal { status, message: format!("read the body: {error}"), position: None }
+        Refusal::new(status, format!("read the body: {error}"))
     })
 }
 

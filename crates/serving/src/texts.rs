@@ -29,12 +29,13 @@ pub(crate) use generation::{GoldenCheck, TextModel};
 pub(crate) use request::Then;
 pub(crate) use vectors::{Vectors, Wish, write_numbers};
 
-use crate::call::{Asker, Pool};
 use crate::config::TextPlan;
-use crate::refusal::Refusal;
+use crate::queued::{AnswerSender, Pool};
+use crate::refusal;
 use crate::slot::Files;
 use cache::Key;
 use counters::Counters;
+use exchange::Refusal;
 use queue::{Queue, Wanted};
 use request::{Ready, Request, Rows, Slot};
 
@@ -100,14 +101,15 @@ impl Texts {
     pub(crate) fn check_count(&self, count: usize) -> Result<(), Refusal> {
         match self.plan.texts_max {
             most if count > most => {
-                Err(Refusal::too_large(format!("{count} texts, at most {most} at once")))
+                Err(refusal::too_large(format!("{count} texts, at most {most} at once")))
             }
             _ => Ok(()),
         }
     }
 
-    /// Embeds texts, hands the vectors to `then`, and what it makes of them to `asker`, on a thread
-    /// of the pool: this one, where every vector is known. Whoever no longer waits gets nothing.
+    /// Embeds texts, hands the vectors to `then`, and what it makes of them to `sender`. This
+    /// happens on a thread of the pool, on this one where every vector is known. Whoever no longer
+    /// waits gets nothing.
     ///
     /// Refused: more texts than the plan's (413), texts with too many tokens (413), where as many
     /// requests wait as may (429), and while there is no generation (503).
@@ -115,18 +117,18 @@ impl Texts {
         self: &Arc<Self>,
         texts: &[String],
         wish: Wish,
-        asker: Box<dyn Asker>,
+        sender: Box<dyn AnswerSender>,
         then: Then,
     ) {
         let (rows, lacking) = match self.prepare(texts, wish) {
             Ok(prepared) => prepared,
-            Err(refusal) => return asker.answer(Err(refusal)),
+            Err(refusal) => return sender.send(Err(refusal)),
         };
         let Some(Lacking { tokens, texts, slot }) = lacking else {
-            return Ready::new(rows, asker, then).answer();
+            return Ready::new(rows, sender, then).answer();
         };
         let wanted = Wanted { model: rows.model.clone(), tokens, texts };
-        let added = self.queue.add(wanted, &Arc::new(Request::new(rows, asker, then, slot)));
+        let added = self.queue.add(wanted, &Arc::new(Request::new(rows, sender, then, slot)));
         self.counters.joined.add(added.joined);
         if added.must_schedule {
             batch::schedule(self);
@@ -135,11 +137,11 @@ impl Texts {
 
     fn prepare(&self, texts: &[String], wish: Wish) -> Result<(Rows, Option<Lacking>), Refusal> {
         self.check_count(texts.len())?;
-        let model = self.loaded().ok_or_else(|| Refusal::not_ready(&self.plan.name))?;
+        let model = self.loaded().ok_or_else(|| refusal::not_ready(&self.plan.name))?;
         let dims_max = model.embedder.about().dims;
         if let Some(dims) = wish.dims.filter(|dims| !(1..=dims_max).contains(dims)) {
             let message = format!("`dimensions` is {dims}, not from 1 to {dims_max}");
-            return Err(Refusal::bad(message));
+            return Err(refusal::bad(message));
         }
         let mut rows = Rows { model, wish, rows: Vec::with_capacity(texts.len()), missing: 0 };
         let mut lacking = Vec::new();
@@ -168,7 +170,7 @@ impl Texts {
     ) -> Result<Lacking, Refusal> {
         let Some(slot) = self.queue.slot(&self.plan) else {
             self.counters.busy.add(1);
-            return Err(Refusal::busy(&self.plan.name));
+            return Err(refusal::busy(&self.plan.name));
         };
         let mut tokens = Tokens::default();
         for (_, row) in &lacking {
@@ -200,8 +202,8 @@ impl Poll for Texts {
 /// Refuses the text of an index.
 pub(crate) fn too_long(row: usize, error: Error) -> Refusal {
     match error {
-        Error::Text { cause, .. } => Refusal::too_large(format!("text {row} {cause}")),
-        error => Refusal::bad(format!("text {row}: {error}")),
+        Error::Text { cause, .. } => refusal::too_large(format!("text {row} {cause}")),
+        error => refusal::bad(format!("text {row}: {error}")),
     }
 }
 

@@ -1,23 +1,24 @@
 //! A model's turns on the pool: how many of its requests are computed at once, and how many wait.
 //!
 //! Invariant: of `concurrency` turns at most that many are taken, whatever becomes of a request;
-//! requests get their turns in the order in which they came, and each asker is answered.
+//! requests get their turns in the order in which they came, and each sender gets an answer.
 //! Bound: `queue_max` requests wait; the next one is refused with 429.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use exchange::Refusal;
 use parking_lot::Mutex;
 
-use crate::call::{Asker, Pool};
-use crate::refusal::Refusal;
+use crate::queued::{AnswerSender, Pool};
+use crate::refusal;
 
-type Answering = Box<dyn FnOnce(Box<dyn Asker>) + Send>;
+type Answering = Box<dyn FnOnce(Box<dyn AnswerSender>) + Send>;
 
-/// Who asks, and how the answer is made; an asker whose answer is never begun is told that the
+/// Where an answer goes, and how it is made; one that is never begun is refused, because the
 /// process has too much to do.
 pub(crate) struct Pending {
-    asker: Option<Box<dyn Asker>>,
+    sender: Option<Box<dyn AnswerSender>>,
     answer: Option<Answering>,
 }
 
@@ -38,31 +39,31 @@ struct State {
 
 impl Pending {
     pub(crate) fn new(
-        asker: Box<dyn Asker>,
-        answer: impl FnOnce(Box<dyn Asker>) + Send + 'static,
+        sender: Box<dyn AnswerSender>,
+        answer: impl FnOnce(Box<dyn AnswerSender>) + Send + 'static,
     ) -> Self {
-        Self { asker: Some(asker), answer: Some(Box::new(answer)) }
+        Self { sender: Some(sender), answer: Some(Box::new(answer)) }
     }
 
     /// Makes the answer, unless nobody waits for it any more.
     pub(crate) fn answer(mut self) {
-        let asker = self.asker.take().filter(|asker| asker.is_waiting());
-        if let (Some(asker), Some(answer)) = (asker, self.answer.take()) {
-            answer(asker);
+        let sender = self.sender.take().filter(|sender| sender.is_waiting());
+        if let (Some(sender), Some(answer)) = (sender, self.answer.take()) {
+            answer(sender);
         }
     }
 
     fn refuse(mut self, refusal: Refusal) {
-        if let Some(asker) = self.asker.take() {
-            asker.answer(Err(refusal));
+        if let Some(sender) = self.sender.take() {
+            sender.send(Err(refusal));
         }
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if let Some(asker) = self.asker.take() {
-            asker.answer(Err(Refusal::overloaded()));
+        if let Some(sender) = self.sender.take() {
+            sender.send(Err(refusal::overloaded()));
         }
     }
 }
@@ -87,7 +88,7 @@ impl Turns {
                 return;
             }
             drop(state);
-            return pending.refuse(Refusal::busy(&self.model));
+            return pending.refuse(refusal::busy(&self.model));
         }
         state.taken += 1;
         drop(state);

@@ -5,8 +5,9 @@
 
 use std::fmt::Write as _;
 
+use exchange::{Decision, ModelRequest};
 use profiles::Profile;
-use serving::{CandidatesPlan, ModelPlan, Ranking, RecommendParams};
+use serving::{CandidatesPlan, ModelPlan, Ranking};
 use testkit::{CountingAllocator, allocated};
 
 #[global_allocator]
@@ -65,7 +66,8 @@ fn cost_of(mut work: impl FnMut()) -> usize {
 fn of_body(ranking: &Ranking, body: &str) -> usize {
     cost_of(|| {
         let mut reply = Vec::with_capacity(256);
-        ranking.rank_body("m", body.as_bytes(), Some("id"), &mut reply).expect("a good body");
+        let request = ModelRequest { body: body.as_bytes(), id: 1, ..ModelRequest::default() };
+        ranking.rank("m", &request, &mut reply).expect("a good body");
         assert!(reply.len() > 100);
     })
 }
@@ -95,11 +97,11 @@ fn a_recommendation_allocates_at_most_twenty_times() {
     let (_folder, ranking) = ranking(5000);
     let data = br#"{"affinity":{"b":0.6,"t":0.4},"reads":12,"recent":["12","55","9"]}"#;
     let profile = Profile::parse(data).unwrap();
-    let params =
-        RecommendParams { request_id: "id", decision: "personalised", ..Default::default() };
+    let decision = Decision::Personalised;
+    let request = ModelRequest { decision, id: 1, ..ModelRequest::default() };
     let count = cost_of(|| {
         let mut reply = Vec::with_capacity(256);
-        ranking.recommend("m", Some(&profile), &params, &mut reply).unwrap();
+        ranking.recommend("m", Some(&profile), &request, &mut reply).unwrap();
     });
     assert!(count <= 20, "{count} allocations");
 }

@@ -1,8 +1,10 @@
-//! What std lacks, and nothing about the product: clock, byte sizes, durations, disk, error chain.
+//! What std lacks, and nothing about the product: clock, calendar, byte sizes, durations, disk,
+//! error chain.
 //!
 //! Refuses: product nouns, tokio, I/O of its own beyond the disk.
 
 mod backoff;
+pub mod calendar;
 mod chain;
 mod clock;
 mod disk;

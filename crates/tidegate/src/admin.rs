@@ -58,10 +58,10 @@ pub(crate) fn refresh(parts: &Parts, registry: &Registry) {
         registry.gauge(name, help, &[]).set(value);
     };
     let gateway = &parts.gateway;
-    gauge("tidegate_cache_entries", "Stored answers.", gateway.cache.entries() as u64);
-    gauge("tidegate_cache_bytes", "Bytes of stored answers.", gateway.cache.bytes());
-    gauge("tidegate_flights", "Fetches under way.", gateway.flights.count() as u64);
-    gauge("tidegate_waiters", "Requests that wait on flights.", gateway.flights.waiting() as u64);
+    gauge("tidegate_cache_entries", "Stored answers.", gateway.store.entries() as u64);
+    gauge("tidegate_cache_bytes", "Bytes of stored answers.", gateway.store.bytes());
+    gauge("tidegate_flights", "Fetches under way.", gateway.flights() as u64);
+    gauge("tidegate_waiters", "Requests that wait on flights.", gateway.waiters() as u64);
     models::refresh(parts, registry);
     if let Some(journal) = &parts.journal {
         let stats = journal.stats();
@@ -96,10 +96,10 @@ fn not_ready(parts: &Parts) -> Vec<String> {
             reasons.push(format!("model `{}` has no good file yet", model.name));
         }
     }
-    for upstream in &parts.gateway.plan.upstreams {
+    for upstream in &parts.gateway.upstreams {
         if !upstream.is_healthy() {
             let kind = if upstream.workers.is_some() { "worker" } else { "server" };
-            reasons.push(format!("upstream `{}` has no healthy {kind}", upstream.name));
+            reasons.push(format!("upstream `{}` has no healthy {kind}", upstream.plan.name));
         }
     }
     reasons
@@ -107,15 +107,15 @@ fn not_ready(parts: &Parts) -> Vec<String> {
 
 fn status(parts: &Parts, _: &Visit<'_>) -> Page {
     let gateway = &parts.gateway;
-    let upstreams: Vec<Value> = gateway.plan.upstreams.iter().map(|u| upstream(u)).collect();
+    let upstreams: Vec<Value> = gateway.upstreams.iter().map(|u| upstream(u)).collect();
     let models: Vec<Value> = parts.models.status().iter().map(model).collect();
     let body = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "alarms": alarms(parts),
-        "cache": { "entries": gateway.cache.entries(), "bytes": gateway.cache.bytes(),
-                   "bytes_max": gateway.plan.cache_bytes_max,
+        "cache": { "entries": gateway.store.entries(), "bytes": gateway.store.bytes(),
+                   "bytes_max": gateway.plan.store.bytes_max,
                    "disk": gateway.disk_status().map(|disk| disk_cache(&disk)) },
-        "flights": { "count": gateway.flights.count(), "waiters": gateway.flights.waiting() },
+        "flights": { "count": gateway.flights(), "waiters": gateway.waiters() },
         "upstreams": upstreams,
         "models": models,
         "profiles": parts.profiles.as_ref().map(|p| profiles(p)),
@@ -148,8 +148,8 @@ fn alarms(parts: &Parts) -> Vec<String> {
     if let Some(journal) = &parts.journal {
         alarms.extend(journal.health().alarm.map(|alarm| format!("journal: {alarm}")));
     }
-    let disk = parts.gateway.disk_status().and_then(|disk| disk.fault);
-    alarms.extend(disk.map(|fault| format!("cache on disk: {fault}")));
+    let disk = parts.gateway.disk_status().and_then(|disk| disk.reason);
+    alarms.extend(disk.map(|reason| format!("cache on disk: {reason}")));
     alarms.extend(parts.learned.alarm());
     alarms.extend(parts.statsd.iter().flat_map(|statsd| statsd.alarms()));
     alarms.extend(parts.workers.iter().flat_map(|pool| pool.alarms()));
@@ -165,10 +165,10 @@ fn fault(file: &generation::Status) -> Option<String> {
     Some(if named { message.clone() } else { format!("{path}: {message}") })
 }
 
-fn disk_cache(disk: &gateway::DiskStatus) -> Value {
+fn disk_cache(disk: &cache::DiskStatus) -> Value {
     json!({
         "dir": disk.dir.display().to_string(), "entries": disk.entries, "bytes": disk.bytes,
-        "bytes_max": disk.bytes_max, "waiting": disk.waiting, "fault": disk.fault,
+        "bytes_max": disk.bytes_max, "waiting": disk.waiting, "reason": disk.reason,
     })
 }
 
@@ -178,7 +178,7 @@ fn upstream(upstream: &gateway::Upstream) -> Value {
         .iter()
         .map(|s| json!({ "address": s.address.to_string(), "healthy": s.health.is_healthy() }))
         .collect();
-    json!({ "name": &*upstream.name, "healthy": upstream.is_healthy(), "servers": servers })
+    json!({ "name": &*upstream.plan.name, "healthy": upstream.is_healthy(), "servers": servers })
 }
 
 fn model(model: &serving::ModelStatus) -> Value {

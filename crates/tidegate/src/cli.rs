@@ -32,8 +32,8 @@ Example: tidegate model cluster all-MiniLM-L6-v2 headlines.txt --members-min 3";
 
 const EVENTS_EXAMPLE: &str = "\
 Begin with `tidegate events inspect -c tidegate.toml access.log`, which delivers nothing; then
-`tidegate events run`, `status`, `query ROLLUP`, `verify` and `replay`. docs/OPERATING.md,
-\"Events\", has a configuration for each web server.";
+`tidegate events run`, `status`, `query ROLLUP`, `verify` and `replay`.
+docs/operating/log-formats.md has a configuration for each web server.";
 
 const REPLAY_EXAMPLE: &str = "\
 Examples: tidegate events replay --to sqlite:again.db --since 2026-11-20 --until 2026-11-21

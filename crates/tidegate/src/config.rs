@@ -241,7 +241,7 @@ pub(crate) fn check(text: &str, root: &Path) -> Result<Plan, Vec<Problem>> {
     let rankers = models.rankers.iter();
     let names: Vec<&str> = rankers.map(|model| model.name.as_str()).collect();
     let mut gateway = gateway::Plan::check(sections, &names, &mut document);
-    if let Some(disk) = &mut gateway.disk {
+    if let Some(disk) = &mut gateway.store.disk {
         disk.dir = root.join(&disk.dir);
     }
     let machine = std::thread::available_parallelism().map_or(1, usize::from);

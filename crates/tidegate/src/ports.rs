@@ -2,17 +2,16 @@
 //!
 //! Each adapter is thin; the work is in the crate that it adapts.
 
-use std::ops::Range;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use chassis::WorkPool;
-use exchange::ExchangeRef;
-use gateway::{Compute, Computed, Durable, Profile, Profiles, Question, Record, Shown};
+use exchange::{ExchangeRef, ModelAnswer, ModelRequest, Refusal};
+use gateway::{AnswerSender, Compute, Durable, Profile, Profiles, QueuedAnswer, Recorder};
 use journal::Lane;
 use profiles::{Lookup, UserKey};
-use serving::{Answer, Ask, Call, Impression, Models, Pool, RecommendParams, Refusal};
+use serving::{Models, Pool};
 
 use crate::config::JournalPlan;
 
@@ -30,90 +29,40 @@ impl Profiles for ProfileLookup {
 }
 
 /// Models for the gateway's routes.
-pub(crate) struct ModelAnswers {
-    /// The models.
-    pub models: Arc<Models>,
-    /// Where user features come from.
-    pub profiles: Option<Arc<profiles::Profiles>>,
-}
+pub(crate) struct ModelAnswers(pub Arc<Models>);
 
 impl Compute for ModelAnswers {
-    fn cost(&self, question: &Question<'_>) -> Duration {
-        match question.model {
-            Some(model) => self.models.ranking.cost(model, None),
-            None => self.models.cost(question.path, question.body.len()),
-        }
+    fn cost(&self, request: &ModelRequest<'_>) -> Duration {
+        self.0.cost(request)
     }
 
     fn compute(
         &self,
-        question: &Question<'_>,
+        request: &ModelRequest<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<Computed, (u16, String)> {
-        let mut hex = [0; 32];
-        let id = hex_id(question.id, &mut hex);
-        let begun = Instant::now();
-        let Some(model) = question.model else {
-            let Question { method, path, body, json_length, .. } = *question;
-            let answered = self.models.answer(Ask { method, path, body, json_length, id }, out);
-            let score = begun.elapsed();
-            return answered.map(|answer| computed(&answer, score)).map_err(refused);
-        };
-        let profile = question.user.map(|user| self.profiles.as_ref()?.data(user));
-        let features = begun.elapsed();
-        if let Some(None) = profile {
-            return Err((503, "the profile cannot be read".to_owned()));
-        }
-        let text = |name| exchange::query_value(question.query.as_bytes(), name);
-        let utf8 = |name| text(name).and_then(|value| String::from_utf8(value.into_owned()).ok());
-        let (limit, category) = (utf8("limit"), utf8("category"));
-        let params = RecommendParams {
-            limit: limit.as_deref(),
-            explain: text("explain").is_some_and(|value| *value == *b"1"),
-            category: category.as_deref(),
-            request_id: id,
-            decision: question.decision.name(),
-        };
-        let shown = self.models.ranking.recommend(model, profile.flatten().as_ref(), &params, out);
-        let shown = shown.map_err(refused)?;
-        let score = begun.elapsed() - features;
-        let decision_at = decision_at(out, params.decision);
-        let impression = Some(shown_of(&shown));
-        Ok(Computed { features, score, impression, decision_at, ..Computed::default() })
+    ) -> Result<ModelAnswer, Refusal> {
+        self.0.answer(request, out)
     }
 
-    fn gathers(&self, question: &Question<'_>) -> bool {
-        question.model.is_none() && self.models.gathers(question.path)
+    fn is_queued(&self, request: &ModelRequest<'_>) -> bool {
+        self.0.is_queued(request)
     }
 
-    fn gather(&self, question: &Question<'_>, body: Bytes, asker: gateway::Asker) {
-        let begun = Instant::now();
-        let call = Call {
-            method: question.method.to_owned(),
-            path: question.path.to_owned(),
-            body,
-            json_length: question.json_length,
-            id: hex_id(question.id, &mut [0; 32]).to_owned(),
-        };
-        self.models.begin(call, Box::new(Client { asker, begun }));
+    fn queue(&self, request: &ModelRequest<'_>, body: Bytes, sender: AnswerSender) {
+        self.0.queue(request, body, Box::new(GatewaySender(sender)));
     }
 }
 
-/// Who waits at the gateway, as the models see it.
-struct Client {
-    asker: gateway::Asker,
-    begun: Instant,
-}
+/// The gateway's sender, as the models see it.
+struct GatewaySender(AnswerSender);
 
-impl serving::Asker for Client {
+impl serving::AnswerSender for GatewaySender {
     fn is_waiting(&self) -> bool {
-        self.asker.is_waiting()
+        self.0.is_waiting()
     }
 
-    fn answer(self: Box<Self>, answer: Result<Answer, Refusal>) {
-        let score = self.begun.elapsed();
-        let answer = answer.map(|answer| (computed(&answer, score), answer.body));
-        self.asker.answer(answer.map_err(refused));
+    fn send(self: Box<Self>, answer: QueuedAnswer) {
+        self.0.send(answer);
     }
 }
 
@@ -124,49 +73,6 @@ impl Pool for WorkThreads {
     fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool {
         self.0.spawn(job).is_ok()
     }
-}
-
-fn computed(answer: &Answer, score: Duration) -> Computed {
-    Computed {
-        score,
-        impression: answer.ranked.as_ref().map(|ranked| shown_of(&ranked.impression)),
-        content_type: answer.content_type,
-        json_length: answer.json_length,
-        ..Computed::default()
-    }
-}
-
-fn refused(refusal: Refusal) -> (u16, String) {
-    (refusal.status, refusal.message)
-}
-
-/// Where a recommendation names its decision: right behind the request id.
-fn decision_at(answer: &[u8], decision: &str) -> Option<Range<usize>> {
-    const NAME: &[u8] = b"\"decision\":\"";
-    let opening = &answer[..answer.len().min(128)];
-    let start = opening.windows(NAME.len()).position(|window| window == NAME)? + NAME.len();
-    Some(start..start + decision.len())
-}
-
-fn shown_of(impression: &Impression) -> Shown {
-    let mut items = String::with_capacity(256);
-    for id in impression.ids() {
-        items.push_str(id);
-        items.push('\n');
-    }
-    Shown {
-        model: (impression.model().to_owned(), impression.version().to_owned()),
-        propensity: impression.propensity(),
-        items,
-    }
-}
-
-fn hex_id(id: u128, hex: &mut [u8; 32]) -> &str {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for (place, digit) in hex.iter_mut().enumerate() {
-        *digit = DIGITS[(id >> (124 - 4 * place)) as usize & 15];
-    }
-    std::str::from_utf8(hex).expect("hexadecimal digits are ASCII")
 }
 
 /// One core's way into the journal.
@@ -204,7 +110,7 @@ impl JournalRecorder {
     }
 }
 
-impl Record for JournalRecorder {
+impl Recorder for JournalRecorder {
     fn record(&self, exchange: &ExchangeRef<'_>, brief: bool) -> bool {
         self.lane.append(|line| self.encode(exchange, brief, line)).is_ok()
     }

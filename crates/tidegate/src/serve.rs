@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use chassis::{Cores, Drain, Limits, Listener, WorkPool};
-use gateway::{Compute, Edge, Gateway, Profiles, Record};
+use gateway::{Compute, Edge, Gateway, Profiles, Recorder};
 use generation::{Source, Watcher};
 use journal::{Journal, JournalError};
 use metrics::Registry;
@@ -79,7 +79,7 @@ pub(crate) struct Parts {
 ///
 /// # Errors
 /// When an address is taken, or a folder cannot be written.
-pub(crate) fn start(mut plan: Plan) -> Result<Server> {
+pub(crate) fn start(plan: Plan) -> Result<Server> {
     let source = Source::at(&plan.file).ok();
     let registry = Registry::default();
     let journal = plan.journal.as_ref().map(open_journal).transpose()?;
@@ -91,11 +91,12 @@ pub(crate) fn start(mut plan: Plan) -> Result<Server> {
     let delivers = !plan.events.rollups.is_empty();
     let learner = if delivers { None } else { Learner::start(&plan) };
     let work = WorkPool::start(plan.work_threads, WORK_QUEUE_MAX).context("start work threads")?;
-    let models = Arc::new(Models::open(plan.models, Arc::new(WorkThreads(work.clone()))));
+    let pool = Arc::new(WorkThreads(work.clone()));
+    let models = Arc::new(Models::open(plan.models, profiles.clone(), pool));
     let watcher = watch(&models, profiles.as_ref())?;
     let pools = Pools::start(plan.pools, &registry)?;
-    pools.staff(&mut plan.gateway);
-    let gateway = open_gateway(plan.gateway, &registry, (&models, profiles.as_ref()), work);
+    let gateway_parts = gateway_parts(&models, profiles.as_ref(), &pools, work);
+    let gateway = Gateway::new(plan.gateway, gateway_parts, &registry);
     let live = Live::open(&plan.root, &gateway)?;
     let listeners = bind(plan.public, plan.edge_cores)?;
     let admin = bind(plan.admin, 1)?;
@@ -212,7 +213,7 @@ impl Core {
         if number == 0 {
             probe_all(&gateway, &self.draining);
         }
-        let recorder = self.recorder.map(|recorder| Box::new(recorder) as Box<dyn Record>);
+        let recorder = self.recorder.map(|recorder| Box::new(recorder) as Box<dyn Recorder>);
         let edge = Edge::new(gateway, recorder, random_seed());
         let role = Rc::new(gateway::Role(edge));
         let admin = self.admin.map(|listener| {
@@ -263,20 +264,25 @@ fn watch(models: &Models, profiles: Option<&Arc<profiles::Profiles>>) -> Result<
     Watcher::start(watched).context("watch files")
 }
 
-fn open_gateway(
-    plan: gateway::Plan,
-    registry: &Registry,
-    (models, profiles): (&Arc<Models>, Option<&Arc<profiles::Profiles>>),
+/// What the gateway needs of the other roles.
+fn gateway_parts(
+    models: &Arc<Models>,
+    profiles: Option<&Arc<profiles::Profiles>>,
+    pools: &Pools,
     work: WorkPool,
-) -> Arc<Gateway> {
-    let answers = ModelAnswers { models: Arc::clone(models), profiles: profiles.cloned() };
-    let compute = Arc::new(answers) as Arc<dyn Compute>;
-    let look_up = profiles.map(|p| Arc::new(ProfileLookup(Arc::clone(p))) as Arc<dyn Profiles>);
-    Gateway::new(plan, registry, look_up, Some(compute), work)
+) -> gateway::Parts {
+    let look_up =
+        |p: &Arc<profiles::Profiles>| Arc::new(ProfileLookup(Arc::clone(p))) as Arc<dyn Profiles>;
+    gateway::Parts {
+        profiles: profiles.map(look_up),
+        compute: Some(Arc::new(ModelAnswers(Arc::clone(models))) as Arc<dyn Compute>),
+        workers: pools.workers(),
+        work,
+    }
 }
 
 fn probe_all(gateway: &Arc<Gateway>, draining: &chassis::Draining) {
-    for upstream in &gateway.plan.upstreams {
+    for upstream in &gateway.upstreams {
         for server in 0..upstream.servers.len() {
             let probe = gateway::probe(Arc::clone(upstream), server, draining.clone());
             tokio::task::spawn_local(probe);

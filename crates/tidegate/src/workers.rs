@@ -1,11 +1,12 @@
 //! Pools of Python workers: started with the server, lent to the gateway, and what `tidegate
 //! workers` asks of them.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use gateway::{Loan, NoWorker, Taking};
+use gateway::{Acquire, Loan, NoWorker};
 use metrics::Registry;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -31,11 +32,13 @@ impl Pools {
         plans.into_iter().map(start).collect::<Result<_>>().map(Self)
     }
 
-    /// Has their workers answer for the upstreams of their names.
-    pub(crate) fn staff(&self, plan: &mut gateway::Plan) {
-        for pool in self.pools() {
-            plan.staff(pool.name(), Arc::new(Lender(Arc::clone(&pool))));
-        }
+    /// Their workers as the gateway sees them, by the upstream for which they answer.
+    pub(crate) fn workers(&self) -> HashMap<String, Arc<dyn gateway::Workers>> {
+        let lender = |pool: Arc<Pool>| {
+            let name = pool.name().to_owned();
+            (name, Arc::new(Lender(pool)) as Arc<dyn gateway::Workers>)
+        };
+        self.pools().into_iter().map(lender).collect()
     }
 
     /// What lends workers.
@@ -59,7 +62,7 @@ impl gateway::Workers for Lender {
         self.0.is_ready()
     }
 
-    fn take(&self, end: Instant) -> Taking {
+    fn take(&self, end: Instant) -> Acquire {
         let pool = Arc::clone(&self.0);
         Box::pin(async move {
             let lent = pool.take(end.into_std()).await.map_err(|refusal| match refusal {

@@ -1,7 +1,8 @@
-//! Makes the calibration table of docs/LAB.md again: `cargo run --release -p verdicts --example
-//! calibrate -- [SETS [POWER_SETS [combs | power | humps | clocks]]]`, 1,000 and 200 sets a cell
-//! unless said otherwise; `combs`, `humps` and `clocks` for two tables alone, `power` for the
-//! second one of combs.
+//! Makes the calibration tables of docs/lab/trust.md again: `cargo run --release -p verdicts --example
+//! calibrate -- [SETS [POWER_SETS [combs | power | humps | clocks]]]`.
+//!
+//! A cell has 1,000 sets and 200 sets of power unless said otherwise. `combs`, `humps` and `clocks`
+//! make two tables alone, `power` the second one of combs.
 //!
 //! Prints Markdown to stdout, cell by cell as it is counted, on two threads.
 

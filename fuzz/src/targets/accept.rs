@@ -1,8 +1,8 @@
 //! Codings that a client accepts: it is given none that it refused, and what stands for its field
 //! says the same as the field (RFC 9110 §12.5.3).
 
-use chassis::http::fuzzing::read_head;
-use gateway::fuzzing::{Accepted, Coding, Codings};
+use crate::reading::read_head;
+use http1::accept::{Accepted, Coding, Codings};
 
 pub(super) const TOKENS: &[&str] = &[
     "accept-encoding: ",

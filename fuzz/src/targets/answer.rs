@@ -6,7 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-use gateway::fuzzing::{Reading, read_answer};
+use gateway::fuzzing::{AnswerReading, read_answer};
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
 use hyper::body::Bytes;
@@ -59,7 +59,7 @@ pub(super) fn run(input: &[u8]) {
         assert_eq!(alone.as_ref(), Some(&ours), "what stands behind it changes it");
     }
     if let Some(theirs) = hypers_reading(bytes, bodiless).filter(|_| ours.status != 101) {
-        let Reading { status, body, is_whole, .. } = ours;
+        let AnswerReading { status, body, is_whole, .. } = ours;
         assert_eq!(theirs, (status, is_whole.then_some(body)), "two readings of one answer");
     }
 }

@@ -1,7 +1,7 @@
 //! Chunked bodies: however they arrive they mean the same, and what the grammar says
 //! (RFC 9112 §7.1).
 
-use chassis::http::fuzzing::{Chunks, decode_chunks};
+use crate::reading::{Chunks, decode_chunks};
 
 pub(super) const TOKENS: &[&str] = &[
     "0\r\n\r\n",

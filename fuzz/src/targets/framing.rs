@@ -4,11 +4,11 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 
-use chassis::http::BodyLength;
-use chassis::http::fuzzing::{Chunks, decode_chunks, read_head};
+use crate::reading::{Chunks, decode_chunks, read_head};
 use http_body_util::{BodyExt, Empty};
+use http1::request::BodyLength;
 use hyper::body::{Bytes, Incoming};
-use hyper::server::conn::http1;
+use hyper::server::conn;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
@@ -68,7 +68,8 @@ fn hypers_reading(input: &[u8]) -> Option<Reading> {
         }
     });
     let both_ways = TokioIo::new(tokio::io::join(input, tokio::io::sink()));
-    let connection = http1::Builder::new().keep_alive(false).serve_connection(both_ways, service);
+    let connection =
+        conn::http1::Builder::new().keep_alive(false).serve_connection(both_ways, service);
     // How the connection ended says nothing about the first request.
     let _ = RUNTIME.with(|runtime| runtime.block_on(connection));
     first.into_inner().filter(|reading| reading.target.starts_with('/'))

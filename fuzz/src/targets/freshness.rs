@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use gateway::fuzzing::{Asked, Directives, FieldLines, Lifetime, Policy, lifetime};
+use cache::Lifetime;
+use gateway::fuzzing::{Directives, Policy, RequestFacts, lifetime};
+use http1::FieldLines;
 
 pub(super) const TOKENS: &[&str] = &[
     "cache-control: ",
@@ -42,7 +44,8 @@ pub(super) fn run(input: &[u8]) {
     let headers = super::fields(lines);
     let status = super::number(settings, 0) as u16;
     let authorised = super::number(settings, 1) == 1;
-    let asked = Asked { authorised, delay: Duration::from_secs(1), ..Asked::default() };
+    let asked =
+        RequestFacts { authorised, delay: Duration::from_secs(1), ..RequestFacts::default() };
     let policy = Policy::default();
     let found = lifetime(status, &headers, &policy, asked);
     let said = Directives::of(&headers);
@@ -52,7 +55,7 @@ pub(super) fn run(input: &[u8]) {
         assert!(!said.private, "`private` is not shared");
         assert!(!asked.authorised || found.open, "an authorised answer is nobody else's");
     }
-    let asked = Asked { authorised: false, ..asked };
+    let asked = RequestFacts { authorised: false, ..asked };
     let before = lifetime(status, &headers, &policy, asked);
     shortens(&headers, status, (&policy, asked), before);
     let ttl = Policy { ttl: Some(Duration::from_secs(10)), ..policy };
@@ -97,7 +100,7 @@ fn numbers(headers: &FieldLines) -> Vec<u64> {
 fn shortens(
     headers: &FieldLines,
     status: u16,
-    (policy, asked): (&Policy, Asked),
+    (policy, asked): (&Policy, RequestFacts),
     before: Option<Lifetime>,
 ) {
     let with = |name: &str, value: &str| {

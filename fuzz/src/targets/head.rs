@@ -2,8 +2,9 @@
 //!
 //! Held against a second reading, line by line and without cleverness.
 
-use chassis::http::fuzzing::read_head;
-use chassis::http::{BodyLength, Head};
+use crate::reading::read_head;
+use http1::Head;
+use http1::request::BodyLength;
 
 pub(super) const TOKENS: &[&str] = &[
     "GET /",

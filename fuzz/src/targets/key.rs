@@ -3,11 +3,13 @@
 
 use std::sync::OnceLock;
 
+use crate::reading::read_head;
+use cache::Area;
+use cache::key::Resource;
 use chassis::config::Document;
-use chassis::http::Head;
-use chassis::http::fuzzing::read_head;
-use gateway::fuzzing::{Area, Resource, forwarded, key};
-use gateway::{Plan, Sections, Wanted};
+use gateway::fuzzing::{Identity, areas, forwarded, key};
+use gateway::{Plan, PurgeRequest, Sections};
+use http1::Head;
 
 pub(super) const TOKENS: &[&str] = &[
     "/?a=1&b=2",
@@ -25,6 +27,8 @@ pub(super) const TOKENS: &[&str] = &[
     "HOST",
     "a.test.",
 ];
+
+const ANYBODY: Identity<'static> = Identity { arm: 0, user: None };
 
 const RULES: [&str; 4] = [
     "",
@@ -53,8 +57,8 @@ pub(super) fn run(input: &[u8]) {
 }
 
 fn compare(rules: usize, one: &Head<'_>, other: &Head<'_>) {
-    let route = &plan(rules).routes[0];
-    if key(route, one, 0, None) != key(route, other, 0, None) {
+    let keys = &plan(rules).routes[0].key;
+    if key(keys, one, ANYBODY) != key(keys, other, ANYBODY) {
         return;
     }
     let host = |head: &Head<'_>| {
@@ -63,7 +67,7 @@ fn compare(rules: usize, one: &Head<'_>, other: &Head<'_>) {
         host.strip_suffix('.').unwrap_or(&host).to_owned()
     };
     assert_eq!(host(one), host(other), "one key for two hosts");
-    let asked = |head: &Head<'_>| forwarded(route, head.path_and_query(), false);
+    let asked = |head: &Head<'_>| forwarded(keys, head.path_and_query(), false);
     assert_eq!(asked(one), asked(other), "one key, but the upstream is asked for two things");
     if rules == 0 {
         assert_eq!(one.path_and_query(), other.path_and_query(), "one key for two resources");
@@ -80,14 +84,15 @@ fn compare(rules: usize, one: &Head<'_>, other: &Head<'_>) {
 /// What a purge of the request's own URL covers must hold its key's resource.
 fn check_purge(rules: usize, head: &Head<'_>) {
     let plan = plan(rules);
-    let key = key(&plan.routes[0], head, 0, None);
+    let key = key(&plan.routes[0].key, head, ANYBODY);
     let resource = Resource::of_key(&key);
     let target = head.path_and_query();
     if head.host().is_empty() || target == "*" {
         return;
     }
     let urls = vec![format!("http://{}{target}", head.host())];
-    let Ok(areas) = (Wanted { urls, ..Wanted::default() }).areas(plan) else { return };
+    let request = PurgeRequest { urls, ..PurgeRequest::default() };
+    let Ok(areas) = areas(&request, plan) else { return };
     let met = areas.iter().any(|area| match area {
         Area::Resource(Some(host), target) => {
             host.as_bytes() == resource.host && target.as_bytes() == resource.target

@@ -1,8 +1,6 @@
 //! Lines of logs: whatever is read from one and written again is read the same.
 
-use exchange::{
-    Exchange, ExchangeRef, ImpressionRef, decode, decode_combined, decode_ltsv, encode,
-};
+use exchange::{Exchange, ExchangeRef, decode, decode_combined, decode_ltsv, encode};
 
 pub(super) const TOKENS: &[&str] = &[
     "\"time\":\"2026-11-21T07:00:00.000001Z\"",
@@ -45,9 +43,6 @@ fn check(exchange: &Exchange<'_>) {
 }
 
 fn written(exchange: &Exchange<'_>) -> Vec<u8> {
-    let shown = exchange.impression.as_ref();
-    let items: Vec<&str> =
-        shown.map_or(Vec::new(), |shown| shown.items.iter().map(AsRef::as_ref).collect());
     let line = ExchangeRef {
         time_us: exchange.time_us,
         id: exchange.id,
@@ -71,12 +66,7 @@ fn written(exchange: &Exchange<'_>) -> Vec<u8> {
         ranked_by: exchange.ranked_by,
         phases: exchange.phases,
         total_us: exchange.total_us,
-        impression: shown.map(|shown| ImpressionRef {
-            model: &shown.model,
-            version: &shown.version,
-            propensity: shown.propensity,
-            items: &items,
-        }),
+        impression: exchange.impression.as_ref(),
     };
     let mut out = Vec::new();
     encode(&line, &mut out);

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use serving::{Ask, ModelConfig, Models, Pool, plan};
+use exchange::ModelRequest;
+use serving::{ModelConfig, Models, Pool, plan};
 
 use super::{number, settings};
 
@@ -43,7 +44,8 @@ pub(super) fn run(input: &[u8]) {
     let json_length = Some(number(line, 0) as usize).filter(|length| *length > 0);
     let mut out = b"before".to_vec();
     let (method, path) = ("POST", "/v2/models/line/infer");
-    match models().answer(Ask { method, path, body, json_length, id: "0" }, &mut out) {
+    let request = ModelRequest { method, path, body, json_length, ..ModelRequest::default() };
+    match models().answer(&request, &mut out) {
         Ok(answer) => {
             let length = answer.json_length.unwrap_or(out.len() - 6);
             let json = &out[6..6 + length];
@@ -53,7 +55,7 @@ pub(super) fn run(input: &[u8]) {
             assert_eq!(out, b"before", "a refusal wrote");
             // Numbers may add up to more than there are: then the model has failed, and says so.
             let is_clients = (400..500).contains(&refusal.status);
-            assert!(is_clients || refusal.message.contains("not a number"), "{refusal:?}");
+            assert!(is_clients || refusal.reason.contains("not a number"), "{refusal:?}");
         }
     }
 }
@@ -68,6 +70,6 @@ fn models() -> &'static Models {
             ..ModelConfig::default()
         };
         let plans = plan(&[config], root, &mut |key, why| panic!("{key}: {why}"));
-        Models::open(plans, Arc::new(Never))
+        Models::open(plans, None, Arc::new(Never))
     })
 }

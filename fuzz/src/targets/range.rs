@@ -1,7 +1,7 @@
 //! Ranges: always inside the body, never empty, and what a slow reading of the grammar says
 //! (RFC 9110 §14.1.2, §14.2).
 
-use gateway::fuzzing::{Part, range};
+use gateway::fuzzing::{BodyRange, range};
 
 pub(super) const TOKENS: &[&str] =
     &["bytes=", "0-", "-5", "0-0", "5-3", "100-", "bytes = 1-2", "Bytes=", "1-2,3-4", "-0"];
@@ -11,12 +11,12 @@ pub(super) fn run(input: &[u8]) {
     let (settings, line) = super::settings(input);
     let length = (super::number(settings, 0) % (1 << 40)) as usize;
     let part = range(line, length);
-    if let Part::Bytes(bytes) = &part {
+    if let BodyRange::Bytes(bytes) = &part {
         assert!(bytes.start < bytes.end && bytes.end <= length, "outside the body");
     }
     let Some((first, last)) = slowly(line) else {
         // More than one range and other units may be ignored, never half obeyed.
-        assert_eq!(part, Part::Whole, "no single range of bytes");
+        assert_eq!(part, BodyRange::Whole, "no single range of bytes");
         return;
     };
     let length = length as u128;
@@ -31,10 +31,10 @@ pub(super) fn run(input: &[u8]) {
         _ => None,
     };
     match (expected, part) {
-        (Some((start, end)), Part::Bytes(bytes)) => {
+        (Some((start, end)), BodyRange::Bytes(bytes)) => {
             assert_eq!((bytes.start as u128, bytes.end as u128), (start, end));
         }
-        (None, Part::Whole | Part::Unsatisfiable) => {}
+        (None, BodyRange::Whole | BodyRange::Unsatisfiable) => {}
         (expected, part) => panic!("{part:?}, not {expected:?}"),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use exchange::ModelRequest;
 use serving::{ModelConfig, Ranking, plan};
 
 pub(super) const TOKENS: &[&str] = &[
@@ -23,7 +24,8 @@ pub(super) const TOKENS: &[&str] = &[
 
 pub(super) fn run(input: &[u8]) {
     let mut out = b"before".to_vec();
-    match ranking().rank_body("news", input, Some("id"), &mut out) {
+    let request = ModelRequest { body: input, id: 1, ..ModelRequest::default() };
+    match ranking().rank("news", &request, &mut out) {
         Ok(_) => assert!(out.len() > 6 && out.ends_with(b"}"), "an answer is an object"),
         Err(refusal) => {
             assert_eq!(out, b"before", "a refusal wrote");

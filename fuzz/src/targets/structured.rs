@@ -1,8 +1,9 @@
 //! Structured fields (RFC 9651), as `CDN-Cache-Control` is read: rendering and reading again
 //! changes nothing, and a field that does not parse does not exist (RFC 9213 §2.1).
 
-use gateway::fuzzing::{Directives, FieldLines};
+use gateway::fuzzing::Directives;
 use http::HeaderValue;
+use http1::FieldLines;
 use sfv::{Dictionary, FieldType, Item, List, Parser};
 
 pub(super) const TOKENS: &[&str] = &[

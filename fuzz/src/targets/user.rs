@@ -1,8 +1,8 @@
 //! User ids in cookies, headers and queries: an id is what the request says once, or nobody's.
 
-use chassis::http::Head;
-use chassis::http::fuzzing::read_head;
+use crate::reading::read_head;
 use gateway::fuzzing::{User, UserSource};
+use http1::Head;
 
 pub(super) const TOKENS: &[&str] = &[
     "cookie:userId",

@@ -1,9 +1,10 @@
 //! Variants: two requests that get the same key have the same values of the fields that the answer
 //! varies by (RFC 9111 §4.1).
 
-use chassis::http::Head;
-use chassis::http::fuzzing::read_head;
-use gateway::fuzzing::{Accepted, KeyBytes, append_selecting, extend_by_variant};
+use crate::reading::read_head;
+use cache::key::{KeyBytes, append_selecting, extend_by_variant};
+use http1::Head;
+use http1::accept::Accepted;
 
 pub(super) const TOKENS: &[&str] = &[
     "accept-language",

@@ -13,13 +13,13 @@ use crate::setup::Setup;
 
 pub(crate) const ROW: Row = Row {
     name: "lab-load",
-    what: "CPU that a call costs the load generator: `tidegate lab load` beside wrk",
-    notes: "Both keep 64 connections busy with one thread, in turns, against the same nginx with \
-        a cached answer of 4 KB on the other core.\n\
+    what: "CPU time of a call in the load generator: `tidegate lab load` beside wrk",
+    notes: "Both keep 64 connections busy with one thread, in turns.\n\
+        Both call the same nginx with a cached answer of 4 KB on the other core.\n\
         `tidegate lab load` keeps every call with both of its times and its status; wrk counts \
         into a histogram.\n\
-        CPU time is user and system time of the whole process, its start and its report included; \
-        with verdicts the report also says what the calls show, which wrk does not.",
+        CPU time is user and system time of the whole process, its start and its report included.\n\
+        With verdicts, the report also says what the calls show, which wrk does not.",
     peers: &["tidegate", "wrk", "nginx"],
     run,
 };

@@ -13,15 +13,17 @@ use crate::setup::Setup;
 
 pub(crate) const ROW: Row = Row {
     name: "lab-probe",
-    what: "error of the moments at which `tidegate lab probe` sends, and what it adds to a latency",
-    notes: "Calls arrive at random at an nginx with a cached answer of 4 KB on the other core: \
-        20 a second, as without `--rate`, or 150, where one in fourteen is sent while another, \
-        or its last 500 µs of waiting, is under way.\n\
-        Late is by how much a call was really sent after it was meant to be; none is sent before.\n\
-        A call over a new connection lasts from before its name is looked up to the last byte; \
-        curl's is its `time_total`, of as many calls of one process at the same rate \
-        (`--rate 150/s`), evenly sent.\n\
-        Latencies are far above what a generator sees that never pauses: server and client are \
+    what: "how late `tidegate lab probe` sends, and what it adds to a latency",
+    notes: "Calls arrive at random at an nginx with a cached answer of 4 KB on the other core.\n\
+        They arrive 20 a second, as without `--rate`, or 150 a second.\n\
+        At 150, one in fourteen is sent while another, or its last 500 µs of waiting, is under \
+        way.\n\
+        \"Late\" is the time between the moment at which a call was meant to be sent and its \
+        sending; none is sent early.\n\
+        A call over a new connection lasts from before its name is looked up to the last byte.\n\
+        curl's is its `time_total`, of as many calls of one process at the same rate (`--rate \
+        150/s`), evenly sent.\n\
+        Latencies are far above those of a generator that never pauses: server and client are \
         woken for each call.",
     peers: &["tidegate", "curl", "nginx"],
     run,

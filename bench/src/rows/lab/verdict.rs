@@ -16,14 +16,18 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "lab-verdict",
     what: "time for a verdict on 50 calls and on a million: `tidegate lab report` of a CSV",
-    notes: "The CSV has the moment and the latency of each call; reading it, quantiles, the \
-        histogram and every search are in the time, of the whole process on one core.\n\
-        Smooth calls are lognormal around 5 ms; with a comb, a tenth of them waits for one to six \
-        quanta of 40 ms, with a deviation of a twentieth of one.\n\
+    notes: "The CSV has the moment and the latency of each call.\n\
+        The time is that of the whole process on one core: reading, quantiles, the histogram and \
+        every search.\n\
+        Smooth calls are lognormal around 5 ms.\n\
+        With a comb, a tenth of them waits for one to six quanta of 40 ms, with a deviation of a \
+        twentieth of one.\n\
         diptest is a Python program that reads the same file and says whether it has one hump or \
-        several, which is a part of our answer: of 50 calls by 1,999 bootstraps, of a million by \
-        the package's table, which it warns is made for 72,000.\n\
-        The program's start, its imports and its reading are in its time, too.",
+        several.\n\
+        That is a part of our answer.\n\
+        It judges 50 calls by 1,999 bootstraps, and a million by the package's table, which it \
+        warns is made for 72,000.\n\
+        Its time includes its start, its imports and its reading, too.",
     peers: &["tidegate", "diptest"],
     run,
 };

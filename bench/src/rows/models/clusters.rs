@@ -15,13 +15,15 @@ pub(crate) const ROW: Row = Row {
     what: "1,000 to 10,000 headlines embedded and grouped, and whether the groups are stories",
     notes: "Vectors of all-MiniLM-L6-v2 in bfloat16, 384 numbers; one thread each, CPU time of the \
         process.\n\
-        Embedding and grouping are measured apart; embedding 10,000 headlines once, grouping in \
+        Embedding and grouping are measured apart: embedding 10,000 headlines once, grouping in \
         every round.\n\
-        Of the 10,000 headlines, 4,400 are whole, the rest are the same without their last or \
+        Of the 10,000 headlines, 4,400 are whole; the rest are the same without their last or \
         first word.\n\
-        Tidegate is `crates/models` in a program of its own, at its defaults: average linkage at \
-        0.35 up to 5,000 rows, communities at 0.5 above; scikit-learn is \
-        `AgglomerativeClustering` of cosine and average at the same limit, on the same vectors.\n\
+        Tidegate is `crates/models` in a program of its own.\n\
+        At its defaults it uses average linkage at 0.35 up to 5,000 rows, and communities at 0.5 \
+        above.\n\
+        scikit-learn is `AgglomerativeClustering` of cosine and average at the same limit, on the \
+        same vectors.\n\
         V-measure and adjusted Rand index are against the stories of the data set, in thousandths.",
     peers: &["tidegate", "scikit-learn"],
     run,

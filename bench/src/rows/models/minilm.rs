@@ -16,11 +16,11 @@ pub(crate) const ROW: Row = Row {
     notes: "1,000 headlines of the news example (300 with `--quick`), from text to vector; one \
         thread each, CPU time of the process.\n\
         Tidegate is `crates/models` in a program of its own.\n\
-        ONNX Runtime has the texts sorted by length, 32 together and padded; its bytes are those \
-        of `quantize_dynamic`.\n\
+        ONNX Runtime has the texts sorted by length, 32 together and padded; its int8 is \
+        `quantize_dynamic`.\n\
         Cosines are to ONNX Runtime's floats.\n\
-        Peak memory is that of the whole program, weights, vectors and texts included; of a peer, \
-        Python as well.",
+        Peak memory is that of the whole program, with weights, vectors and texts; a peer's \
+        includes Python.",
     peers: &["tidegate", "onnxruntime"],
     run,
 };

@@ -16,11 +16,11 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "oip",
     what: "predict 674 rows of 50 floats by the Open Inference Protocol, a linear model",
-    notes: "Closed loop over 64 keep-alive connections, one edge thread; a body in JSON has some \
-        320 kB, floats of six digits, one with a binary tensor (as `tritonclient` sends it) \
-        135 kB.\n\
-        The time includes reading the body. Every request has another id, so that no answer is \
-        one that was remembered.",
+    notes: "Closed loop over 64 keep-alive connections, one edge thread.\n\
+        A body in JSON has some 320 kB, with floats of six digits.\n\
+        A body with a binary tensor, as `tritonclient` sends it, has 135 kB.\n\
+        The time includes reading the body.\n\
+        Every request has another id, so no answer is a remembered one.",
     peers: &["tidegate"],
     run,
 };

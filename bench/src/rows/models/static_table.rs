@@ -12,10 +12,10 @@ pub(crate) const ROW: Row = Row {
     name: "static",
     what: "headlines embedded by static embeddings, 30,522 tokens of 256 numbers",
     notes: "4,400 headlines, from text to vector; one thread each, CPU time of the process.\n\
-        The vectors are those of all-MiniLM-L6-v2's words, turned to 256 directions: the size of \
-        Model2Vec's own models, saved as it saves them.\n\
-        Tidegate is `crates/models` in a program of its own, Model2Vec its Python package with \
-        the tokenizers package beneath.",
+        The vectors are those of all-MiniLM-L6-v2's words, turned to 256 directions.\n\
+        That is the size of Model2Vec's own models, saved as it saves them.\n\
+        Tidegate is `crates/models` in a program of its own; Model2Vec is its Python package, on \
+        the tokenizers package.",
     peers: &["tidegate", "model2vec"],
     run,
 };

@@ -17,9 +17,9 @@ pub(crate) const ROW: Row = Row {
     notes: "A model that LightGBM trained, and rows of doubles; one thread each, CPU time of the \
         process.\n\
         Tidegate is `crates/models` in a program of its own.\n\
-        LightGBM is its C functions (`LGBM_BoosterPredictForMat`, `…SingleRowFast`), ONNX Runtime \
-        has its inputs and outputs bound, TL2cgen's C is compiled by gcc -O3; all three are called \
-        from Python, which is some 1 µs of a row alone.\n\
+        LightGBM is its C functions (`LGBM_BoosterPredictForMat`, `…SingleRowFast`).\n\
+        ONNX Runtime has its inputs and outputs bound; TL2cgen's C is compiled by gcc -O3.\n\
+        All three are called from Python, which is some 1 µs of a row alone.\n\
         Scores must be LightGBM's; ONNX Runtime computes in floats.",
     peers: &["tidegate", "lightgbm", "onnxruntime", "tl2cgen"],
     run,

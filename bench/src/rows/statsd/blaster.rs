@@ -15,16 +15,20 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "statsd-blaster",
     what: "tiny datagrams as fast as one core sends them, beside collectd and a bare loop",
-    notes: "`a:1|c`, again and again, from one socket: plain by `sendmmsg`, or in trains of 64 \
-        that the kernel cuts (`UDP_SEGMENT`), which is several times as fast.\n\
-        A train is cut before the socket of the receiver, at the sender's expense; a receiver \
-        that takes trains (`UDP_GRO`, setting `trains`) gets it whole.\n\
-        In every trial of Tidegate without `trains` what was received and what it counts as \
-        dropped is what was sent, to the datagram; with it, a train that is dropped counts once.\n\
-        Buffers are of 4 MB: a larger one, when it is full all the time, no longer fits the caches \
-        and costs up to a third of the rate.\n\
-        The bare loop receives as Tidegate does and looks at nothing; collectd has its statsd \
-        plugin alone, and the system's default buffer, for which it has no setting.",
+    notes: "One socket sends `a:1|c` again and again.\n\
+        It sends plainly by `sendmmsg`, or in trains of 64 that the kernel cuts (`UDP_SEGMENT`), \
+        which is several times as fast.\n\
+        A train is cut before the socket of the receiver, at the sender's expense.\n\
+        A receiver that takes trains (`UDP_GRO`, setting `trains`) gets it whole.\n\
+        In every trial of Tidegate without `trains`, received and counted as dropped add up to \
+        sent, to the datagram.\n\
+        With `trains`, a dropped train counts once.\n\
+        Buffers are of 4 MB: a larger one, when it is full all the time, costs up to a third of \
+        the rate.\n\
+        It no longer fits the caches.\n\
+        The bare loop receives as Tidegate does and looks at nothing.\n\
+        collectd has its statsd plugin alone, and the system's default buffer, for which it has no \
+        setting.",
     peers: &["tidegate", "collectd"],
     run,
 };

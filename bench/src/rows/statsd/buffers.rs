@@ -16,14 +16,15 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "statsd-buffers",
     what: "what arrives of bursts at a busy machine, by the buffer of the socket",
-    notes: "Bursts of 20,000 tiny datagrams as fast as one core sends them (trains, cut by the \
-        kernel), 200,000 a second on average; two other programs want the receiver's core all the \
-        time.\n\
-        Above `net.core.rmem_max` by `SO_RCVBUFFORCE`; a kernel buffer of so many bytes holds \
-        about one tiny datagram for every 400 of them.\n\
+    notes: "Bursts are 20,000 tiny datagrams as fast as one core sends them (trains, cut by the \
+        kernel), 200,000 a second on average.\n\
+        Two other programs want the receiver's core all the time.\n\
+        Buffers above `net.core.rmem_max` are set by `SO_RCVBUFFORCE`.\n\
+        A kernel buffer of so many bytes holds about one tiny datagram for every 400 of them.\n\
         What is lost is in Tidegate's count of drops, to the datagram.\n\
-        Source 000 saw no gain above 4 to 8 MB for servers that were too slow altogether: 50 to \
-        54 % with 1 MB, 36 to 42 % with the default.\n\
+        The author of Net::Statsd::Server saw no gain above 4 to 8 MB, for servers that were too \
+        slow altogether.\n\
+        They received 50 to 54 % with 1 MB, and 36 to 42 % with the default.\n\
         Tidegate asks for 8 MB by default.",
     peers: &["tidegate"],
     run,

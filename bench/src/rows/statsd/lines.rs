@@ -15,12 +15,14 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "statsd-lines",
     what: "full datagrams of 86 lines, read and added up on one core, beside collectd",
-    notes: "1,432 bytes of counters, `ap.0000042:12|c`, names in random order, sent in trains \
-        (`UDP_SEGMENT`) as fast as one core sends them; all names are known before a trial.\n\
+    notes: "Datagrams are 1,432 bytes of counters, `ap.0000042:12|c`, with names in random order.\n\
+        One core sends them in trains (`UDP_SEGMENT`) as fast as it can; all names are known \
+        before a trial.\n\
         100 names fit a core's first cache, 10,000 its second; of a million each is a wait for \
         memory.\n\
-        In every trial of Tidegate without `trains` what was received and what it counts as \
-        dropped is what was sent, to the datagram; with it, a train that is dropped counts once.\n\
+        In every trial of Tidegate without `trains`, received and counted as dropped add up to \
+        sent, to the datagram.\n\
+        With `trains`, a dropped train counts once.\n\
         collectd has its statsd plugin alone; a million names are more than it is given time for.",
     peers: &["tidegate", "collectd"],
     run,

@@ -15,11 +15,12 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "statsd-memory",
     what: "a million counters, 100,000 timers, and receiving while they are flushed",
-    notes: "Names are of ten bytes; memory is the highest that the process had resident, three \
-        flushes of the counters and one of the timers included, each written to a file.\n\
-        Timers get 32 values each.\n\
-        Beside flushes: a million names that are flushed every second, and 200,000 tiny datagrams \
-        a second; the flush has the receiver's core, too.",
+    notes: "Names are of ten bytes; timers get 32 values each.\n\
+        Memory is the highest resident memory of the process.\n\
+        It includes three flushes of the counters and one of the timers, each written to a file.\n\
+        Beside flushes: a million names are flushed every second, and 200,000 tiny datagrams a \
+        second arrive.\n\
+        The flush has the receiver's core, too.",
     peers: &["tidegate"],
     run,
 };

@@ -14,13 +14,14 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "statsd-source",
     what: "`benchmark.pl` of Net::Statsd: how many of its datagrams arrive, beside Node statsd",
-    notes: "The benchmark of Net::Statsd::Server's announcement, as Debian ships it: five kinds of \
-        samples, a datagram each, sent from Perl as fast as it can; 1 and 5 million in all (0.5 \
-        million with `--quick`), one run each.\n\
-        There the original received 30 to 42 % of 5 million, and the Perl port 36 to 42 %, or 50 \
-        to 54 % with a buffer of 1 MB.\n\
+    notes: "This is the benchmark of Net::Statsd::Server's announcement, as Debian ships it.\n\
+        It sends five kinds of samples, a datagram each, from Perl as fast as it can.\n\
+        It sends 1 and 5 million in all (0.5 million with `--quick`), one run each.\n\
+        In the announcement, the original received 30 to 42 % of 5 million.\n\
+        The Perl port received 36 to 42 %, or 50 to 54 % with a buffer of 1 MB.\n\
         The buffers are what `net.core.rmem_max` grants at 4,194,304 and at its default of \
-        212,992; Node has no setting for it, and gets the default.\n\
+        212,992.\n\
+        Node has no setting for it, and gets the default.\n\
         What Tidegate received and what it counts as dropped is what was sent, to the datagram.",
     peers: &["tidegate", "node statsd", "Net::Statsd"],
     run,

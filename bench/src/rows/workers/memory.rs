@@ -13,12 +13,14 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "workers-memory",
     what: "memory of 4 workers with a large array, dicts or ONNX model, over 10,000 requests",
-    notes: "A FastAPI service under each; an array of 500 MiB, a dict of 700,000 dicts (about \
-        300 MB), or a model of onnxruntime with a table of 262 MB.\n\
-        Memory is the sum of all processes' proportional shares (`Pss` of smaps_rollup), Tidegate \
-        itself, keepers and parents included.\n\
-        Each request reads one row of the array, or 20 of the dicts or of the \
-        table, over 16 connections that are kept; those of dicts arrive at 1,000 a second.\n\
+    notes: "A FastAPI service runs under each.\n\
+        It has an array of 500 MiB, a dict of 700,000 dicts (about 300 MB), or an onnxruntime \
+        model with a table of 262 MB.\n\
+        Memory is the sum of all processes' proportional shares (`Pss` of smaps_rollup).\n\
+        Tidegate itself, preload processes and parents are included.\n\
+        Each request reads one row of the array, or 20 of the dicts or of the table, over 16 kept \
+        connections.\n\
+        Requests for dicts arrive at 1,000 a second.\n\
         Reading a dict of Python's writes into it: its count of references changes, and the page \
         is no longer shared.\n\
         Tidegate replaces workers for that (`memory_max`) where the model is of dicts.\n\

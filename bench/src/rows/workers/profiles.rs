@@ -14,14 +14,18 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "workers-profiles",
     what: "busy, mixed, waiting and forking tasks by workers, threads and an event loop",
-    notes: "Tasks after the Ruby Concurrency Primer: `busy` computes for 5 ms in Python, `mixed` \
-        for 2 ms and then reads files and hashes 1 MiB with the interpreter's lock released, \
-        `sync-io` waits 20 ms for another service, `async-io` does so without blocking, `fork` has \
-        the 5 ms computed by a child of its own.\n\
-        16 clients with a connection each; both cores for the servers, the load generator on the \
-        second as well.\n\
-        The event loop runs all tasks but `async-io` as an `async def` that blocks: what a reader \
-        gets who writes it so.",
+    notes: "The tasks follow the Ruby Concurrency Primer:\n\
+        - `busy` computes for 5 ms in Python.\n\
+        - `mixed` computes for 2 ms, then reads files and hashes 1 MiB with the interpreter's lock \
+        released.\n\
+        - `sync-io` waits 20 ms for another service.\n\
+        - `async-io` does so without blocking.\n\
+        - `fork` has the 5 ms computed by a child of its own.\n\
+        \n\
+        There are 16 clients with a connection each.\n\
+        The servers have both cores, and the load generator is on the second as well.\n\
+        The event loop runs all tasks but `async-io` as an `async def` that blocks: this is what \
+        such code gets.",
     peers: &["tidegate", "python"],
     run,
 };

@@ -15,8 +15,9 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "workers-recycle",
     what: "4 workers, each replaced after 50 requests, beside gunicorn with max_requests = 50",
-    notes: "A WSGI app that says hello, 400 requests/s at even distances, each on a connection of \
-        its own: eight workers are replaced each second.\n\
+    notes: "A WSGI app says hello, 400 requests/s at even distances, each on a connection of its \
+        own.\n\
+        So eight workers are replaced each second.\n\
         Bursts are of 200 clients that are connected and send at once, 1,000 requests in all.\n\
         gunicorn has `--preload`, which makes its new workers as cheap as ours.\n\
         Each answer names its worker.\n\

@@ -14,14 +14,15 @@ use crate::setup::Setup;
 pub(crate) const ROW: Row = Row {
     name: "workers-throughput",
     what: "hello world and 5 ms of computing by 2 ASGI workers, beside gunicorn with uvicorn",
-    notes: "The same app under all: Tidegate with one request at a time for each worker (the \
-        default) and with up to 16 (`concurrency`), and gunicorn with uvicorn's workers (uvloop, \
-        httptools), which get any number.\n\
-        Throughput is a closed loop over 64 keep-alive connections; latencies are of requests \
-        that arrive at random at 70 % of the slowest's throughput.\n\
+    notes: "The same app runs under all servers.\n\
+        Tidegate gives each worker one request at a time (the default), or up to 16 \
+        (`concurrency`).\n\
+        gunicorn has uvicorn's workers (uvloop, httptools), which get any number.\n\
+        Throughput is a closed loop over 64 keep-alive connections.\n\
+        Latencies are of requests that arrive at random at 70 % of the slowest's throughput.\n\
         Hello world has one core, as servers have in other rows.\n\
-        The handler that computes has both, with the load generator on the second: two workers \
-        are to compute at the same time.",
+        The handler that computes has both, with the load generator on the second: two workers are \
+        to compute at the same time.",
     peers: &["tidegate", "gunicorn", "python"],
     run,
 };

@@ -9,7 +9,8 @@ use tokio::task::LocalSet;
 
 use super::{Admin, Page};
 use crate::drain::Drain;
-use crate::listen::{Limits, bind};
+use crate::http::Limits;
+use crate::listen::bind;
 
 /// Two meet here: the test, and the action that takes long.
 static LONG: Barrier = Barrier::new(2);

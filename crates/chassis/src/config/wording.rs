@@ -2,7 +2,8 @@
 //!
 //! What it does not know passes as it is.
 
-use super::nearest;
+use super::nearest::nearest;
+use super::renamed::new_name;
 
 /// The message of a serde error, reworded.
 pub(super) fn plain(message: &str) -> String {
@@ -11,9 +12,10 @@ pub(super) fn plain(message: &str) -> String {
 
 /// What to say of a `kind` called `name` that is none of `known`.
 pub(super) fn unknown(kind: &str, name: &str, known: &[&str]) -> String {
-    match nearest(name, known) {
-        Some(near) => format!("unknown {kind}; did you mean `{near}`?"),
-        None => format!("unknown {kind}; there are {}", known.join(", ")),
+    match (new_name(name, known), nearest(name, known)) {
+        (Some(new), _) => format!("the {kind} is called `{new}` now"),
+        (None, Some(near)) => format!("unknown {kind}; did you mean `{near}`?"),
+        (None, None) => format!("unknown {kind}; there are {}", known.join(", ")),
     }
 }
 

@@ -6,10 +6,10 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use http1::chunked::{Decoder, Step};
+use http1::request::BodyLength;
 
 use super::buffers::{self, Buffers};
-use super::chunked::{Decoder, Step};
-use super::head::BodyLength;
 use super::io::{Live, Stage};
 
 /// Unread body that is drained to keep a connection; beyond it, closing is cheaper.

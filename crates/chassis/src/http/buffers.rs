@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 
-use super::head::Field;
+use http1::request::FieldPlace;
 
 /// Bytes read at once, and the usual size of a head with its body.
 pub(super) const INBOX_BYTES: usize = 16 * 1024;
@@ -19,7 +19,7 @@ pub(super) struct Buffers {
     /// Received bytes; valid up to `filled`.
     pub inbox: Vec<u8>,
     pub filled: usize,
-    pub fields: Vec<Field>,
+    pub fields: Vec<FieldPlace>,
     pub out: Vec<u8>,
 }
 

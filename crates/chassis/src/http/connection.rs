@@ -14,15 +14,16 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
+use http1::Head;
+use http1::request::{self, Malformed, RequestLine};
 use tokio::net::TcpStream;
 
 use super::body::Incoming;
 use super::buffers::{self, Buffers};
-use super::head::{self, Head, Malformed};
 use super::io::{Live, Stage};
+use super::limits::Limits;
 use super::reply::{Framing, Payload, Reply, Source};
 use super::tunnel;
-use crate::listen::Limits;
 
 /// Bodies up to this length are copied behind the head and go out in one write.
 const ONE_WRITE_BYTES_MAX: usize = 32 * 1024;
@@ -47,6 +48,9 @@ pub trait Answer {
 
     /// Is told what became of the reply.
     fn sent(&self, head: &Head<'_>, trace: Self::Trace, sent: &Sent);
+
+    /// Is told that a connection beyond the bound was refused.
+    fn refused(&self) {}
 }
 
 /// What became of a reply.
@@ -99,9 +103,9 @@ impl Connections {
                     live.shut();
                     continue;
                 }
-                Stage::Idle => self.limits.idle,
-                Stage::Receiving => self.limits.receive,
-                Stage::Sending => self.limits.send,
+                Stage::Idle => self.limits.idle_timeout,
+                Stage::Receiving => self.limits.receive_timeout,
+                Stage::Sending => self.limits.send_timeout,
                 Stage::Tunnel(_) if self.draining.get() => DRAIN_QUIET,
                 Stage::Tunnel(seconds) => Duration::from_secs(seconds.into()),
                 Stage::Answering => continue,
@@ -168,12 +172,12 @@ async fn serve_one<S: Answer>(
         }
     };
     let fields = std::mem::take(&mut lent.fields);
-    let head = Head::new(&lent.inbox[..line.length], &line, &fields, live.peer);
+    let head = Head::new(&lent.inbox[..line.head_bytes()], &line, &fields, live.peer);
     let informs = !head.is_http_10();
     let mut reply = Reply::new(std::mem::take(&mut lent.out), Some(Rc::clone(live)), informs);
-    let rest = split_rest(&lent, line.length);
+    let rest = split_rest(&lent, line.head_bytes());
     let awaited = !head.is_http_10() && head.has_token("expect", "100-continue");
-    let mut body = Incoming::new(live, rest, line.body, awaited);
+    let mut body = Incoming::new(live, rest, line.body_length(), awaited);
 
     live.enter(Stage::Answering);
     let trace = role.answer(&head, &mut body, &mut reply).await;
@@ -187,7 +191,7 @@ async fn serve_one<S: Answer>(
     if let Some((far, idle)) = tunnel.filter(|_| complete) {
         let early = body.into_rest();
         // A tunnel may last: it keeps the request's head, and no buffer.
-        let bytes = lent.inbox[..line.length].to_vec();
+        let bytes = lent.inbox[..line.head_bytes()].to_vec();
         let head = Head::new(&bytes, &line, &fields, live.peer);
         lent.out = reply.out;
         buffers::give(lent);
@@ -224,23 +228,25 @@ async fn receive_head(
     live: &Live,
     inbox: &mut Option<Box<Buffers>>,
     connections: &Connections,
-) -> Option<Result<(Box<Buffers>, head::Line), Malformed>> {
+) -> Option<Result<(Box<Buffers>, RequestLine), Malformed>> {
     let bytes_max = connections.limits.head_bytes_max;
     let mut seen = 0;
     loop {
         if let Some(lent) = inbox.as_deref_mut() {
-            let empty = head::empty_lines(&lent.inbox[..lent.filled]);
+            let empty = request::empty_lines(&lent.inbox[..lent.filled]);
             consume(lent, empty);
             seen -= empty.min(seen);
             let bytes = &lent.inbox[..lent.filled];
             // Parsed anew only when a line ended: byte by byte, a head would cost its square.
             let parsed = match seen == 0 || memchr::memchr(b'\n', &bytes[seen..]).is_some() {
-                true if !bytes.is_empty() => head::parse(bytes, &mut lent.fields),
+                true if !bytes.is_empty() => request::parse(bytes, &mut lent.fields),
                 _ => Ok(None),
             };
             seen = lent.filled;
             match parsed {
-                Ok(Some(line)) if line.length > bytes_max => return Some(Err(Malformed::TooLong)),
+                Ok(Some(line)) if line.head_bytes() > bytes_max => {
+                    return Some(Err(Malformed::TooLong));
+                }
                 Ok(Some(line)) => return inbox.take().map(|lent| Ok((lent, line))),
                 Ok(None) if seen >= bytes_max => return Some(Err(Malformed::TooLong)),
                 Ok(None) => {}

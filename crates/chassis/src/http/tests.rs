@@ -26,9 +26,12 @@ use testkit::{Client, PATIENCE, Reply as Received};
 use tokio::sync::Semaphore;
 use tokio::task::LocalSet;
 
-use super::{Answer, Head, Incoming, Payload, Reply, Sent, Source};
+use http1::Head;
+
+use super::Limits;
+use super::{Answer, Incoming, Payload, Reply, Sent, Source};
 use crate::drain::Drain;
-use crate::listen::{Limits, bind};
+use crate::listen::bind;
 
 /// A listener with its role on a thread, until dropped.
 struct Served {
@@ -40,6 +43,8 @@ struct Served {
     arrived: mpsc::Receiver<()>,
     /// How often the work of `/watched` was looked at.
     polls: Arc<AtomicUsize>,
+    /// Connections that were refused.
+    refused: Arc<AtomicUsize>,
     sent: mpsc::Receiver<Sent>,
     buffers: Arc<Mutex<HashSet<usize>>>,
     thread: Option<JoinHandle<()>>,
@@ -50,6 +55,7 @@ struct Script {
     arrived: mpsc::Sender<()>,
     sent: mpsc::Sender<Sent>,
     polls: Arc<AtomicUsize>,
+    refused: Arc<AtomicUsize>,
     /// Addresses of the buffers that heads stood in.
     buffers: Arc<Mutex<HashSet<usize>>>,
 }
@@ -65,19 +71,22 @@ fn serve(limits: Limits) -> Served {
     let polls = Arc::<AtomicUsize>::default();
     let (draining, own_gate, own_buffers) = (drain.draining(), gate.clone(), buffers.clone());
     let own_polls = Arc::clone(&polls);
+    let refused = Arc::<AtomicUsize>::default();
+    let own_refused = Arc::clone(&refused);
     let thread = std::thread::spawn(move || {
         let role = Script {
             gate: own_gate,
             arrived: arrivals,
             sent: sends,
             polls: own_polls,
+            refused: own_refused,
             buffers: own_buffers,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let serving = listener.serve(Rc::new(role), limits, draining);
         LocalSet::new().block_on(&runtime, serving).unwrap();
     });
-    Served { address, drain, gate, arrived, polls, sent, buffers, thread: Some(thread) }
+    Served { address, drain, gate, arrived, polls, refused, sent, buffers, thread: Some(thread) }
 }
 
 fn serve_plain() -> Served {
@@ -222,6 +231,10 @@ impl Answer for Script {
     fn sent(&self, _: &Head<'_>, (): (), sent: &Sent) {
         // The test may have ended.
         let _ = self.sent.send(*sent);
+    }
+
+    fn refused(&self) {
+        self.refused.fetch_add(1, Ordering::SeqCst);
     }
 }
 

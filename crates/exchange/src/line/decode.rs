@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use crate::exchange::{Exchange, Impression};
+use crate::exchange::Exchange;
+use crate::model::{Impression, ItemIds};
 use crate::outcome::{CacheResult, Decision};
 use crate::phase::Phase;
 use crate::{text, time};
@@ -153,7 +154,7 @@ fn read_impression<'a>(reader: &mut Reader<'a>) -> Result<Impression<'a>, Decode
             b"model" => impression.model = reader.text()?,
             b"version" => impression.version = reader.text()?,
             b"propensity" => impression.propensity = reader.real()?,
-            b"items" => impression.items = reader.texts()?,
+            b"items" => impression.items = reader.item_ids()?,
             _ => reader.skip()?,
         }
         Ok(())
@@ -201,19 +202,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn texts(&mut self) -> Result<Vec<Cow<'a, str>>, DecodeError> {
-        let mut texts = Vec::new();
+    /// Takes an array of texts; checks each, and leaves them as they are written.
+    fn item_ids(&mut self) -> Result<ItemIds<'a>, DecodeError> {
         self.take(b'[', "an array")?;
+        let start = self.at;
         if self.take_if(b']') {
-            return Ok(texts);
+            return Ok(ItemIds::default());
         }
         loop {
-            texts.push(self.text()?);
+            self.text()?;
             if !self.take_if(b',') {
                 self.take(b']', "a comma or the end of the array")?;
-                return Ok(texts);
+                break;
             }
         }
+        Ok(ItemIds::of_array(&self.line[start..self.at - 1]))
     }
 
     fn bytes(&mut self) -> Result<Cow<'a, [u8]>, DecodeError> {

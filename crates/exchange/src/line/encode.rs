@@ -5,7 +5,8 @@
 use std::io::Write;
 use std::net::IpAddr;
 
-use crate::exchange::{ExchangeRef, ImpressionRef};
+use crate::exchange::ExchangeRef;
+use crate::model::Impression;
 use crate::outcome::CacheResult;
 use crate::phase::Phase;
 use crate::{text, time};
@@ -34,7 +35,7 @@ pub fn encode(exchange: &ExchangeRef<'_>, out: &mut Vec<u8>) {
     line.ranked_by(exchange.ranked_by);
     line.number(b",\"total_us\":", exchange.total_us);
     line.phases(&exchange.phases);
-    if let Some(impression) = &exchange.impression {
+    if let Some(impression) = exchange.impression {
         line.impression(impression);
     }
     line.close();
@@ -150,7 +151,7 @@ impl Line<'_> {
         }
     }
 
-    fn impression(&mut self, impression: &ImpressionRef<'_>) {
+    fn impression(&mut self, impression: &Impression<'_>) {
         self.text(b",\"impression\":{\"model\":\"", impression.model.as_bytes());
         self.text(b"\",\"version\":\"", impression.version.as_bytes());
         self.0.push(b'"');
@@ -161,7 +162,7 @@ impl Line<'_> {
         }
         self.0.extend_from_slice(b",\"items\":[");
         let mut before: &[u8] = b"\"";
-        for item in impression.items {
+        for item in impression.items.iter() {
             self.text(before, item.as_bytes());
             self.0.push(b'"');
             before = b",\"";

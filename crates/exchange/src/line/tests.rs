@@ -1,11 +1,20 @@
 //! Claims about `line`.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use super::*;
-use crate::exchange::{Exchange, ExchangeRef, Impression, ImpressionRef};
+use crate::exchange::{Exchange, ExchangeRef};
 use crate::field::{Fields, Value};
+use crate::model::Impression;
 use crate::outcome::{CacheResult, Decision};
+
+static IMPRESSION: LazyLock<Impression<'static>> = LazyLock::new(|| Impression {
+    model: "news".into(),
+    version: "3".into(),
+    propensity: 0.25,
+    items: ["17", "a\"b"].into_iter().collect(),
+});
 
 fn full<'a>() -> ExchangeRef<'a> {
     ExchangeRef {
@@ -31,12 +40,7 @@ fn full<'a>() -> ExchangeRef<'a> {
         ranked_by: Some(7),
         phases: [0, 1, 2, 0, 3, 0, 900, 0, 0, 0, 5, 0],
         total_us: 1001,
-        impression: Some(ImpressionRef {
-            model: "news",
-            version: "3",
-            propensity: 0.25,
-            items: &["17", "a\"b"],
-        }),
+        impression: Some(&IMPRESSION),
     }
 }
 
@@ -116,15 +120,19 @@ fn decodes_what_it_encodes() {
         ranked_by: Some(7),
         phases: original.phases,
         total_us: 1001,
-        impression: Some(Impression {
-            model: "news".into(),
-            version: "3".into(),
-            propensity: 0.25,
-            items: vec!["17".into(), "a\"b".into()],
-        }),
+        impression: Some(IMPRESSION.clone()),
     };
     assert_eq!(decoded, expected);
     assert!(matches!(decoded.path, Cow::Borrowed(_)));
+}
+
+#[test]
+fn an_id_whose_bytes_stand_escaped_and_not_is_read_as_it_was() {
+    let line = line(&full());
+    let place = line.windows(4).position(|four| four == b"\"17\"").unwrap();
+    let odd = [&line[..place], b"\"\xc3\\udca9\"", &line[place + 4..]].concat();
+    let impression = decode(&odd).unwrap().impression.unwrap();
+    assert_eq!(impression.items.iter().collect::<Vec<_>>(), ["\u{e9}", "a\"b"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
-use crate::fields::FieldLines;
+use http1::FieldLines;
 
 /// A lifetime longer than this says no more than this (RFC 9111 §1.2.2 names 2^31 seconds).
 pub(crate) const SECONDS_MAX: u64 = 1 << 31;

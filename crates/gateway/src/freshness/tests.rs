@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::{Asked, Lifetime, Policy, lifetime};
-use crate::fields::FieldLines;
+use super::{Lifetime, Policy, RequestFacts, lifetime};
+use http1::FieldLines;
 
 fn headers(fields: &[(&str, &str)]) -> FieldLines {
     fields.iter().copied().collect()
 }
 
 fn fresh(status: u16, fields: &[(&str, &str)], policy: Policy) -> Option<u64> {
-    lifetime(status, &headers(fields), &policy, Asked::default()).map(|l| l.fresh.as_secs())
+    lifetime(status, &headers(fields), &policy, RequestFacts::default()).map(|l| l.fresh.as_secs())
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn what_belongs_to_one_user_is_never_stored_not_even_by_the_routes_ttl() {
     ] {
         assert_eq!(fresh(200, &[field], policy), None, "{field:?}");
     }
-    let asked = Asked { authorised: true, ..Asked::default() };
+    let asked = RequestFacts { authorised: true, ..RequestFacts::default() };
     let stored = |cc| lifetime(200, &headers(&[("cache-control", cc)]), &policy, asked).is_some();
     assert!(!stored("max-age=60"));
     assert!(stored("max-age=60, public"));
@@ -69,7 +69,8 @@ fn malformed_and_repeated_numbers_count_as_the_shortest() {
 fn strict_origins_forbid_stale_answers() {
     let policy = Policy { stale: Some(Duration::from_secs(300)), ..Policy::default() };
     let stale = |cc| {
-        let found = lifetime(200, &headers(&[("cache-control", cc)]), &policy, Asked::default());
+        let found =
+            lifetime(200, &headers(&[("cache-control", cc)]), &policy, RequestFacts::default());
         let Lifetime { while_revalidate, if_error, .. } = found.unwrap();
         (while_revalidate.as_secs(), if_error.as_secs())
     };
@@ -82,7 +83,7 @@ fn strict_origins_forbid_stale_answers() {
 fn age_is_read_from_the_first_value() {
     let age = |value| {
         let fields = headers(&[("cache-control", "max-age=100"), ("age", value)]);
-        let found = lifetime(200, &fields, &Policy::default(), Asked::default());
+        let found = lifetime(200, &fields, &Policy::default(), RequestFacts::default());
         found.unwrap().age.as_secs()
     };
     assert_eq!(age("7"), 7);

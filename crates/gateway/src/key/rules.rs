@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use http::header::HeaderName;
 use smallvec::SmallVec;
 
-use crate::cache::KeyBytes;
-use crate::fields::FieldLines;
+use cache::key::KeyBytes;
+use http1::FieldLines;
 
 /// A route's rules.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub struct Rules {
     /// Orders query fields by name; those of one name keep their order.
     pub sort: bool,
     /// Which query fields count.
-    pub fields: Fields,
+    pub fields: QueryFields,
     /// The query field that holds the user id: the key names the user instead.
     pub user_field: Option<Box<str>>,
     /// Which cookies go on.
@@ -26,12 +26,12 @@ pub struct Rules {
     /// Headers that are part of the key, in lower case.
     pub headers: Vec<HeaderName>,
     /// Cookies and headers of which only some values are told apart.
-    pub segments: Vec<Segment>,
+    pub segments: Vec<KeySegment>,
 }
 
 /// Which query fields count.
 #[derive(Debug, Default)]
-pub enum Fields {
+pub enum QueryFields {
     /// All.
     #[default]
     All,
@@ -62,9 +62,9 @@ pub struct NamePattern {
 
 /// A cookie or header of which only some values are told apart.
 #[derive(Debug)]
-pub struct Segment {
+pub struct KeySegment {
     /// Where its value is.
-    pub source: Source,
+    pub source: SegmentSource,
     /// The values that are told apart.
     pub values: Vec<Box<str>>,
     /// What every other value counts as, and none at all.
@@ -73,7 +73,7 @@ pub struct Segment {
 
 /// Where a segment's value is.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum SegmentSource {
     /// A cookie.
     Cookie(Box<str>),
     /// A header, in lower case.
@@ -81,18 +81,18 @@ pub enum Source {
 }
 
 /// The lines of a request's fields, wherever they are kept.
-pub trait Lines {
+pub trait FieldSource {
     /// The lines of one field, by its name in lower case.
     fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]>;
 }
 
-impl Lines for chassis::http::Head<'_> {
+impl FieldSource for http1::Head<'_> {
     fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
         self.all(name)
     }
 }
 
-impl Lines for FieldLines {
+impl FieldSource for FieldLines {
     fn lines<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s [u8]> {
         self.all(name)
     }
@@ -139,7 +139,7 @@ impl Rules {
 
     /// Appends what the rules put into a key besides the target; each part begins with a byte that
     /// begins no field name.
-    pub fn append_parts(&self, from: &impl Lines, out: &mut KeyBytes) {
+    pub fn append_parts(&self, from: &impl FieldSource, out: &mut KeyBytes) {
         if let Cookies::Named(names) = &self.cookies
             && !names.is_empty()
         {
@@ -161,12 +161,12 @@ impl Rules {
         }
     }
 
-    /// Leaves of the client's fields what the key tells apart; `own` when the answer is to be the
-    /// user's own, who is then known by cookies that no rule names.
-    pub fn rewrite(&self, client: &mut FieldLines, own: bool, hides_cookies: bool) {
-        if self.edits_cookies() || hides_cookies || (!own && self.names_cookies()) {
+    /// Leaves of the client's fields what the key tells apart; `is_private` when the answer is to
+    /// be the user's is_private, who is then known by cookies that no rule names.
+    pub fn rewrite(&self, client: &mut FieldLines, is_private: bool, hides_cookies: bool) {
+        if self.edits_cookies() || hides_cookies || (!is_private && self.names_cookies()) {
             let mut text = KeyBytes::new();
-            self.append_cookies(client, own, hides_cookies, &mut text);
+            self.append_cookies(client, is_private, hides_cookies, &mut text);
             set(client, "cookie", &text);
         }
         for name in &self.headers {
@@ -175,7 +175,7 @@ impl Rules {
             set(client, name.as_str(), &text);
         }
         for segment in &self.segments {
-            if let Source::Header(name) = &segment.source {
+            if let SegmentSource::Header(name) = &segment.source {
                 let value = segment.value(client).into_owned();
                 set(client, name.as_str(), value.as_bytes());
             }
@@ -184,7 +184,10 @@ impl Rules {
 
     /// Whether the key tells all that the upstream sees of a request field.
     pub fn determines(&self, name: &str) -> bool {
-        let is_it = |source: &Source| matches!(source, Source::Header(header) if header == name);
+        let is_it = |source: &SegmentSource| match source {
+            SegmentSource::Header(header) => header == name,
+            SegmentSource::Cookie(_) => false,
+        };
         (name == "cookie" && self.names_cookies())
             || self.headers.iter().any(|header| header == name)
             || self.segments.iter().any(|segment| is_it(&segment.source))
@@ -211,7 +214,7 @@ impl Rules {
 
     /// Whether the upstream sees other cookies than the client sent, whoever asks.
     pub fn edits_cookies(&self) -> bool {
-        let is_cookie = |segment: &Segment| matches!(segment.source, Source::Cookie(_));
+        let is_cookie = |segment: &KeySegment| matches!(segment.source, SegmentSource::Cookie(_));
         matches!(self.cookies, Cookies::Strip(_)) || self.segments.iter().any(is_cookie)
     }
 
@@ -224,13 +227,13 @@ impl Rules {
     /// Appends the cookies that go on, as one line.
     pub fn append_cookies(
         &self,
-        from: &impl Lines,
-        own: bool,
+        from: &impl FieldSource,
+        is_private: bool,
         hides_cookies: bool,
         out: &mut KeyBytes,
     ) {
         match &self.cookies {
-            Cookies::Named(names) if !own => named_cookies(names, from, out),
+            Cookies::Named(names) if !is_private => named_cookies(names, from, out),
             _ if hides_cookies => {}
             _ => {
                 let goes_on = |pair: &&[u8]| self.goes_on(name_of(pair));
@@ -238,7 +241,7 @@ impl Rules {
             }
         }
         for segment in &self.segments {
-            if let Source::Cookie(name) = &segment.source {
+            if let SegmentSource::Cookie(name) = &segment.source {
                 let pair = format!("{name}={}", segment.value(from));
                 append_cookie(pair.as_bytes(), out);
             }
@@ -253,8 +256,11 @@ impl Rules {
         !stripped && self.segment_of_cookie(cookie).is_none()
     }
 
-    fn segment_of_cookie(&self, cookie: &[u8]) -> Option<&Segment> {
-        let is_it = |source: &Source| matches!(source, Source::Cookie(n) if n.as_bytes() == cookie);
+    fn segment_of_cookie(&self, cookie: &[u8]) -> Option<&KeySegment> {
+        let is_it = |source: &SegmentSource| match source {
+            SegmentSource::Cookie(name) => name.as_bytes() == cookie,
+            SegmentSource::Header(_) => false,
+        };
         self.segments.iter().find(|segment| is_it(&segment.source))
     }
 
@@ -263,9 +269,9 @@ impl Rules {
             patterns.iter().any(|pattern| pattern.matches(name_of(pair.as_bytes())))
         };
         let counts = match &self.fields {
-            Fields::All => true,
-            Fields::Drop(patterns) => !any(patterns),
-            Fields::Keep(patterns) => any(patterns),
+            QueryFields::All => true,
+            QueryFields::Drop(patterns) => !any(patterns),
+            QueryFields::Keep(patterns) => any(patterns),
         };
         counts && !self.is_user(pair)
     }
@@ -276,16 +282,16 @@ impl Rules {
     }
 }
 
-impl Segment {
+impl KeySegment {
     /// The value of a request that counts: the first one sent, when it is told apart.
-    fn value(&self, from: &impl Lines) -> Cow<'_, str> {
+    fn value(&self, from: &impl FieldSource) -> Cow<'_, str> {
         let known = |sent: &[u8]| self.values.iter().find(|value| value.as_bytes() == sent);
         let found = match &self.source {
-            Source::Cookie(name) => {
+            SegmentSource::Cookie(name) => {
                 let mut named = pairs(from).filter(|pair| name_of(pair) == name.as_bytes());
                 named.next().and_then(|pair| known(value_of(pair)))
             }
-            Source::Header(name) => {
+            SegmentSource::Header(name) => {
                 from.lines(name.as_str()).next().and_then(|line| known(line.trim_ascii()))
             }
         };
@@ -294,7 +300,7 @@ impl Segment {
 }
 
 /// Appends every cookie of these names, in the order of the names.
-fn named_cookies(names: &[Box<str>], from: &impl Lines, out: &mut KeyBytes) {
+fn named_cookies(names: &[Box<str>], from: &impl FieldSource, out: &mut KeyBytes) {
     let mut text = KeyBytes::new();
     for name in names {
         let named = pairs(from).filter(|pair| name_of(pair) == name.as_bytes());
@@ -311,7 +317,7 @@ fn append_cookie(pair: &[u8], line: &mut KeyBytes) {
 }
 
 /// Every cookie of a request, `name=value`.
-fn pairs(from: &impl Lines) -> impl Iterator<Item = &[u8]> {
+fn pairs(from: &impl FieldSource) -> impl Iterator<Item = &[u8]> {
     let pairs = from.lines("cookie").flat_map(|line| line.split(|b| *b == b';'));
     pairs.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
 }

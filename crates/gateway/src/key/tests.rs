@@ -1,16 +1,6 @@
-//! Claims about resources, hosts, and paths that are not to be trusted.
+//! Claims about hosts and paths that are not to be trusted.
 
-use super::{Resource, canonical_host, is_ambiguous};
-
-#[test]
-fn a_key_names_its_resource_whatever_follows() {
-    for rest in ["", "\n\x01", "\nuser=\x01\0\0\0\n", "\n\n", "\n;a=b\naccept=x"] {
-        let key = format!("http\na.example:81\n/x?y{rest}");
-        let resource = Resource::of_key(key.as_bytes());
-        assert_eq!(resource, Resource { host: b"a.example:81", target: b"/x?y" }, "{rest:?}");
-    }
-    assert_eq!(Resource::of_key(b"http\n\n/"), Resource { host: b"", target: b"/" });
-}
+use super::{canonical_host, is_ambiguous};
 
 #[test]
 fn a_port_and_a_dot_that_change_nothing_are_left_out() {

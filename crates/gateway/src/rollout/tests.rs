@@ -4,7 +4,22 @@ use std::time::{Duration, Instant};
 
 use exchange::Decision;
 
-use super::{Mode, Rollout};
+use super::Rollout;
+use crate::plan::{DrawMode, GuardPlan, RolloutPlan};
+
+fn planned(salt: &str, mode: DrawMode, rollout: f64, hold_out: f64) -> RolloutPlan {
+    RolloutPlan { salt: salt.into(), mode, rollout, hold_out, guard: None }
+}
+
+fn rollout(salt: &str, mode: DrawMode, rollout: f64, hold_out: f64) -> Rollout {
+    Rollout::new(&planned(salt, mode, rollout, hold_out))
+}
+
+/// Everybody is in, and a tenth of the answers may fail or exceed this latency.
+fn guarded(salt: &str, latency: Duration) -> Rollout {
+    let guard = Some(GuardPlan { latency, errors: 0.1 });
+    Rollout::new(&RolloutPlan { guard, ..planned(salt, DrawMode::Sticky, 1.0, 0.0) })
+}
 
 fn let_in(rollout: &Rollout, users: u32) -> Vec<u32> {
     let inside = |n: &u32| rollout.decide(format!("user-{n}").as_bytes()) == Decision::Personalised;
@@ -13,7 +28,7 @@ fn let_in(rollout: &Rollout, users: u32) -> Vec<u32> {
 
 #[test]
 fn raising_the_share_keeps_everybody_who_was_in() {
-    let rollout = Rollout::new("2026-11", Mode::Sticky, 0.05, 0.01);
+    let rollout = rollout("2026-11", DrawMode::Sticky, 0.05, 0.01);
     let before = let_in(&rollout, 20_000);
     assert!((800..1200).contains(&before.len()), "{}", before.len());
     rollout.set_rollout(0.3);
@@ -24,7 +39,7 @@ fn raising_the_share_keeps_everybody_who_was_in() {
 
 #[test]
 fn the_held_out_stay_out_at_full_rollout() {
-    let rollout = Rollout::new("s", Mode::Sticky, 1.0, 0.1);
+    let rollout = rollout("s", DrawMode::Sticky, 1.0, 0.1);
     let held: Vec<u32> = (0..10_000)
         .filter(|n: &u32| rollout.decide(&n.to_le_bytes()) == Decision::HeldOut)
         .collect();
@@ -35,15 +50,15 @@ fn the_held_out_stay_out_at_full_rollout() {
 
 #[test]
 fn another_salt_draws_other_users() {
-    let one = let_in(&Rollout::new("a", Mode::Sticky, 0.1, 0.0), 10_000);
-    let other = let_in(&Rollout::new("b", Mode::Sticky, 0.1, 0.0), 10_000);
+    let one = let_in(&rollout("a", DrawMode::Sticky, 0.1, 0.0), 10_000);
+    let other = let_in(&rollout("b", DrawMode::Sticky, 0.1, 0.0), 10_000);
     let both = one.iter().filter(|user| other.contains(user)).count();
     assert!((50..160).contains(&both), "{both}");
 }
 
 #[test]
 fn the_kill_switch_sends_everybody_to_the_generic_answer() {
-    let rollout = Rollout::new("a", Mode::Sticky, 1.0, 0.0);
+    let rollout = rollout("a", DrawMode::Sticky, 1.0, 0.0);
     rollout.set_killed(true);
     assert_eq!(rollout.decide(b"u"), Decision::Fallback);
     rollout.set_killed(false);
@@ -52,22 +67,21 @@ fn the_kill_switch_sends_everybody_to_the_generic_answer() {
 
 #[test]
 fn dice_draw_the_same_user_both_ways() {
-    let rollout = Rollout::new("a", Mode::Dice, 0.5, 0.0);
+    let rollout = rollout("a", DrawMode::Dice, 0.5, 0.0);
     let inside = (0..1000).filter(|_| rollout.decide(b"u") == Decision::Personalised).count();
     assert!((400..600).contains(&inside), "{inside}");
 }
 
 #[test]
 fn without_enough_answers_the_guard_does_not_judge() {
-    let rollout =
-        Rollout::new("a", Mode::Sticky, 1.0, 0.0).with_guard(Duration::from_millis(1), 0.1);
+    let rollout = guarded("a", Duration::from_millis(1));
     (0..10).for_each(|_| rollout.note(Duration::from_secs(1), true));
     assert_eq!(rollout.shares().guard, 1.0);
 }
 
 #[test]
 fn the_guard_halves_the_share_under_failures_and_gives_it_back() {
-    let rollout = Rollout::new("s", Mode::Sticky, 1.0, 0.0).with_guard(Duration::from_secs(1), 0.1);
+    let rollout = guarded("s", Duration::from_secs(1));
     let begun = Instant::now();
     let mut interval = 0;
     let mut judge = |failed: bool| {
@@ -93,7 +107,7 @@ fn the_guard_halves_the_share_under_failures_and_gives_it_back() {
 
 #[test]
 fn slow_answers_count_against_the_guards_budget() {
-    let rollout = Rollout::new("s", Mode::Sticky, 1.0, 0.0).with_guard(Duration::from_secs(1), 0.1);
+    let rollout = guarded("s", Duration::from_secs(1));
     let later = Instant::now() + Duration::from_secs(2);
     (0..3).for_each(|_| rollout.note(Duration::from_millis(1001), false));
     (0..17).for_each(|_| rollout.note_at(later, Duration::from_millis(1000), false));

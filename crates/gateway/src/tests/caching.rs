@@ -315,6 +315,6 @@ fn the_byte_budget_holds() {
     for n in 0..100 {
         served.get(&format!("/{n}"));
     }
-    assert!(served.gateway.cache.bytes() <= 200_000, "{}", served.gateway.cache.bytes());
-    assert!(served.gateway.cache.entries() > 5, "{}", served.gateway.cache.entries());
+    assert!(served.gateway.store.bytes() <= 200_000, "{}", served.gateway.store.bytes());
+    assert!(served.gateway.store.entries() > 5, "{}", served.gateway.store.entries());
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use testkit::{Client, Origin, OriginReply, Reply};
 
 use super::{Served, assert_hit, assert_miss, before, decision, eventually, route_to, serve};
-use crate::accept::Coding;
-use crate::purge::Wanted;
+use crate::purge_request::PurgeRequest;
+use http1::accept::Coding;
 
 pub(super) const ALL: (&str, &str) = ("Accept-Encoding", "gzip, deflate, br, zstd");
 pub(super) const BR: (&str, &str) = ("Accept-Encoding", "br");
@@ -339,7 +339,7 @@ fn encoded_bodies_have_other_entries_make_room_and_the_index_keeps_step() {
     let origin = origin(&body);
     let text = route_to(&[&origin], "", "cache = {}") + "[cache]\nbytes = \"200KB\"\n";
     let served = serve(&text);
-    let cache = &served.gateway.cache;
+    let cache = &served.gateway.store;
     for n in 0..50 {
         served.get(&format!("/{n}"));
     }
@@ -350,7 +350,7 @@ fn encoded_bodies_have_other_entries_make_room_and_the_index_keeps_step() {
         assert_eq!(cache.indexed(), cache.entries(), "after {n}");
     }
     assert!(cache.entries() < plain, "{} entries after {plain}", cache.entries());
-    let all = Wanted { all: true, ..Wanted::default() };
+    let all = PurgeRequest { all: true, ..PurgeRequest::default() };
     let held = cache.entries();
     assert_eq!(served.gateway.purge(&all), Ok(held));
     assert_eq!((cache.entries(), cache.indexed(), cache.bytes()), (0, 0, 0));
@@ -363,24 +363,24 @@ fn encoded_bodies_count_in_the_byte_budget_and_go_with_their_entry() {
     let text = route_to(&[&origin], "", "cache = {}") + "[cache]\nbytes = \"200KB\"\n";
     let served = serve(&text);
     served.get("/one");
-    let plain = served.gateway.cache.bytes();
+    let plain = served.gateway.store.bytes();
     let mut encoded = 0;
     for accepted in [GZIP, ZSTD, BR] {
         encoded += served.get_with("/one", &[accepted]).body.len() as u64;
-        eventually("the count", || served.gateway.cache.bytes() >= plain + encoded);
+        eventually("the count", || served.gateway.store.bytes() >= plain + encoded);
     }
-    assert!(served.gateway.cache.bytes() < plain + encoded + 2000, "and nothing twice");
+    assert!(served.gateway.store.bytes() < plain + encoded + 2000, "and nothing twice");
     Client::post(served.address, "/one", "x").send();
-    assert_eq!(served.gateway.cache.bytes(), 0, "nothing of it is left");
+    assert_eq!(served.gateway.store.bytes(), 0, "nothing of it is left");
     for n in 0..100 {
         for accepted in [GZIP, ZSTD] {
             served.get_with(&format!("/{n}"), &[accepted]);
-            let held = served.gateway.cache.bytes();
+            let held = served.gateway.store.bytes();
             assert!(held <= 200_000, "{held} after {n}");
         }
     }
-    served.gateway.cache.clear();
-    assert_eq!(served.gateway.cache.bytes(), 0);
+    served.gateway.store.clear_memory();
+    assert_eq!(served.gateway.store.bytes(), 0);
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn a_truncated_answer_never_looks_whole() {
             };
             assert!(!whole, "{route} {path} {accepted:?} looks whole");
         }
-        assert_eq!(served.gateway.cache.entries(), 0);
+        assert_eq!(served.gateway.store.entries(), 0);
     }
 }
 

@@ -109,7 +109,7 @@ fn the_last_target_takes_what_the_others_leave() {
          to = [{ to = \"model:news\", share = \"33.3%\" }, { to = \"models\" }]\n",
     );
     assert!(problems.is_empty(), "{problems:?}");
-    let ends: Vec<u32> = plan.routes[0].targets.iter().map(|(end, _)| *end).collect();
+    let ends: Vec<u32> = plan.routes[0].arms.iter().map(|arm| arm.share_end).collect();
     assert_eq!(ends, [333_000, 1_000_000]);
 }
 

@@ -24,7 +24,7 @@ fn origin() -> Origin {
 fn each_decision_is_reached_and_said_in_header_and_record() {
     let origin = origin();
     let served = before(&origin, ROUTE);
-    let rollout = &served.gateway.plan.routes[0].personalise.as_ref().unwrap().rollout;
+    let rollout = served.gateway.rollout(0).unwrap();
     let ask = |user: &str| served.get_with("/", &[("Cookie", &format!("a=b; userId={user}"))]);
     assert_eq!(decision(&served.get("/")), "anonymous");
     assert_eq!(decision(&ask("nobody")), "no-profile");

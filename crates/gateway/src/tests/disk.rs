@@ -9,7 +9,7 @@ use stdx::Random;
 use testkit::{Client, Origin, OriginReply, Reply, SmallDisk, TempDir};
 
 use super::{Served, cache_status, eventually, route_to, serve};
-use crate::purge::Wanted;
+use crate::purge_request::PurgeRequest;
 
 /// Keys hold the host, and each gateway has a port of its own.
 const HOST: (&str, &str) = ("Host", "news.test");
@@ -74,8 +74,8 @@ fn look_ups(served: &Served, result: &str) -> u64 {
     served.registry.sum("tidegate_disk_lookups_total", &[("result", result)])
 }
 
-fn fault(served: &Served) -> Option<String> {
-    served.gateway.disk.as_ref().unwrap().status().fault
+fn reason(served: &Served) -> Option<String> {
+    served.gateway.disk_status().unwrap().reason
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_herd_reads_the_disk_once() {
     let served = restart(served, &origin, dir.path());
     let held = Arc::new(Mutex::new(()));
     let guard = held.lock();
-    served.gateway.disk.as_ref().unwrap().hold_readers(&held);
+    served.gateway.store.hold_readers(&held);
     let asking: Vec<_> = (0..20).map(|_| served.ask("/a", &[HOST])).collect();
     served.wait_for_waiters(19);
     drop(guard);
@@ -166,7 +166,7 @@ fn purges_hold_over_restarts() {
     let purge = |served: &Served, url: &str, tag: &str, prefix: &str| {
         let one = |text: &str| text.split(' ').filter(|t| !t.is_empty()).map(Into::into).collect();
         let (urls, tags, prefixes) = (one(url), one(tag), one(prefix));
-        let wanted = Wanted { urls, tags, prefixes, ..Wanted::default() };
+        let wanted = PurgeRequest { urls, tags, prefixes, ..PurgeRequest::default() };
         served.gateway.purge(&wanted).unwrap();
     };
     let mut served = start(&origin, dir.path());
@@ -230,7 +230,7 @@ fn what_may_not_be_shared_or_is_a_users_own_stays_off_the_disk() {
     }
     drop(served);
     let served = start(&origin, dir.path());
-    assert_eq!(served.gateway.disk.as_ref().unwrap().status().entries, 0);
+    assert_eq!(served.gateway.disk_status().unwrap().entries, 0);
     get(&served, "/");
     get(&served, "/open");
     let served = restart(served, &origin, dir.path());
@@ -272,7 +272,7 @@ fn a_route_without_it_never_asks_the_disk() {
     drop(served);
     let served = start_with(&origin, dir.path(), "cache = {}");
     assert_from(&get(&served, "/a"), "tidegate; fwd=");
-    assert_eq!(served.gateway.disk.as_ref().unwrap().status().entries, 0);
+    assert_eq!(served.gateway.disk_status().unwrap().entries, 0);
 }
 
 #[test]
@@ -281,13 +281,13 @@ fn a_folder_that_cannot_be_used_costs_no_request() {
     let taken = dir.path().join("file");
     std::fs::write(&taken, "x").unwrap();
     let named = start(&origin, &taken);
-    assert!(fault(&named).unwrap().ends_with("file`: not a directory"), "{:?}", fault(&named));
+    assert!(reason(&named).unwrap().ends_with("file`: not a directory"), "{:?}", reason(&named));
     let served = start(&origin, &taken.join("cache"));
     assert_from(&get(&served, "/a"), "tidegate; fwd=uri-miss; stored");
     assert_from(&get(&served, "/a"), "tidegate; hit");
-    assert!(fault(&served).unwrap().starts_with("use the folder"), "{:?}", fault(&served));
+    assert!(reason(&served).unwrap().starts_with("use the directory"), "{:?}", reason(&served));
     assert!(served.registry.sum("tidegate_disk_errors_total", &[]) > 0);
-    assert_eq!(served.registry.sum("tidegate_disk_dropped_total", &[("why", "behind")]), 1);
+    assert_eq!(served.registry.sum("tidegate_disk_dropped_total", &[("reason", "behind")]), 1);
 }
 
 #[test]
@@ -296,14 +296,14 @@ fn two_gateways_never_share_a_folder() {
     let first = start(&origin, dir.path());
     get(&first, "/a");
     let second = start(&origin, dir.path());
-    assert!(fault(&second).unwrap().starts_with("another process"), "{:?}", fault(&second));
+    assert!(reason(&second).unwrap().starts_with("another process"), "{:?}", reason(&second));
     assert_from(&get(&second, "/b"), "tidegate; fwd=");
     // What it learnt to forget meanwhile holds when it takes over.
-    let wanted = Wanted { urls: vec!["/purged".into()], ..Wanted::default() };
+    let wanted = PurgeRequest { urls: vec!["/purged".into()], ..PurgeRequest::default() };
     get(&first, "/purged");
     second.gateway.purge(&wanted).unwrap();
     drop(first);
-    eventually("the folder", || fault(&second).is_none());
+    eventually("the folder", || reason(&second).is_none());
     assert_from_disk(&get(&second, "/a"));
     assert_from(&get(&second, "/purged"), "tidegate; fwd=");
 }
@@ -378,7 +378,7 @@ fn a_full_disk_costs_no_request_and_is_told() {
         let target = format!("/{number}");
         let reply = get(&served, &target);
         assert!(reply.status == 200 && reply.text().starts_with(&format!("{target} ")));
-        fault(&served).is_some()
+        reason(&served).is_some()
     });
     assert_from(&get(&served, "/1"), "tidegate; hit");
 }

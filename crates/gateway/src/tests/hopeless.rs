@@ -60,7 +60,7 @@ fn a_storable_answer_ends_it() {
         assert!(cache_status(&reply).starts_with(&format!("{DETAIL}; stored")));
     }
     assert_hit(&served.get_with("/", &[("Host", "h")]));
-    served.gateway.cache.clear();
+    served.gateway.store.clear_memory();
     let before = origin.count("/");
     assert!(cache_status(&served.get_with("/", &[("Host", "h")])).starts_with("tidegate; fwd=uri"));
     assert_eq!(origin.count("/"), before + 1);

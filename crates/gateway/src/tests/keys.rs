@@ -3,7 +3,7 @@
 use testkit::{Client, Origin, OriginReply};
 
 use super::{Served, assert_hit, assert_miss, before, check, eventually, route_to, serve};
-use crate::purge::Wanted;
+use crate::purge_request::PurgeRequest;
 
 /// Answers with all that it sees of the request, storable for a minute.
 fn mirror() -> Origin {
@@ -59,7 +59,7 @@ fn a_url_is_purged_as_the_routes_rules_read_it() {
         served.get_with("/x?b=1&a=2", &[("Host", "h"), ("X-Tenant", tenant)]);
     }
     let url = "http://h/x?utm_source=mail&b=1&a=2".to_owned();
-    let wanted = Wanted { urls: vec![url], ..Wanted::default() };
+    let wanted = PurgeRequest { urls: vec![url], ..PurgeRequest::default() };
     assert_eq!(served.gateway.purge(&wanted).unwrap(), 2);
 }
 
@@ -220,7 +220,7 @@ fn answers_to_paths_that_may_be_read_as_others_are_not_stored() {
         }
         assert_eq!(origin.count(path), 2, "{path}");
     }
-    assert_eq!(served.gateway.cache.entries(), 0);
+    assert_eq!(served.gateway.store.entries(), 0);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn what_a_condition_lets_through_is_not_for_those_it_does_not() {
         served.get_with("/x", &[("Host", "h")]);
     }
     assert_eq!((inside.count("/x"), outside.count("/x")), (1, 1));
-    let wanted = Wanted { urls: vec!["http://h/x".to_owned()], ..Wanted::default() };
+    let wanted = PurgeRequest { urls: vec!["http://h/x".to_owned()], ..PurgeRequest::default() };
     assert_eq!(served.gateway.purge(&wanted).unwrap(), 2);
 }
 
@@ -281,7 +281,7 @@ fn a_routes_lifetime_keeps_no_answer_to_cookies_that_are_not_part_of_the_key() {
         let cookie = [("Host", "h"), ("Cookie", "session=secret")];
         assert_miss(&served.get_with(target, &cookie));
         let next = served.get_with(target, &[("Host", "h")]);
-        served.gateway.cache.entries() == 1 && next.text() == "session=secret"
+        served.gateway.store.entries() == 1 && next.text() == "session=secret"
     };
     let ttl = "cache = { ttl = \"60s\" }";
     assert!(!is_stored(ttl, "/silent") && !is_stored(ttl, "/zero") && !is_stored(ttl, "/guess"));

@@ -88,7 +88,7 @@ fn failures_behind_a_route_reach_its_guard() {
     });
     let guarded = ROUTE.replace("\"cookie:u\"", "\"cookie:u\", guard = { errors = \"50%\" }");
     let served = before(&origin, &guarded);
-    let rollout = &served.gateway.plan.routes[0].personalise.as_ref().unwrap().rollout;
+    let rollout = served.gateway.rollout(0).unwrap();
     let ask = || (0..25).for_each(|_| assert_eq!(served.get_with("/", &USER).status, 200));
     ask();
     // The judgement falls with the first answer after the interval.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use testkit::{Client, Gate, Origin, OriginReply};
 
 use super::{Served, assert_hit, assert_miss, before, cache_status, route_to, serve};
-use crate::purge::Wanted;
+use crate::purge_request::PurgeRequest;
 
 const CACHED: &str = "cache = {}";
 
@@ -25,25 +25,25 @@ fn numbered() -> Origin {
 }
 
 impl Served {
-    fn purge(&self, wanted: &Wanted) -> usize {
+    fn purge(&self, wanted: &PurgeRequest) -> usize {
         self.gateway.purge(wanted).unwrap()
     }
 }
 
-fn url(url: &str) -> Wanted {
-    Wanted { urls: vec![url.to_owned()], ..Wanted::default() }
+fn url(url: &str) -> PurgeRequest {
+    PurgeRequest { urls: vec![url.to_owned()], ..PurgeRequest::default() }
 }
 
-fn prefix(prefix: &str) -> Wanted {
-    Wanted { prefixes: vec![prefix.to_owned()], ..Wanted::default() }
+fn prefix(prefix: &str) -> PurgeRequest {
+    PurgeRequest { prefixes: vec![prefix.to_owned()], ..PurgeRequest::default() }
 }
 
-fn tag(tag: &str) -> Wanted {
-    Wanted { tags: vec![tag.to_owned()], ..Wanted::default() }
+fn tag(tag: &str) -> PurgeRequest {
+    PurgeRequest { tags: vec![tag.to_owned()], ..PurgeRequest::default() }
 }
 
-fn soft(wanted: Wanted) -> Wanted {
-    Wanted { soft: true, ..wanted }
+fn soft(wanted: PurgeRequest) -> PurgeRequest {
+    PurgeRequest { soft: true, ..wanted }
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_url_is_purged_with_every_variant_arm_and_user() {
         served.get_with("/vary", &[("X-Kind", kind), ("Host", "h")]);
     }
     assert_eq!(served.purge(&url("http://h/vary")), 3);
-    assert_eq!((served.gateway.cache.entries(), served.gateway.cache.bytes()), (0, 0));
+    assert_eq!((served.gateway.store.entries(), served.gateway.store.bytes()), (0, 0));
     assert_miss(&served.get_with("/vary", &[("X-Kind", "b"), ("Host", "h")]));
 
     for source in ["cookie", "query"] {
@@ -91,7 +91,7 @@ fn a_url_is_purged_with_every_variant_arm_and_user() {
             assert_hit(&served.get_with(&target, &[("Cookie", &cookie), ("Host", "h")]));
         }
         assert_eq!(served.purge(&url("http://h/own")), 20, "{source}");
-        assert_eq!(served.gateway.cache.entries(), 0);
+        assert_eq!(served.gateway.store.entries(), 0);
     }
 }
 
@@ -134,7 +134,7 @@ fn a_confirmed_answer_keeps_its_tags() {
     served.get("/");
     assert_hit(&served.get("/"));
     assert_eq!(served.purge(&tag("t")), 1);
-    assert_eq!(served.gateway.cache.entries(), 0);
+    assert_eq!(served.gateway.store.entries(), 0);
 }
 
 #[test]
@@ -156,8 +156,8 @@ fn a_prefix_covers_what_begins_so_on_its_host_or_on_all() {
     fill();
     assert_eq!(served.purge(&prefix("//b/")), 4);
     fill();
-    assert_eq!(served.purge(&Wanted { all: true, ..Wanted::default() }), 8);
-    assert_eq!((served.gateway.cache.entries(), served.gateway.cache.bytes()), (0, 0));
+    assert_eq!(served.purge(&PurgeRequest { all: true, ..PurgeRequest::default() }), 8);
+    assert_eq!((served.gateway.store.entries(), served.gateway.store.bytes()), (0, 0));
     assert_eq!(served.gateway.metrics.purged.get(), 18);
 }
 
@@ -186,7 +186,7 @@ fn an_entry_that_is_named_twice_counts_once() {
     for is_soft in [true, false] {
         served.get("/tagged");
         served.wait_for_landing();
-        let twice = Wanted { soft: is_soft, prefixes: vec!["/".to_owned()], ..tag("a") };
+        let twice = PurgeRequest { soft: is_soft, prefixes: vec!["/".to_owned()], ..tag("a") };
         assert_eq!(served.purge(&twice), 1);
         served.get("/tagged");
         served.wait_for_landing();
@@ -211,7 +211,7 @@ fn what_may_not_answer_stale_is_fetched_at_once_behind_a_soft_purge() {
 const FUTURE: &str = "Fri, 01 Jan 2100 00:00:00 GMT";
 
 /// A purge while a fetch is under way: one who asked before it, and one behind it.
-fn purged_in_flight(wanted: &Wanted) -> (Origin, Served, [String; 2]) {
+fn purged_in_flight(wanted: &PurgeRequest) -> (Origin, Served, [String; 2]) {
     let gate = Gate::new();
     let own = gate.clone();
     let origin = Origin::start(move |request| {
@@ -284,7 +284,7 @@ fn a_purge_of_something_else_leaves_a_flight_alone() {
     gate.open();
     assert!(cache_status(&leader.join().unwrap()).contains("; stored"));
     assert!(cache_status(&waiter.join().unwrap()).contains("; collapsed"));
-    assert_eq!((origin.count("/x"), served.gateway.cache.entries()), (1, 1));
+    assert_eq!((origin.count("/x"), served.gateway.store.entries()), (1, 1));
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_confirmation_on_its_way_does_not_bring_a_purged_answer_back() {
     assert_eq!(served.purge(&url("/")), 1);
     gate.open();
     assert_eq!(confirming.join().unwrap().text(), "0", "it asked before the purge");
-    assert_eq!(served.gateway.cache.entries(), 0);
+    assert_eq!(served.gateway.store.entries(), 0);
     assert_eq!(served.get("/").text(), "2");
 }
 
@@ -380,12 +380,12 @@ fn the_index_keeps_step_with_evictions() {
     for n in 0..500 {
         client.request("GET", &format!("/{n}")).header("Host", "h").send();
     }
-    let entries = served.gateway.cache.entries();
+    let entries = served.gateway.store.entries();
     assert!(entries < 64, "{entries}");
-    assert_eq!(served.gateway.cache.indexed(), entries);
+    assert_eq!(served.gateway.store.indexed(), entries);
     let even = served.purge(&tag("even-true"));
     assert_eq!(served.purge(&tag("all")), entries - even);
-    assert_eq!((served.gateway.cache.entries(), served.gateway.cache.indexed()), (0, 0));
+    assert_eq!((served.gateway.store.entries(), served.gateway.store.indexed()), (0, 0));
 }
 
 #[test]
@@ -434,9 +434,9 @@ fn a_wish_that_names_nothing_no_url_or_all_beside_one_is_refused() {
         }
     }
     assert!(served.gateway.purge(&tag("")).is_err());
-    assert!(served.gateway.purge(&Wanted::default()).is_err());
+    assert!(served.gateway.purge(&PurgeRequest::default()).is_err());
     // `url=/x?a=1&all` has an `&` that was not escaped.
-    let both = served.gateway.purge(&Wanted { all: true, ..url("/y") }).unwrap_err();
+    let both = served.gateway.purge(&PurgeRequest { all: true, ..url("/y") }).unwrap_err();
     assert!(both.contains("%26"), "{both}");
     assert_hit(&served.get("/x"));
 }

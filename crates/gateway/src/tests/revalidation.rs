@@ -60,17 +60,17 @@ fn a_refresh_that_fails_is_not_repeated_by_every_request() {
 }
 
 #[test]
-fn an_entry_is_held_off_for_a_second_after_a_failure() {
+fn an_entry_holds_off_for_a_second_after_a_failure() {
     let origin = Origin::start(|_| stale("old", ", stale-while-revalidate=600"));
     let served = before(&origin, "cache = {}");
     served.get("/");
     let key = format!("http\n{}\n/", served.address);
-    let entry = served.gateway.cache.get_exact(key.as_bytes()).unwrap();
+    let entry = served.gateway.store.get(key.as_bytes()).unwrap();
     let now = Instant::now();
-    assert!(!entry.is_held_off(now));
+    assert!(!entry.holds_off(now));
     entry.hold_off(now);
-    assert!(entry.is_held_off(now) && entry.is_held_off(now + Duration::from_millis(999)));
-    assert!(!entry.is_held_off(now + Duration::from_secs(1)));
+    assert!(entry.holds_off(now) && entry.holds_off(now + Duration::from_millis(999)));
+    assert!(!entry.holds_off(now + Duration::from_secs(1)));
 }
 
 #[test]

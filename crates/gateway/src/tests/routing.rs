@@ -88,9 +88,9 @@ fn a_filter_and_the_health_of_the_upstream_pass_a_request_on_to_the_next_route()
     assert_eq!(served.get("/").text(), "b", "one good probe of two is not healthy");
     let agent = [("User-Agent", "Mozilla (McHammer)")];
     assert!(served.get_with("/", &agent).text().starts_with("generic"));
-    let health = served.gateway.plan.upstreams[0].clone();
-    health.servers[0].health.note(true, health.health.as_ref().unwrap());
-    health.servers[0].health.note(true, health.health.as_ref().unwrap());
+    let upstream = served.gateway.upstreams[0].clone();
+    upstream.servers[0].health.note(true, upstream.plan.health.as_ref().unwrap());
+    upstream.servers[0].health.note(true, upstream.plan.health.as_ref().unwrap());
     assert_eq!(served.get_with("/", &agent).text(), "a");
 }
 

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use testkit::{Client, Gate, Origin, OriginReply, free_port};
 
 use super::{before, cache_status, eventually, route_to, serve};
-use crate::upstream::RetryBudget;
 
 fn named(name: &'static str) -> Origin {
     Origin::start(move |_| OriginReply::ok(name))
@@ -80,19 +79,6 @@ fn a_retry_goes_to_another_server_and_only_within_its_budget() {
 }
 
 #[test]
-fn a_retry_budget_saves_up_no_more_than_ten_seconds() {
-    let budget = RetryBudget::new(0.0, 2);
-    let taken = (0..100).filter(|_| budget.take()).count();
-    assert!((2..=4).contains(&taken), "{taken}");
-    let shared = RetryBudget::new(0.2, 0);
-    assert!(!shared.take());
-    (0..10).for_each(|_| shared.note_request());
-    assert_eq!((0..100).filter(|_| shared.take()).count(), 2);
-    (0..100_000).for_each(|_| shared.note_request());
-    assert_eq!((0..5000).filter(|_| shared.take()).count(), 2000);
-}
-
-#[test]
 fn probes_take_a_server_out_and_bring_it_back() {
     let sick = Arc::new(AtomicBool::new(false));
     let own = Arc::clone(&sick);
@@ -103,7 +89,7 @@ fn probes_take_a_server_out_and_bring_it_back() {
     let b = named("b");
     let health = "health = { path = \"/ping\", interval = \"5ms\", window = 3, threshold = 2 }";
     let served = serve(&route_to(&[&a, &b], health, ""));
-    let servers = &served.gateway.plan.upstreams[0].servers;
+    let servers = &served.gateway.upstreams[0].servers;
     let healthy = |index: usize| servers[index].health.is_healthy();
     eventually("both healthy", || healthy(0) && healthy(1));
     assert!((0..10).any(|_| served.get("/").text() == "a"));
@@ -126,7 +112,7 @@ fn with_every_server_down_the_stale_answer_serves_and_else_503() {
     let health = "health = { path = \"/ping\", interval = \"5ms\", window = 3, threshold = 2 }";
     let served =
         serve(&route_to(&[&origin], health, "cache = { stale = \"0s\", stale_if_error = \"1h\" }"));
-    let server = &served.gateway.plan.upstreams[0].servers[0];
+    let server = &served.gateway.upstreams[0].servers[0];
     assert_eq!(served.get("/known").text(), "old");
     sick.store(true, Ordering::SeqCst);
     eventually("the server is out", || !server.health.is_healthy());
@@ -178,8 +164,8 @@ fn consistent_hashing_sends_a_key_to_one_server_and_moves_few_when_it_goes() {
     for name in ["a", "b", "c"] {
         assert!(first.iter().filter(|text| *text == name).count() > 5, "{first:?}");
     }
-    let upstream = &served.gateway.plan.upstreams[0];
-    upstream.servers[2].health.note(false, upstream.health.as_ref().unwrap());
+    let upstream = &served.gateway.upstreams[0];
+    upstream.servers[2].health.note(false, upstream.plan.health.as_ref().unwrap());
     for (before, after) in first.iter().zip(all()) {
         assert!(after != "c" && (before == "c" || *before == after));
     }

@@ -1,6 +1,6 @@
 //! Claims about workers as upstreams: who is asked when, and what their pool is told afterwards.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -13,9 +13,9 @@ use testkit::{Client, Gate, Origin, OriginReply, TempDir};
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Served, check_with, eventually, serve_plan};
+use super::{Served, check_with, eventually, serve_with};
 use crate::plan::PoolUpstream;
-use crate::ports::{Loan, NoWorker, Taking, Workers};
+use crate::ports::{Acquire, Loan, NoWorker, Workers};
 
 /// Workers that are origins behind Unix sockets.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ impl Workers for Shared {
         true
     }
 
-    fn take(&self, end: Instant) -> Taking {
+    fn take(&self, end: Instant) -> Acquire {
         let crew = Arc::clone(&self.0);
         Box::pin(async move {
             let _place = Place::of(&crew);
@@ -170,10 +170,10 @@ fn before(crew: &Arc<Crew>, answer_timeout_ms: u64, route: &str) -> Served {
         answer_timeout: std::time::Duration::from_millis(answer_timeout_ms),
     };
     let text = format!("[[route]]\npath = \"/{{*rest}}\"\nto = \"upstream:app\"\n{route}");
-    let (mut plan, problems) = check_with(&text, vec![pool]);
+    let (plan, problems) = check_with(&text, vec![pool]);
     assert!(problems.is_empty(), "{problems:?}");
-    plan.staff("app", Arc::new(Shared(Arc::clone(crew))));
-    serve_plan(plan)
+    let workers = Arc::new(Shared(Arc::clone(crew))) as Arc<dyn Workers>;
+    serve_with(plan, HashMap::from([("app".to_owned(), workers)]))
 }
 
 #[test]

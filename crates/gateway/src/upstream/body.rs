@@ -13,27 +13,28 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
-use chassis::http::{Decoder, Source, Step};
+use chassis::http::Source;
+use http1::chunked::{Decoder, Step};
 use tokio::time::{Sleep, sleep, timeout};
 
-use super::framing::Length;
-use super::pool::Lent;
+use super::connections::Lent;
 use crate::error::FetchError;
+use http1::framing::Length;
 
 /// A body that is being read.
 #[derive(Debug)]
-pub struct UpstreamBody {
+pub(crate) struct UpstreamBody {
     /// None after the end, and when it broke off.
     lent: Option<Lent>,
     /// Why it broke off.
     broken: Option<FetchError>,
     /// What was read before anybody asked for it.
-    held: VecDeque<Bytes>,
+    read_ahead: VecDeque<Bytes>,
     rest: Rest,
     length: Option<u64>,
     /// What is left of the request, when the answer came early.
     unsent: Bytes,
-    limit: Duration,
+    piece_timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -46,19 +47,26 @@ pub(super) enum Rest {
 }
 
 /// What stands in the read buffer.
-pub(super) enum Found {
+pub(super) enum BodyStep {
     Piece(Bytes),
     Nothing,
     End,
 }
 
 impl UpstreamBody {
-    pub(super) fn new(length: Length, lent: Lent, unsent: Bytes, limit: Duration) -> Self {
+    pub(super) fn new(length: Length, lent: Lent, unsent: Bytes, piece_timeout: Duration) -> Self {
         let rest = Rest::of(length);
         let length = if let Rest::Exact(bytes) = rest { Some(bytes) } else { None };
-        let (held, timer) = (VecDeque::new(), None);
-        let mut body =
-            Self { lent: Some(lent), broken: None, held, rest, length, unsent, limit, timer };
+        let mut body = Self {
+            lent: Some(lent),
+            broken: None,
+            read_ahead: VecDeque::new(),
+            rest,
+            length,
+            unsent,
+            piece_timeout,
+            timer: None,
+        };
         if length == Some(0) {
             body.end();
         }
@@ -66,14 +74,14 @@ impl UpstreamBody {
     }
 
     /// Length as announced, when it is.
-    pub fn length(&self) -> Option<u64> {
+    pub(crate) fn length(&self) -> Option<u64> {
         self.length
     }
 
     /// The whole body, when it has a length and has come already.
-    pub fn take_whole(&mut self) -> Option<Bytes> {
-        if self.lent.is_none() && self.broken.is_none() && self.held.len() == 1 {
-            return self.held.pop_front();
+    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
+        if self.lent.is_none() && self.broken.is_none() && self.read_ahead.len() == 1 {
+            return self.read_ahead.pop_front();
         }
         let inbox = self.lent.as_mut()?.connection.inbox();
         let length = usize::try_from(self.length?).ok().filter(|length| *length <= inbox.len())?;
@@ -83,11 +91,15 @@ impl UpstreamBody {
     }
 
     /// Reads a body of at most `bytes_max` bytes without waiting for who wants it; what has not
-    /// come `within` that time comes as it does.
+    /// come within `time_max` comes as it does.
     ///
     /// # Errors
     /// When the body breaks off or stalls.
-    pub async fn read_ahead(&mut self, bytes_max: u64, within: Duration) -> Result<(), FetchError> {
+    pub(crate) async fn read_ahead(
+        &mut self,
+        bytes_max: u64,
+        time_max: Duration,
+    ) -> Result<(), FetchError> {
         let Some(length) = self.length.filter(|length| *length <= bytes_max) else { return Ok(()) };
         let here = self.lent.as_mut().map_or(0, |lent| lent.connection.inbox().len());
         if here as u64 >= length {
@@ -95,18 +107,21 @@ impl UpstreamBody {
         }
         let read = poll_fn(|cx| {
             while let Some(piece) = ready!(self.poll_wire(cx)) {
-                self.held.push_back(piece?);
+                self.read_ahead.push_back(piece?);
             }
             Poll::Ready(Ok(()))
         });
-        timeout(within, read).await.unwrap_or(Ok(()))
+        timeout(time_max, read).await.unwrap_or(Ok(()))
     }
 
     /// Reads up to `bytes_max` bytes; the pieces read, and whether that is all of it.
     ///
     /// # Errors
     /// When the body breaks off or stalls.
-    pub async fn read_up_to(&mut self, bytes_max: u64) -> Result<(Vec<Bytes>, bool), FetchError> {
+    pub(crate) async fn read_up_to(
+        &mut self,
+        bytes_max: u64,
+    ) -> Result<(Vec<Bytes>, bool), FetchError> {
         let (mut pieces, mut total) = (Vec::new(), 0);
         while let Some(piece) = poll_fn(|cx| self.poll(cx)).await {
             let piece = piece?;
@@ -120,7 +135,7 @@ impl UpstreamBody {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, FetchError>>> {
-        match self.held.pop_front() {
+        match self.read_ahead.pop_front() {
             Some(piece) => Poll::Ready(Some(Ok(piece))),
             None => self.poll_wire(cx),
         }
@@ -130,7 +145,7 @@ impl UpstreamBody {
         let Some(lent) = &mut self.lent else { return Poll::Ready(self.broken.map(Err)) };
         loop {
             match self.rest.find(lent.connection.inbox()) {
-                Ok(Found::Piece(piece)) => {
+                Ok(BodyStep::Piece(piece)) => {
                     self.timer = None;
                     // Who knows the length asks for no more.
                     if matches!(self.rest, Rest::Exact(0)) {
@@ -138,11 +153,11 @@ impl UpstreamBody {
                     }
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                Ok(Found::End) => {
+                Ok(BodyStep::End) => {
                     self.end();
                     return Poll::Ready(None);
                 }
-                Ok(Found::Nothing) => {}
+                Ok(BodyStep::Nothing) => {}
                 Err(error) => return self.break_off(error),
             }
             lent.connection.send_on(cx, &mut self.unsent);
@@ -156,8 +171,8 @@ impl UpstreamBody {
                 Poll::Pending => break,
             }
         }
-        let limit = self.limit;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(limit)));
+        let timeout = self.piece_timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
         match timer.as_mut().poll(cx) {
             Poll::Ready(()) => self.break_off(FetchError::Timeout),
             Poll::Pending => Poll::Pending,
@@ -190,9 +205,9 @@ impl Rest {
     }
 
     /// Takes what belongs to the body out of the bytes received.
-    pub(super) fn find(&mut self, inbox: &mut BytesMut) -> Result<Found, FetchError> {
+    pub(super) fn find(&mut self, inbox: &mut BytesMut) -> Result<BodyStep, FetchError> {
         let length = match self {
-            Self::Exact(0) => return Ok(Found::End),
+            Self::Exact(0) => return Ok(BodyStep::End),
             Self::Exact(left) => {
                 let length = usize::try_from(*left).unwrap_or(usize::MAX).min(inbox.len());
                 *left -= length as u64;
@@ -205,7 +220,7 @@ impl Rest {
                     Step::More { skip } => (skip, 0),
                     Step::Done { skip } => {
                         inbox.advance(skip);
-                        return Ok(Found::End);
+                        return Ok(BodyStep::End);
                     }
                     Step::Malformed => return Err(FetchError::Malformed),
                 };
@@ -214,8 +229,8 @@ impl Rest {
             }
         };
         match length {
-            0 => Ok(Found::Nothing),
-            length => Ok(Found::Piece(inbox.split_to(length).freeze())),
+            0 => Ok(BodyStep::Nothing),
+            length => Ok(BodyStep::Piece(inbox.split_to(length).freeze())),
         }
     }
 }

@@ -7,32 +7,38 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use crate::plan::RetryPlan;
+
 /// Credit does not grow beyond that of this span.
 const SPAN: Duration = Duration::from_secs(10);
 
 /// Retries that may still be made.
 #[derive(Debug)]
-pub struct RetryBudget {
+pub(crate) struct RetryBudget {
     share: f64,
     min_per_second: f64,
     state: Mutex<(f64, Instant)>,
 }
 
 impl RetryBudget {
-    /// Allows `share` retries a request and `min_per_second` besides.
-    pub fn new(share: f64, min_per_second: u32) -> Self {
-        let min_per_second = f64::from(min_per_second);
-        Self { share, min_per_second, state: Mutex::new((min_per_second, Instant::now())) }
+    /// A budget as planned.
+    pub(crate) fn new(plan: RetryPlan) -> Self {
+        let min_per_second = f64::from(plan.min_per_second);
+        Self {
+            share: plan.share,
+            min_per_second,
+            state: Mutex::new((min_per_second, Instant::now())),
+        }
     }
 
     /// Counts a request towards the budget.
-    pub fn note_request(&self) {
+    pub(crate) fn note_request(&self) {
         let mut state = self.state.lock();
         state.0 = (state.0 + self.share).min(self.most());
     }
 
     /// Takes one retry out of the budget; false when there is none.
-    pub fn take(&self) -> bool {
+    pub(crate) fn take(&self) -> bool {
         let mut state = self.state.lock();
         let now = Instant::now();
         let earned = now.duration_since(state.1).min(SPAN).as_secs_f64() * self.min_per_second;
@@ -51,3 +57,6 @@ impl RetryBudget {
         (self.min_per_second + self.share * 1000.0) * SPAN.as_secs_f64()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,10 +16,12 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, sleep_until};
 
-use super::answer::{self, Head};
-use super::stream::Stream;
-use super::{FetchError, Request};
-use crate::interim::News;
+use super::interim::InterimResponses;
+use super::render::UpstreamRequest;
+use super::stream::UpstreamStream;
+use crate::error::FetchError;
+use http1::response;
+use http1::response::Head;
 
 /// Bytes read at once, until a body turns out to be long.
 const READ_BYTES: usize = 16 * 1024;
@@ -33,12 +35,12 @@ thread_local! {
 
 /// One connection to a server.
 #[derive(Debug)]
-pub struct Connection {
-    stream: Stream,
+pub(super) struct UpstreamConnection {
+    stream: UpstreamStream,
     /// What is received and not read yet.
     inbox: BytesMut,
     /// Bytes to read at once.
-    room: usize,
+    read_bytes: usize,
     /// Bytes of the request that are sent.
     sent: usize,
     /// Nothing more can be sent.
@@ -49,49 +51,57 @@ pub struct Connection {
     scanned: usize,
 }
 
-/// Until when an answer's head must come.
+/// Until when a response's head must come.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    /// Since the last byte of the request went out.
-    pub answer: Duration,
+pub(super) struct Deadlines {
+    /// Time since the last byte of the request went out.
+    pub answer_timeout: Duration,
     /// In any case.
-    pub end: Option<Instant>,
+    pub deadline: Option<Instant>,
 }
 
-impl Patience {
-    fn until(self, now: Instant) -> Instant {
-        let until = now + self.answer;
-        self.end.map_or(until, |end| end.min(until))
+impl Deadlines {
+    fn deadline_from(self, now: Instant) -> Instant {
+        let deadline = now + self.answer_timeout;
+        self.deadline.map_or(deadline, |end| end.min(deadline))
     }
 }
 
-impl Connection {
+impl UpstreamConnection {
     /// A connection that was just made.
-    pub fn new(stream: Stream) -> Self {
-        let (inbox, room) = (BytesMut::new(), READ_BYTES);
-        Self { stream, inbox, room, sent: 0, mute: false, heard: false, scanned: 0 }
+    pub(super) fn new(stream: UpstreamStream) -> Self {
+        let inbox = BytesMut::new();
+        Self {
+            stream,
+            inbox,
+            read_bytes: READ_BYTES,
+            sent: 0,
+            mute: false,
+            heard: false,
+            scanned: 0,
+        }
     }
 
-    /// Sends a request and reads the head of its answer; `news` gets what comes ahead of that.
+    /// Sends a request and reads the head of its response; `interim` gets what comes ahead of that.
     ///
     /// # Errors
     /// Also of an answer that says too much ahead of itself.
-    pub async fn ask(
+    pub(super) async fn ask(
         &mut self,
-        request: &Request,
-        news: &News,
-        (now, patience): (Instant, Patience),
+        request: &UpstreamRequest,
+        interim: &InterimResponses,
+        deadlines: Deadlines,
     ) -> Result<Head, FetchError> {
         (self.sent, self.heard, self.scanned) = (0, false, 0);
-        let mut timer = pin!(sleep_until(patience.until(now)));
+        let mut timer = pin!(sleep_until(deadlines.deadline_from(Instant::now())));
         let mut sent = 0;
         poll_fn(|cx| {
-            if let Poll::Ready(outcome) = self.poll_ask(cx, request, news) {
+            if let Poll::Ready(outcome) = self.poll_ask(cx, request, interim) {
                 return Poll::Ready(outcome);
             }
             // A long request may take its time, as long as it goes on.
             if sent > 0 && sent < self.sent {
-                timer.as_mut().reset(patience.until(Instant::now()));
+                timer.as_mut().reset(deadlines.deadline_from(Instant::now()));
             }
             sent = self.sent;
             timer.as_mut().poll(cx).map(|()| Err(FetchError::Timeout))
@@ -102,8 +112,8 @@ impl Connection {
     fn poll_ask(
         &mut self,
         cx: &mut Context<'_>,
-        request: &Request,
-        news: &News,
+        request: &UpstreamRequest,
+        interim: &InterimResponses,
     ) -> Poll<Result<Head, FetchError>> {
         if let Poll::Ready(Err(_)) = self.poll_send(cx, request) {
             // The server may have answered before it stopped listening.
@@ -113,7 +123,7 @@ impl Connection {
             if let Some(head) = self.next_head(request.is_head())? {
                 match head.status {
                     101 | 200.. => return Poll::Ready(Ok(head)),
-                    status => news.take_in(status, &head.fields)?,
+                    status => interim.add(status, &head.fields)?,
                 }
                 continue;
             }
@@ -124,7 +134,11 @@ impl Connection {
         }
     }
 
-    fn poll_send(&mut self, cx: &mut Context<'_>, request: &Request) -> Poll<io::Result<()>> {
+    fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        request: &UpstreamRequest,
+    ) -> Poll<io::Result<()>> {
         while self.sent < request.length() && !self.mute {
             let [head, body] = request.rest(self.sent);
             self.sent += ready!(poll_write(&self.stream, cx, [head, body]))?;
@@ -133,15 +147,15 @@ impl Connection {
     }
 
     /// Takes a head out of the inbox, when one is complete.
-    fn next_head(&mut self, bodiless: bool) -> Result<Option<Head>, FetchError> {
+    fn next_head(&mut self, to_head: bool) -> Result<Option<Head>, FetchError> {
         // Parsed anew only when a line ended: byte by byte, a head would cost its square.
         let fresh = &self.inbox[self.scanned..];
         let may_be_whole = memchr::memchr(b'\n', fresh).is_some();
-        if !may_be_whole && self.inbox.len() < answer::HEAD_BYTES_MAX {
+        if !may_be_whole && self.inbox.len() < response::HEAD_BYTES_MAX {
             self.scanned = self.inbox.len();
             return Ok(None);
         }
-        let parsed = answer::parse(&self.inbox, bodiless)?;
+        let parsed = response::parse(&self.inbox, to_head)?;
         self.scanned = if parsed.is_some() { 0 } else { self.inbox.len() };
         Ok(parsed.map(|(head, length)| {
             bytes::Buf::advance(&mut self.inbox, length);
@@ -150,22 +164,22 @@ impl Connection {
     }
 
     /// Reads what is there; 0 at the end.
-    pub fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         if self.inbox.capacity() == 0 {
             ready!(self.stream.poll_read_ready(cx))?;
             self.inbox = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
         }
-        self.inbox.reserve(self.room);
+        self.inbox.reserve(self.read_bytes);
         let space = self.inbox.capacity() - self.inbox.len();
         let read = ready!(pin!(self.stream.read_buf(&mut self.inbox)).poll(cx))?;
         if read == space {
-            self.room = (self.room * 2).min(READ_BYTES_MAX);
+            self.read_bytes = (self.read_bytes * 2).min(READ_BYTES_MAX);
         }
         Poll::Ready(Ok(read))
     }
 
     /// Sends more of what an early answer left unsent; what cannot be sent is forgotten.
-    pub fn send_on(&mut self, cx: &mut Context<'_>, left: &mut Bytes) {
+    pub(super) fn send_on(&mut self, cx: &mut Context<'_>, left: &mut Bytes) {
         while !left.is_empty() {
             let slices = [io::IoSlice::new(left), io::IoSlice::new(b"")];
             match poll_write(&self.stream, cx, slices) {
@@ -177,49 +191,49 @@ impl Connection {
     }
 
     /// What is received and not read yet.
-    pub fn inbox(&mut self) -> &mut BytesMut {
+    pub(super) fn inbox(&mut self) -> &mut BytesMut {
         &mut self.inbox
     }
 
     /// Bytes sent of the request.
-    pub fn sent(&self) -> usize {
+    pub(super) fn sent(&self) -> usize {
         self.sent
     }
 
     /// Whether any byte came since the request began.
-    pub fn has_heard(&self) -> bool {
+    pub(super) fn has_heard(&self) -> bool {
         self.heard
     }
 
     /// Whether nothing came that nobody asked for, neither bytes nor an end, as far as is known;
     /// `cx` is woken when something does.
-    pub fn poll_quiet(&self, cx: &mut Context<'_>) -> bool {
+    pub(super) fn poll_quiet(&self, cx: &mut Context<'_>) -> bool {
         self.inbox.is_empty() && self.stream.poll_read_ready(cx).is_pending()
     }
 
     /// The same, without being told later. Costs no system call.
-    pub fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         let nothing = self.stream.try_read(&mut [0]);
         nothing.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
     /// Gives the buffer back: the connection has nothing to hold.
-    pub fn rest(&mut self) {
+    pub(super) fn rest(&mut self) {
         let inbox = std::mem::take(&mut self.inbox);
         // What grew is freed.
-        if std::mem::replace(&mut self.room, READ_BYTES) == READ_BYTES {
+        if std::mem::replace(&mut self.read_bytes, READ_BYTES) == READ_BYTES {
             give(inbox);
         }
     }
 
     /// The socket, and what came behind the answer.
-    pub fn into_parts(mut self) -> (Stream, Bytes) {
+    pub(super) fn into_parts(mut self) -> (UpstreamStream, Bytes) {
         (self.stream, self.inbox.split().freeze())
     }
 }
 
 fn poll_write(
-    stream: &Stream,
+    stream: &UpstreamStream,
     cx: &mut Context<'_>,
     slices: [io::IoSlice<'_>; 2],
 ) -> Poll<io::Result<usize>> {

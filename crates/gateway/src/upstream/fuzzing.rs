@@ -2,12 +2,12 @@
 
 use bytes::{Buf, BytesMut};
 
-use super::answer;
-use super::body::{Found, Rest};
+use super::body::{BodyStep, Rest};
+use http1::response;
 
 /// What the first final answer of a connection turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct AnswerReading {
     /// The status.
     pub status: u16,
     /// Its fields, as lines.
@@ -25,28 +25,33 @@ pub struct Reading {
 pub fn read_answer<'p>(
     pieces: impl IntoIterator<Item = &'p [u8]>,
     bodiless: bool,
-) -> Option<Reading> {
+) -> Option<AnswerReading> {
     let (mut inbox, mut reading, mut total) = (BytesMut::new(), None, 0);
     for piece in pieces {
         inbox.extend_from_slice(piece);
         total += piece.len();
         while reading.is_none() {
-            let Some((head, length)) = answer::parse(&inbox, bodiless).ok()? else { break };
+            let Some((head, length)) = response::parse(&inbox, bodiless).ok()? else { break };
             inbox.advance(length);
             if head.status >= 200 || head.status == 101 {
                 let keeps = head.framing.keeps.then_some(0);
                 let fields = head.fields.whole_lines().flat_map(|(_, line)| line.to_vec());
                 let (fields, body) = (fields.collect(), Vec::new());
-                let first =
-                    Reading { status: head.status, fields, body, is_whole: false, kept: keeps };
+                let first = AnswerReading {
+                    status: head.status,
+                    fields,
+                    body,
+                    is_whole: false,
+                    kept: keeps,
+                };
                 reading = Some((first, Rest::of(head.framing.length)));
             }
         }
         while let Some((found, rest)) = reading.as_mut().filter(|(found, _)| !found.is_whole) {
             match rest.find(&mut inbox) {
-                Ok(Found::Piece(piece)) => found.body.extend_from_slice(&piece),
-                Ok(Found::Nothing) => break,
-                Ok(Found::End) => found.is_whole = true,
+                Ok(BodyStep::Piece(piece)) => found.body.extend_from_slice(&piece),
+                Ok(BodyStep::Nothing) => break,
+                Ok(BodyStep::End) => found.is_whole = true,
                 Err(_) => return None,
             }
         }

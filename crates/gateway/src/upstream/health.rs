@@ -1,35 +1,10 @@
 //! Health of a server by probes: good while at least `threshold` of the last `window` were.
 //!
-//! The rule, the defaults and the words are Varnish's (source document 000's configuration).
+//! The rule, the defaults and the words are Varnish's.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
-use chassis::Draining;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
-
-use super::Upstream;
-
-/// How a server is probed.
-#[derive(Debug, Clone)]
-pub struct HealthPlan {
-    /// Path asked by GET.
-    pub path: Box<str>,
-    /// Time between probes.
-    pub interval: Duration,
-    /// Time for a probe.
-    pub timeout: Duration,
-    /// Probes that count, at most 64.
-    pub window: u32,
-    /// Good ones that make a server healthy.
-    pub threshold: u32,
-    /// Good ones assumed at start.
-    pub initial: u32,
-}
+use crate::plan::HealthPlan;
 
 /// The outcome of a server's last probes.
 #[derive(Debug)]
@@ -60,33 +35,4 @@ impl Health {
         let healthy = (recent & mask).count_ones() >= plan.threshold;
         (self.healthy.swap(healthy, Ordering::Relaxed) != healthy).then_some(healthy)
     }
-}
-
-/// Probes one server of an upstream until the drain begins.
-pub async fn probe(upstream: Arc<Upstream>, server: usize, draining: Draining) {
-    let Some(plan) = &upstream.health else { return };
-    let watched = &upstream.servers[server];
-    let host = upstream.host.clone().unwrap_or_else(|| watched.address.to_string().into());
-    while !draining.has_begun() {
-        let good = timeout(plan.timeout, ask(watched.address, &plan.path, &host)).await;
-        if let Some(healthy) = watched.health.note(good.unwrap_or(false), plan) {
-            let (name, address) = (&*upstream.name, watched.address);
-            tracing::warn!(upstream = name, server = %address, healthy, "health changed");
-        }
-        tokio::select! {
-            () = draining.begun() => return,
-            () = sleep(plan.interval) => {}
-        }
-    }
-}
-
-/// Asks for the path on a connection of its own; true for 2xx.
-async fn ask(address: SocketAddr, path: &str, host: &str) -> bool {
-    let Ok(mut stream) = TcpStream::connect(address).await else { return false };
-    let request = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-    if stream.write_all(request.as_bytes()).await.is_err() {
-        return false;
-    }
-    let mut line = [0; 12];
-    stream.read_exact(&mut line).await.is_ok() && line.starts_with(b"HTTP/1.") && line[9] == b'2'
 }

@@ -12,7 +12,7 @@ use http::Method;
 
 /// A request with its whole body.
 #[derive(Debug)]
-pub struct Request {
+pub(crate) struct UpstreamRequest {
     method: Method,
     head: Vec<u8>,
     body: Bytes,
@@ -20,10 +20,10 @@ pub struct Request {
     offered: Box<[u8]>,
 }
 
-impl Request {
-    /// Begins a request's head; `room` is the number of bytes it may take.
-    pub fn begin(method: Method, target: &str, host: &str, room: usize) -> Self {
-        let mut head = Vec::with_capacity(room);
+impl UpstreamRequest {
+    /// Begins a request's head; `capacity` is the number of bytes it may take.
+    pub(crate) fn begin(method: Method, target: &str, host: &str, capacity: usize) -> Self {
+        let mut head = Vec::with_capacity(capacity);
         for part in [method.as_str(), " ", target, " HTTP/1.1\r\nhost: ", host, "\r\n"] {
             head.extend_from_slice(part.as_bytes());
         }
@@ -31,12 +31,12 @@ impl Request {
     }
 
     /// Adds a line that is rendered already, CRLF and all.
-    pub fn line(&mut self, line: &[u8]) {
+    pub(crate) fn line(&mut self, line: &[u8]) {
         self.head.extend_from_slice(line);
     }
 
     /// Adds a field. A value that would end its line early is left out.
-    pub fn field(&mut self, name: &str, value: &[u8]) {
+    pub(crate) fn field(&mut self, name: &str, value: &[u8]) {
         if memchr::memchr3(b'\r', b'\n', 0, value).is_none() {
             for part in [name.as_bytes(), b": ", value, b"\r\n"] {
                 self.head.extend_from_slice(part);
@@ -45,20 +45,20 @@ impl Request {
     }
 
     /// Offers to change the protocol (RFC 9110 §7.8).
-    pub fn offer(&mut self, protocols: &[u8]) {
+    pub(crate) fn offer(&mut self, protocols: &[u8]) {
         self.field("connection", b"upgrade");
         self.field("upgrade", protocols);
         self.offered = protocols.into();
     }
 
     /// The head's bytes, to append whole lines to.
-    pub fn head_bytes(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn head_bytes(&mut self) -> &mut Vec<u8> {
         &mut self.head
     }
 
     /// Ends the head, behind which this body follows.
     #[must_use]
-    pub fn end(mut self, body: Bytes) -> Self {
+    pub(crate) fn end(mut self, body: Bytes) -> Self {
         // Where a body is usual, its absence is said (RFC 9110 §8.6).
         let is_usual = matches!(self.method, Method::POST | Method::PUT | Method::PATCH);
         if !body.is_empty() || is_usual {
@@ -71,34 +71,34 @@ impl Request {
     }
 
     /// Whether the answer has no body, whatever its fields say.
-    pub fn is_head(&self) -> bool {
+    pub(crate) fn is_head(&self) -> bool {
         self.method == Method::HEAD
     }
 
     /// Whether a repeated request changes nothing (RFC 9110 §9.2.2).
-    pub fn is_idempotent(&self) -> bool {
+    pub(crate) fn is_idempotent(&self) -> bool {
         self.method.is_idempotent()
     }
 
     /// The protocols that it offers to change to; empty when it offers none.
-    pub fn offered(&self) -> &[u8] {
+    pub(crate) fn offered(&self) -> &[u8] {
         &self.offered
     }
 
     /// Bytes in all.
-    pub fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         self.head.len() + self.body.len()
     }
 
     /// What is left to send when `sent` bytes are: of head and body.
-    pub fn rest(&self, sent: usize) -> [IoSlice<'_>; 2] {
+    pub(crate) fn rest(&self, sent: usize) -> [IoSlice<'_>; 2] {
         let of_body = sent.saturating_sub(self.head.len());
         let head = self.head.get(sent..).unwrap_or_default();
         [IoSlice::new(head), IoSlice::new(self.body.get(of_body..).unwrap_or_default())]
     }
 
     /// What is left of the body when `sent` bytes are sent; `None` before the head is.
-    pub fn unsent_body(&self, sent: usize) -> Option<Bytes> {
+    pub(crate) fn unsent_body(&self, sent: usize) -> Option<Bytes> {
         Some(self.body.slice(sent.checked_sub(self.head.len())?..))
     }
 }

@@ -10,24 +10,24 @@ use tokio::net::{TcpStream, UnixStream};
 
 /// A stream to whoever answers.
 #[derive(Debug)]
-pub enum Stream {
+pub(super) enum UpstreamStream {
     /// To a server.
     Tcp(TcpStream),
     /// To a worker.
     Unix(UnixStream),
 }
 
-impl Stream {
+impl UpstreamStream {
     /// Connects to a worker's socket.
     ///
     /// # Errors
     /// When nobody listens there.
-    pub async fn to_worker(socket: &Path) -> io::Result<Self> {
+    pub(super) async fn to_worker(socket: &Path) -> io::Result<Self> {
         UnixStream::connect(socket).await.map(Self::Unix)
     }
 
     /// Reads what is there, without being woken for more.
-    pub fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn try_read(&self, space: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.try_read(space),
             Self::Unix(stream) => stream.try_read(space),
@@ -35,7 +35,7 @@ impl Stream {
     }
 
     /// Writes what there is room for.
-    pub fn try_write_vectored(&self, slices: &[io::IoSlice<'_>; 2]) -> io::Result<usize> {
+    pub(super) fn try_write_vectored(&self, slices: &[io::IoSlice<'_>; 2]) -> io::Result<usize> {
         match (self, slices[1].is_empty()) {
             (Self::Tcp(stream), true) => stream.try_write(&slices[0]),
             (Self::Tcp(stream), false) => stream.try_write_vectored(slices),
@@ -45,7 +45,7 @@ impl Stream {
     }
 
     /// Waits until there may be something to read.
-    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(stream) => stream.poll_read_ready(cx),
             Self::Unix(stream) => stream.poll_read_ready(cx),
@@ -53,7 +53,7 @@ impl Stream {
     }
 
     /// Waits until there may be room to write.
-    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(super) fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(stream) => stream.poll_write_ready(cx),
             Self::Unix(stream) => stream.poll_write_ready(cx),
@@ -61,7 +61,7 @@ impl Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for UpstreamStream {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -74,7 +74,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for UpstreamStream {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

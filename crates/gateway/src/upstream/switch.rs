@@ -12,15 +12,18 @@ use bytes::{Buf, Bytes};
 use metrics::Gauge;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::pool::{Lent, Place};
-use super::stream::Stream;
-use super::{FetchError, Pool, Request, Response};
-use crate::fields::{FieldLines, text};
-use crate::interim::News;
+use super::connections::{Lent, Permit};
+use super::dispatch::Dispatch;
+use super::pool::UpstreamPool;
+use super::response::Response;
+use super::stream::UpstreamStream;
+use crate::error::FetchError;
+use http1::FieldLines;
+use http1::fields::text;
 
 /// What a server said to the offer.
 #[derive(Debug)]
-pub enum Switched {
+pub(crate) enum Switched {
     /// It speaks the other protocol; these are the fields it said so with.
     Far(FieldLines, Far),
     /// It answers as it would have without the offer.
@@ -29,35 +32,31 @@ pub enum Switched {
 
 /// A server that speaks another protocol.
 #[derive(Debug)]
-pub struct Far {
-    stream: Stream,
+pub(crate) struct Far {
+    stream: UpstreamStream,
     /// What it said behind its 101.
     early: Bytes,
-    _place: Place,
+    _permit: Permit,
     shown: Option<Gauge>,
 }
 
-impl Pool {
-    /// Sends a request that offers other protocols; `key` and `news` as for [`Pool::send`].
+impl UpstreamPool {
+    /// Sends a request that offers other protocols.
     ///
     /// # Errors
-    /// When no server answered, or one changed to what it was not offered.
-    pub async fn switch(
-        &self,
-        request: &Request,
-        key: &[u8],
-        news: &News,
-    ) -> Result<Switched, FetchError> {
-        let (head, lent) = self.send_alone(request, key, news).await?;
+    /// When nobody answered, or one changed to what it was not offered.
+    pub(crate) async fn switch(&self, dispatch: Dispatch<'_>) -> Result<Switched, FetchError> {
+        let (head, lent) = self.send_alone(dispatch).await?;
         if head.status != 101 {
-            return Ok(Switched::Stayed(self.response(head, lent, Bytes::new())));
+            let piece_timeout = self.upstream().plan.piece_timeout;
+            return Ok(Switched::Stayed(Response::alone(head, lent, piece_timeout)));
         }
-        if !was_offered(&head.fields, request.offered()) {
+        if !was_offered(&head.fields, dispatch.request.offered()) {
             return Err(FetchError::Malformed);
         }
-        let Lent { connection, place, .. } = lent;
+        let Lent { connection, permit, .. } = lent;
         let (stream, early) = connection.into_parts();
-        Ok(Switched::Far(head.fields, Far { stream, early, _place: place, shown: None }))
+        Ok(Switched::Far(head.fields, Far { stream, early, _permit: permit, shown: None }))
     }
 }
 
@@ -73,7 +72,7 @@ fn was_offered(headers: &FieldLines, offered: &[u8]) -> bool {
 impl Far {
     /// Counts in `gauge` as long as it lasts.
     #[must_use]
-    pub fn shown_in(mut self, gauge: &Gauge) -> Self {
+    pub(crate) fn shown_in(mut self, gauge: &Gauge) -> Self {
         gauge.add(1);
         self.shown = Some(gauge.clone());
         self

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long before a moment a thread stops sleeping and looks at the clock instead. Nearly all sleeps
-/// overshoot by less (docs/LAB.md has what was measured).
+/// overshoot by less (docs/lab/probe.md has what was measured).
 pub(crate) const SPIN_MAX: Duration = Duration::from_micros(500);
 /// The same where calls are close together: on an idle machine sleeps overshoot by less.
 pub(crate) const SPIN_MIN: Duration = Duration::from_micros(150);

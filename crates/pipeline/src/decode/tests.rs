@@ -188,9 +188,12 @@ fn refuses_every_prefix_of_a_combined_line() {
 }
 
 fn journal_line(random: &mut Random) -> Vec<u8> {
-    let items = ["a", "b\""];
-    let shown =
-        exchange::ImpressionRef { model: "news", version: "1", propensity: 0.5, items: &items };
+    let shown = exchange::Impression {
+        model: "news".into(),
+        version: "1".into(),
+        propensity: 0.5,
+        items: ["a", "b\""].into_iter().collect(),
+    };
     let mut phases = [0; exchange::Phase::COUNT];
     phases[random.up_to(11) as usize] = random.up_to(3) as u32;
     let exchange = exchange::ExchangeRef {
@@ -213,7 +216,7 @@ fn journal_line(random: &mut Random) -> Vec<u8> {
         decision: exchange::Decision::ALL[random.up_to(6) as usize],
         total_us: random.up_to(1000),
         phases,
-        impression: (random.up_to(1) == 0).then_some(shown),
+        impression: (random.up_to(1) == 0).then_some(&shown),
         ..exchange::ExchangeRef::default()
     };
     let mut line = Vec::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use exchange::{ExchangeRef, Filter, ImpressionRef};
+use exchange::{ExchangeRef, Filter, Impression};
 use stdx::Random;
 
 use super::{Join, Joined};
@@ -45,7 +45,12 @@ struct Journal(Vec<u8>);
 
 impl Journal {
     fn impression(&mut self, time: u64, ids: (u128, Option<u128>), user: &str, items: &[&str]) {
-        let shown = ImpressionRef { model: "m", version: "1", propensity: 0.5, items };
+        let shown = Impression {
+            model: "m".into(),
+            version: "1".into(),
+            propensity: 0.5,
+            items: items.iter().copied().collect(),
+        };
         let exchange = ExchangeRef {
             time_us: time,
             id: ids.0,
@@ -55,7 +60,7 @@ impl Journal {
             status: 200,
             client_ip: Some("10.0.0.1".parse().unwrap()),
             user: (!user.is_empty()).then_some(user.as_bytes()),
-            impression: Some(shown),
+            impression: Some(&shown),
             ..ExchangeRef::default()
         };
         exchange::encode(&exchange, &mut self.0);

@@ -1,7 +1,9 @@
 //! Which path asks what, and by which method.
 
+use exchange::Refusal;
+
 use crate::oip::Asked;
-use crate::refusal::Refusal;
+use crate::refusal;
 use crate::text_paths::method_of;
 
 /// What a path asks.
@@ -44,16 +46,14 @@ impl<'p> Api<'p> {
 
     /// Reads a path and checks the method that comes with it.
     pub(super) fn asked(method: &str, path: &'p str) -> Result<Self, Refusal> {
-        let api = Self::of(path).ok_or_else(|| Refusal {
-            status: 404,
-            message: format!("no API of models has the path `{path}`; `GET /docs` tells what is"),
-            position: None,
-        })?;
+        let unknown =
+            || format!("no API of models has the path `{path}`; `GET /docs` tells what is");
+        let api = Self::of(path).ok_or_else(|| Refusal::new(404, unknown()))?;
         let wanted = api.method();
         let fits = method == wanted || (method == "HEAD" && wanted == "GET");
         match fits {
             true => Ok(api),
-            false => Err(Refusal::method(wanted)),
+            false => Err(refusal::method(wanted)),
         }
     }
 }

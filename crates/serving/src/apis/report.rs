@@ -2,11 +2,11 @@
 
 use std::time::UNIX_EPOCH;
 
+use exchange::ModelAnswer;
 use generation::Status;
 use serde_json::{Value, json};
 
 use super::Models;
-use crate::call::{Answer, JSON};
 use crate::ranking::ModelStatus;
 
 impl Models {
@@ -40,9 +40,9 @@ impl Models {
 }
 
 /// Appends a value that is ready.
-pub(super) fn said(value: &Value, out: &mut Vec<u8>) -> Answer {
+pub(super) fn said(value: &Value, out: &mut Vec<u8>) -> ModelAnswer {
     out.extend_from_slice(value.to_string().as_bytes());
-    Answer { content_type: JSON, ..Answer::json("") }
+    ModelAnswer::default()
 }
 
 fn reason(file: &Status) -> String {

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use testkit::TempDir;
 
 use super::*;
+use crate::queued::QueuedAnswer;
 
 /// Runs jobs when told to, and holds at most four.
 #[derive(Default)]
@@ -34,15 +35,15 @@ impl ByHand {
 
 struct One(Arc<Mutex<Vec<(u16, String)>>>);
 
-impl Asker for One {
+impl AnswerSender for One {
     fn is_waiting(&self) -> bool {
         true
     }
 
-    fn answer(self: Box<Self>, answer: Result<Answer, Refusal>) {
+    fn send(self: Box<Self>, answer: QueuedAnswer) {
         let said = match answer {
-            Ok(answer) => (200, String::from_utf8(answer.body.to_vec()).unwrap()),
-            Err(refusal) => (refusal.status, refusal.message),
+            Ok((_, body)) => (200, String::from_utf8(body.to_vec()).unwrap()),
+            Err(refusal) => (refusal.status, refusal.reason),
         };
         self.0.lock().push(said);
     }
@@ -73,27 +74,31 @@ impl Served {
         };
         let plans = ModelPlans { predictors: vec![plan], ..ModelPlans::default() };
         let pool = Arc::new(ByHand::default());
-        let models = Models::open(plans, Arc::clone(&pool) as Arc<dyn Pool>);
+        let models = Models::open(plans, None, Arc::clone(&pool) as Arc<dyn Pool>);
         Self { models: Arc::new(models), pool, told: Arc::default(), _folder: folder }
     }
 
     fn asked(&self, method: &str, path: &str) -> (u16, String) {
         let mut out = Vec::new();
-        let ask = Ask { method, path, body: b"", json_length: None, id: "0" };
-        match self.models.answer(ask, &mut out) {
+        let request = ModelRequest { method, path, ..ModelRequest::default() };
+        match self.models.answer(&request, &mut out) {
             Ok(_) => (200, String::from_utf8(out).unwrap()),
-            Err(refusal) => (refusal.status, refusal.message),
+            Err(refusal) => (refusal.status, refusal.reason),
         }
     }
 
+    fn allowed_methods(&self, method: &str, path: &str) -> Option<&'static str> {
+        let request = ModelRequest { method, path, ..ModelRequest::default() };
+        let refusal = self.models.answer(&request, &mut Vec::new()).unwrap_err();
+        assert_eq!(refusal.status, 405);
+        refusal.allowed_methods
+    }
+
     fn begin(&self, body: &str) {
-        let call = Call {
-            method: "POST".to_owned(),
-            path: "/v2/models/line/infer".to_owned(),
-            body: body.to_owned().into(),
-            ..Call::default()
-        };
-        self.models.begin(call, Box::new(One(Arc::clone(&self.told))));
+        let (method, path) = ("POST", "/v2/models/line/infer");
+        let request = ModelRequest { method, path, ..ModelRequest::default() };
+        let sender = One(Arc::clone(&self.told));
+        self.models.queue(&request, body.to_owned().into(), Box::new(sender));
     }
 }
 
@@ -104,9 +109,9 @@ fn paths_and_methods_that_are_none_of_ours_are_told_apart() {
     let served = Served::new();
     assert_eq!(served.asked("GET", "/nothing").0, 404);
     assert_eq!(served.asked("GET", "/v1/models/line").0, 404);
-    assert_eq!(served.asked("DELETE", "/v2"), (405, "GET, HEAD".to_owned()));
-    assert_eq!(served.asked("GET", "/v2/models/line/infer"), (405, "POST".to_owned()));
-    assert_eq!(served.asked("GET", "/cluster"), (405, "POST".to_owned()));
+    assert_eq!(served.allowed_methods("DELETE", "/v2"), Some("GET, HEAD"));
+    assert_eq!(served.allowed_methods("GET", "/v2/models/line/infer"), Some("POST"));
+    assert_eq!(served.allowed_methods("GET", "/cluster"), Some("POST"));
     assert_eq!(served.asked("GET", "/v2/models/none").0, 404);
     assert_eq!(served.asked("GET", "/v2/models/line/versions/8").0, 404);
     assert_eq!(served.asked("HEAD", "/v2/models/line/versions/7/ready").0, 200);

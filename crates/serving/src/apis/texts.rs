@@ -2,32 +2,33 @@
 
 use std::sync::Arc;
 
+use exchange::ModelAnswer;
 use serde_json::Value;
 
 use crate::answers::key_of;
-use crate::call::{Answer, Asker, Call};
 use crate::oip::{self, Data, Datatype, ModelPath, Request, Tensor, TensorAbout};
-use crate::refusal::Refusal;
+use crate::queued::{AnswerSender, QueuedRequest, json};
+use crate::refusal;
 use crate::text_paths::chosen;
 use crate::texts::{TextModel, Texts, Vectors, Wish};
 
 /// Answers `infer` of a model of texts.
 pub(super) fn embed_tensor(
     (model, texts): (ModelPath<'_>, &Arc<Texts>),
-    call: &Call,
-    asker: Box<dyn Asker>,
+    queued: &QueuedRequest,
+    sender: Box<dyn AnswerSender>,
 ) {
     let read = || {
-        let loaded = texts.loaded().ok_or_else(|| Refusal::not_ready(model.name))?;
+        let loaded = texts.loaded().ok_or_else(|| refusal::not_ready(model.name))?;
         model.check(&loaded.version)?;
-        let mut request = Request::read(&call.body, call.json_length)?;
+        let mut request = Request::read(&queued.body, queued.json_length)?;
         request.wants_only(&[text_output(&loaded)])?;
         let given = request.texts(&text_input())?;
         Ok((request, given))
     };
     let (request, given) = match read() {
         Ok(read) => read,
-        Err(refusal) => return asker.answer(Err(refusal)),
+        Err(refusal) => return sender.send(Err(refusal)),
     };
     let wish = Wish { normalise: None, truncate: true, dims: None };
     let name = model.name.to_owned();
@@ -41,9 +42,10 @@ pub(super) fn embed_tensor(
         let mut out = Vec::new();
         let named = (name.as_str(), vectors.model.version.as_str());
         let json_length = oip::write_reply(named, &request, &[output], &mut out);
-        Ok(Answer { json_length, ..Answer::json(out) })
+        let (answer, body) = json(out);
+        Ok((ModelAnswer { json_length, ..answer }, body))
     };
-    texts.embed(&given, wish, asker, Box::new(then));
+    texts.embed(&given, wish, sender, Box::new(then));
 }
 
 pub(super) fn text_input() -> TensorAbout {
@@ -55,14 +57,14 @@ pub(super) fn text_output(model: &TextModel) -> TensorAbout {
 }
 
 /// The key of a body that is dear to answer and short to keep; none for any other.
-pub(super) fn text_key(models: &[Arc<Texts>], call: &Call) -> Option<u128> {
-    if !matches!(&*call.path, "/cluster" | "/similarity") {
+pub(super) fn text_key(models: &[Arc<Texts>], queued: &QueuedRequest) -> Option<u128> {
+    if !matches!(&*queued.path, "/cluster" | "/similarity") {
         return None;
     }
     // Keys of objects are sorted, and numbers and texts written in one way.
-    let body: Value = serde_json::from_slice(&call.body).ok()?;
+    let body: Value = serde_json::from_slice(&queued.body).ok()?;
     let model = chosen(models, body["model"].as_str()).ok()?;
     let version = model.loaded()?.version.clone();
-    let parts = [&call.path, &model.plan().name, &version, &body.to_string()];
+    let parts = [&queued.path, &model.plan().name, &version, &body.to_string()];
     Some(key_of(&parts.map(|part| part.clone().into_bytes())))
 }

@@ -96,6 +96,6 @@ fn what_does_not_fit_is_refused_in_words() {
     ] {
         let refusal = stand.call("/cluster", body).refusal();
         assert_eq!(refusal.status, status, "{body}: {refusal}");
-        assert!(refusal.message.contains(words), "{body}: {refusal}");
+        assert!(refusal.reason.contains(words), "{body}: {refusal}");
     }
 }

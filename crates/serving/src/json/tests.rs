@@ -167,9 +167,9 @@ fn an_error_names_the_byte_and_the_cause() {
         (b"{} x", "malformed JSON at byte 3: expected the end of the body, found 'x'"),
     ] {
         let refusal = accepts(body).unwrap_err();
-        assert_eq!(refusal.message, expected);
+        assert_eq!(refusal.reason, expected);
         assert_eq!(refusal.status, 400);
-        assert!(refusal.message.contains(&format!("byte {}", refusal.position.unwrap())));
+        assert!(refusal.reason.contains(&format!("byte {}", refusal.position.unwrap())));
     }
 }
 
@@ -178,7 +178,7 @@ fn nesting_ends_at_64() {
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
     assert_eq!(accepts(nested(64).as_bytes()), Ok(()));
     let refusal = accepts(nested(65).as_bytes()).unwrap_err();
-    assert_eq!(refusal.message, "malformed JSON at byte 64: nested more than 64 deep");
+    assert_eq!(refusal.reason, "malformed JSON at byte 64: nested more than 64 deep");
     assert!(accepts("[".repeat(1_000_000).as_bytes()).is_err());
     assert!(accepts("{\"a\":".repeat(1_000_000).as_bytes()).is_err());
 }

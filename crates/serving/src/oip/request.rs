@@ -6,11 +6,13 @@
 //!
 //! Invariant: memory is taken for what is there, never for what a shape promises.
 
+use exchange::Refusal;
+
 use super::tensor::{Data, Datatype, Tensor, TensorAbout};
 use crate::answers::key_of;
 use crate::json::{Json, Kind};
 use crate::predictor::Predictor;
-use crate::refusal::Refusal;
+use crate::refusal;
 
 /// Values of a tensor, at most; a larger shape is refused before anything is read for it.
 const VALUES_MAX: usize = 1 << 28;
@@ -71,7 +73,7 @@ impl Request {
             let message = format!(
                 "`inference-header-content-length` is {json_length}, the body has {length} bytes"
             );
-            return Err(Refusal::bad(message));
+            return Err(refusal::bad(message));
         };
         let mut request = Self::default();
         let mut json = Json::new(text)?;
@@ -85,7 +87,7 @@ impl Request {
                     Ok(())
                 })?,
                 "inputs" if seen_inputs => {
-                    return Err(Refusal::wrong(key.at, "inputs", "is given twice"));
+                    return Err(refusal::wrong(key.at, "inputs", "is given twice"));
                 }
                 "inputs" => {
                     seen_inputs = true;
@@ -102,10 +104,10 @@ impl Request {
         json.end()?;
         if !binary.is_empty() {
             let left = binary.len();
-            return Err(Refusal::bad(format!("{left} bytes follow the last binary tensor")));
+            return Err(refusal::bad(format!("{left} bytes follow the last binary tensor")));
         }
         match request.inputs.is_empty() {
-            true => Err(Refusal::bad("`inputs` is missing or empty")),
+            true => Err(refusal::bad("`inputs` is missing or empty")),
             false => Ok(request),
         }
     }
@@ -134,7 +136,7 @@ impl Request {
         unknown.map_or(Ok(()), |wished| {
             let known: Vec<&str> = outputs.iter().map(|output| output.name.as_str()).collect();
             let (name, known) = (&wished.name, known.join("`, `"));
-            Err(Refusal::bad(format!("no output `{name}`; the model has `{known}`")))
+            Err(refusal::bad(format!("no output `{name}`; the model has `{known}`")))
         })
     }
 
@@ -157,7 +159,7 @@ impl Request {
         match self.parameters.get(name) {
             None => Ok(false),
             Some(Parameter::Flag(flag)) => Ok(flag),
-            Some(_) => Err(Refusal::bad(format!("parameter `{name}` must be true or false"))),
+            Some(_) => Err(refusal::bad(format!("parameter `{name}` must be true or false"))),
         }
     }
 
@@ -171,15 +173,15 @@ impl Request {
         if let Some(Tensor { name, .. }) = unknown {
             let known: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
             let message = format!("no input `{name}`; the model has `{}`", known.join("`, `"));
-            return Err(Refusal::bad(message));
+            return Err(refusal::bad(message));
         }
         let mut taken = Vec::with_capacity(parts.len());
         for (name, width) in &parts {
             let mut named = self.inputs.iter_mut().filter(|input| input.name == *name);
             let input =
-                named.next().ok_or_else(|| Refusal::bad(format!("input `{name}` is missing")))?;
+                named.next().ok_or_else(|| refusal::bad(format!("input `{name}` is missing")))?;
             if named.next().is_some() {
-                return Err(Refusal::bad(format!("input `{name}` is given twice")));
+                return Err(refusal::bad(format!("input `{name}` is given twice")));
             }
             let is_column = *width == 1 && input.shape.len() == 1 && parts.len() > 1;
             if !is_column && (input.shape.len() != 2 || input.shape[1] != *width) {
@@ -202,11 +204,11 @@ impl Request {
         let [input] = &mut self.inputs[..] else {
             let count = self.inputs.len();
             let message = format!("{count} inputs; the model has one, `{}`", about.name);
-            return Err(Refusal::bad(message));
+            return Err(refusal::bad(message));
         };
         if input.name != about.name {
             let name = &input.name;
-            return Err(Refusal::bad(format!("no input `{name}`; the model has `{}`", about.name)));
+            return Err(refusal::bad(format!("no input `{name}`; the model has `{}`", about.name)));
         }
         if !matches!(input.shape[..], [_] | [_, 1]) {
             return Err(misfit(input, "[texts]"));
@@ -225,7 +227,7 @@ fn side_by_side(mut tables: Vec<(usize, usize, Vec<f64>)>) -> Read<Vec<f64>> {
     }
     let (count, width) = (tables[0].0, tables.iter().map(|(_, width, _)| width).sum::<usize>());
     if let Some((other, ..)) = tables.iter().find(|(other, ..)| *other != count) {
-        return Err(Refusal::bad(format!("inputs have {count} rows and {other}")));
+        return Err(refusal::bad(format!("inputs have {count} rows and {other}")));
     }
     let mut rows = vec![0.0; count * width];
     let mut place = 0;
@@ -240,19 +242,19 @@ fn side_by_side(mut tables: Vec<(usize, usize, Vec<f64>)>) -> Read<Vec<f64>> {
 
 fn within(rows: usize, rows_max: usize) -> Read<()> {
     match rows > rows_max {
-        true => Err(Refusal::too_large(format!("{rows} rows, more than {rows_max}"))),
+        true => Err(refusal::too_large(format!("{rows} rows, more than {rows_max}"))),
         false => Ok(()),
     }
 }
 
 fn misfit(input: &Tensor, wanted: &str) -> Refusal {
     let Tensor { name, shape, .. } = input;
-    Refusal::bad(format!("input `{name}` has shape {shape:?}; the model takes {wanted}"))
+    refusal::bad(format!("input `{name}` has shape {shape:?}; the model takes {wanted}"))
 }
 
 fn wrong_type(input: &Tensor, wanted: &str) -> Refusal {
     let (name, datatype) = (&input.name, input.datatype.name());
-    Refusal::bad(format!("input `{name}` is {datatype}; the model takes {wanted}"))
+    refusal::bad(format!("input `{name}` is {datatype}; the model takes {wanted}"))
 }
 
 impl Tensor {
@@ -277,7 +279,7 @@ impl Wished {
             Ok(())
         })?;
         match wished.name.is_empty() {
-            true => Err(Refusal::wrong(at, "outputs", "holds an output without a name")),
+            true => Err(refusal::wrong(at, "outputs", "holds an output without a name")),
             false => Ok(wished),
         }
     }
@@ -331,7 +333,7 @@ impl<'a> Pending<'a> {
                 let at = json.peek()?.1;
                 let name = text_of(json, "datatype")?;
                 let found = Datatype::of(&name);
-                let unknown = || Refusal::wrong(at, &name, "is no data type of the protocol");
+                let unknown = || refusal::wrong(at, &name, "is no data type of the protocol");
                 tensor.datatype = Some(found.ok_or_else(unknown)?);
                 Ok(())
             }
@@ -364,8 +366,8 @@ impl<'a> Pending<'a> {
 
     /// Completes the tensor; takes its data off `binary` where it is there.
     fn finish(self, binary: &mut &[u8]) -> Read<Tensor> {
-        let name = self.name.ok_or_else(|| Refusal::bad("an input has no `name`"))?;
-        let missing = |key| Refusal::bad(format!("input `{name}` has no `{key}`"));
+        let name = self.name.ok_or_else(|| refusal::bad("an input has no `name`"))?;
+        let missing = |key| refusal::bad(format!("input `{name}` has no `{key}`"));
         let datatype = self.datatype.ok_or_else(|| missing("datatype"))?;
         let shape = self.shape.ok_or_else(|| missing("shape"))?;
         let data = match (self.data, self.later, self.parameters.size("binary_data_size")) {
@@ -375,7 +377,7 @@ impl<'a> Pending<'a> {
                     let message = format!(
                         "input `{name}` has {size} bytes of binary data, the body has {left} left"
                     );
-                    return Err(Refusal::bad(message));
+                    return Err(refusal::bad(message));
                 };
                 *binary = rest;
                 decode(&name, own, datatype, &shape)?
@@ -385,7 +387,7 @@ impl<'a> Pending<'a> {
             (None, None, None) => return Err(missing("data")),
             (_, _, Some(_)) => {
                 let message = format!("input `{name}` has both `data` and `binary_data_size`");
-                return Err(Refusal::bad(message));
+                return Err(refusal::bad(message));
             }
         };
         Ok(Tensor { name, datatype, shape, data })
@@ -395,14 +397,14 @@ impl<'a> Pending<'a> {
 fn text_of(json: &mut Json<'_>, key: &str) -> Read<String> {
     match json.peek()? {
         (Kind::Text, _) => Ok(json.text()?.decoded(&mut String::new()).to_owned()),
-        (_, at) => Err(Refusal::wrong(at, key, "must be a text")),
+        (_, at) => Err(refusal::wrong(at, key, "must be a text")),
     }
 }
 
 fn shape(json: &mut Json<'_>) -> Read<Vec<usize>> {
     let (kind, at) = json.peek()?;
     if kind != Kind::Array {
-        return Err(Refusal::wrong(at, "shape", "must be an array of whole numbers"));
+        return Err(refusal::wrong(at, "shape", "must be an array of whole numbers"));
     }
     let mut shape: Vec<usize> = Vec::new();
     let mut values = 1_usize;
@@ -410,17 +412,17 @@ fn shape(json: &mut Json<'_>) -> Read<Vec<usize>> {
         let at = json.peek()?.1;
         let size = json.number()?.parse().ok();
         let size: usize =
-            size.ok_or_else(|| Refusal::wrong(at, "shape", "must hold whole numbers from 0"))?;
+            size.ok_or_else(|| refusal::wrong(at, "shape", "must hold whole numbers from 0"))?;
         values = values.saturating_mul(size.max(1));
         if values > VALUES_MAX || shape.len() == RANK_MAX {
             // Not 413: a body that held as many would have been refused by its bytes.
-            return Err(Refusal::wrong(at, "shape", "is larger than any body allowed"));
+            return Err(refusal::wrong(at, "shape", "is larger than any body allowed"));
         }
         shape.push(size);
         Ok(())
     })?;
     match shape.is_empty() {
-        true => Err(Refusal::wrong(at, "shape", "is empty; a tensor has at least one dimension")),
+        true => Err(refusal::wrong(at, "shape", "is empty; a tensor has at least one dimension")),
         false => Ok(shape),
     }
 }
@@ -443,7 +445,7 @@ fn values(json: &mut Json<'_>, datatype: Datatype, shape: &[usize]) -> Read<Data
         true => Ok(data),
         false => {
             let cause = format!("has {count} values, its shape {shape:?} wants {wanted}");
-            Err(Refusal::wrong(at, "data", &cause))
+            Err(refusal::wrong(at, "data", &cause))
         }
     }
 }
@@ -457,7 +459,7 @@ fn level(
 ) -> Read<()> {
     let (kind, at) = json.peek()?;
     if kind != Kind::Array {
-        return Err(Refusal::wrong(at, "data", "must be an array"));
+        return Err(refusal::wrong(at, "data", "must be an array"));
     }
     if let Data::Numbers(numbers) = data
         && let Some(count) = json.numbers(numbers, wanted)
@@ -474,7 +476,7 @@ fn level(
             Kind::Array if depth + 1 < shape.len() => {
                 level(json, (datatype, shape, depth + 1), wanted, data)
             }
-            Kind::Array => Err(Refusal::wrong(at, "data", "is nested deeper than its shape")),
+            Kind::Array => Err(refusal::wrong(at, "data", "is nested deeper than its shape")),
             _ => value(json, (kind, at), datatype, data),
         }
     })?;
@@ -487,7 +489,7 @@ fn fits(count: usize, (shape, depth): (&[usize], usize), at: usize) -> Read<()> 
         return Ok(());
     }
     let cause = format!("has an array of {count}, its shape {shape:?} wants {}", shape[depth]);
-    Err(Refusal::wrong(at, "data", &cause))
+    Err(refusal::wrong(at, "data", &cause))
 }
 
 fn value(
@@ -501,7 +503,7 @@ fn value(
             texts.push(json.text()?.decoded(&mut String::new()).to_owned());
             return Ok(());
         }
-        Data::Texts(_) => return Err(Refusal::wrong(at, "data", "must hold texts")),
+        Data::Texts(_) => return Err(refusal::wrong(at, "data", "must hold texts")),
         Data::Numbers(numbers) => numbers,
     };
     let is_truth = datatype == Datatype::Bool;
@@ -510,7 +512,7 @@ fn value(
         Kind::True if is_truth => json.word("true").map(|()| 1.0)?,
         Kind::False if is_truth => json.word("false").map(|()| 0.0)?,
         Kind::Null => json.word("null").map(|()| f64::NAN)?,
-        _ => return Err(Refusal::wrong(at, "data", "must hold numbers")),
+        _ => return Err(refusal::wrong(at, "data", "must hold numbers")),
     };
     numbers.push(number);
     let last = numbers.len() - 1;
@@ -527,7 +529,7 @@ fn hold(numbers: &mut [f64], datatype: Datatype, at: usize) -> Read<()> {
             Some(held) if held.is_finite() => *number = held,
             _ => {
                 let cause = format!("holds {number}, which is no {}", datatype.name());
-                return Err(Refusal::wrong(at, "data", &cause));
+                return Err(refusal::wrong(at, "data", &cause));
             }
         }
     }
@@ -539,7 +541,7 @@ fn decode(name: &str, bytes: &[u8], datatype: Datatype, shape: &[usize]) -> Read
     let wanted: usize = shape.iter().product();
     let misfit = |found: String| {
         let cause = format!("has {found}, its shape {shape:?} wants {wanted} values");
-        Refusal::bad(format!("binary data of input `{name}` {cause}"))
+        refusal::bad(format!("binary data of input `{name}` {cause}"))
     };
     if datatype != Datatype::Bytes {
         let size = datatype.bytes();

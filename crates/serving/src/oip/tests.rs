@@ -30,7 +30,7 @@ fn infer_json(body: &Value) -> Result<Value, Refusal> {
 
 fn refusal(body: &Value) -> (u16, String) {
     let refusal = infer_json(body).unwrap_err();
-    (refusal.status, refusal.message)
+    (refusal.status, refusal.reason)
 }
 
 fn input(shape: &Value, datatype: &str, data: &Value) -> Value {
@@ -153,7 +153,7 @@ fn words_that_are_not_json_are_refused_with_their_byte() {
     let body = br#"{"inputs":[{"name":"input","shape":[1,2],"datatype":"FP64","data":[1,NaN]}]}"#;
     let refusal = infer_bytes(body, None).unwrap_err();
     assert_eq!(refusal.status, 400);
-    assert!(refusal.message.contains("`NaN` is not JSON"), "{}", refusal.message);
+    assert!(refusal.reason.contains("`NaN` is not JSON"), "{}", refusal.reason);
 }
 
 #[test]
@@ -171,10 +171,10 @@ fn binary_data_that_does_not_fit_is_refused() {
     for (head, bytes, said) in cases {
         let body = [head.as_bytes(), &vec![0; bytes]].concat();
         let refusal = infer_bytes(&body, Some(head.len())).unwrap_err();
-        assert!(refusal.message.contains(said), "{}", refusal.message);
+        assert!(refusal.reason.contains(said), "{}", refusal.reason);
     }
     let refusal = infer_bytes(b"{}", Some(3)).unwrap_err();
-    assert!(refusal.message.contains("the body has 2 bytes"), "{}", refusal.message);
+    assert!(refusal.reason.contains("the body has 2 bytes"), "{}", refusal.reason);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn paths_are_those_of_the_protocol() {
 #[test]
 fn another_version_is_not_found_and_told_which_there_is() {
     let refusal = ModelPath { name: "m", version: Some("3") }.check("7").unwrap_err();
-    assert_eq!((refusal.status, &*refusal.message), (404, "model `m` has version `7`, no `3`"));
+    assert_eq!((refusal.status, &*refusal.reason), (404, "model `m` has version `7`, no `3`"));
 }
 
 #[test]

@@ -67,7 +67,7 @@ fn what_does_not_fit_is_refused_in_words() {
     ] {
         let refusal = stand.call(PATH, body).refusal();
         assert_eq!(refusal.status, status, "{body}: {refusal}");
-        assert!(refusal.message.contains(words), "{body}: {refusal}");
+        assert!(refusal.reason.contains(words), "{body}: {refusal}");
     }
     let cut = long.replace('}', r#","truncate":true}"#);
     assert!(stand.call(PATH, &cut).is_answered());

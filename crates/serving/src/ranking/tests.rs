@@ -1,5 +1,6 @@
 //! Both ways to ask, good input and bad.
 
+use exchange::Decision;
 use serde_json::{Value, json};
 
 use super::*;
@@ -25,11 +26,12 @@ fn ranking(items: usize, change: impl FnOnce(&mut ModelPlan)) -> Ranking {
 
 fn rank(ranking: &Ranking, body: impl AsRef<[u8]>) -> Result<Value, Refusal> {
     let mut out = Vec::new();
-    let result = ranking.rank_body("news", body.as_ref(), Some("abc"), &mut out);
-    match result {
-        Ok(meta) => {
+    let request = ModelRequest { body: body.as_ref(), id: 0xabc, ..ModelRequest::default() };
+    match ranking.rank("news", &request, &mut out) {
+        Ok(answer) => {
             let reply: Value = serde_json::from_slice(&out).expect("replies are JSON");
-            let shown: Vec<&str> = meta.impression.ids().collect();
+            let shown = answer.impression.expect("a ranking has an impression").items;
+            let shown: Vec<Cow<'_, str>> = shown.iter().collect();
             assert_eq!(shown, ids(&reply), "the impression is what is shown, in order");
             Ok(reply)
         }
@@ -46,7 +48,7 @@ fn ids(reply: &Value) -> Vec<&str> {
 
 fn refused(ranking: &Ranking, body: &str) -> (u16, String) {
     let refusal = rank(ranking, body).unwrap_err();
-    (refusal.status, refusal.message)
+    (refusal.status, refusal.reason)
 }
 
 #[test]
@@ -55,7 +57,7 @@ fn an_empty_body_ranks_everything_by_what_is_known() {
     let reply = rank(&ranking, "{}").unwrap();
     assert_eq!(
         reply,
-        json!({"model": "news", "version": "1", "request_id": "abc", "items": [
+        json!({"model": "news", "version": "1", "request_id": format!("{:032x}", 0xabc), "items": [
             {"id": "0", "title": "headline \"0\"", "category": "b", "score": 0.509765625},
             {"id": "1", "title": "headline \"1\"", "category": "t", "score": 0.5087890625},
             {"id": "2", "title": "headline \"2\"", "category": "e", "score": 0.5078125}]})
@@ -272,76 +274,66 @@ fn bodies_with_random_damage_never_panic() {
 fn no_such_model_is_404_and_none_loaded_yet_503() {
     let ranking = ranking(10, |plan| plan.file = "/nowhere/model.json".into());
     let mut out = Vec::new();
-    let refusal = ranking.rank_body("other", b"{}", None, &mut out).unwrap_err();
+    let request = ModelRequest { body: b"{}", ..ModelRequest::default() };
+    let refusal = ranking.rank("other", &request, &mut out).unwrap_err();
     assert_eq!(
-        (refusal.status, refusal.message.as_str()),
+        (refusal.status, refusal.reason.as_str()),
         (404, "no model `other`; there is `news`")
     );
     assert_eq!(rank(&ranking, "{}").unwrap_err().status, 503);
-    refusal.write(&mut out);
-    assert_eq!(out, br#"{"error":"no model `other`; there is `news`"}"#);
     let status = &ranking.status()[0];
     assert!(status.version.is_none() && status.file.as_ref().unwrap().fault.is_some());
 }
 
-fn recommend(
-    ranking: &Ranking,
-    profile: Option<&str>,
-    params: RecommendParams<'_>,
-) -> Result<Value, Refusal> {
+fn recommend(ranking: &Ranking, profile: Option<&str>, query: &str) -> Result<Value, Refusal> {
     let profile = profile.map(|data| Profile::parse(data.as_bytes()).unwrap());
-    let mut out = Vec::new();
-    let impression = ranking.recommend("news", profile.as_ref(), &params, &mut out)?;
-    let reply: Value = serde_json::from_slice(&out).unwrap();
-    assert_eq!(impression.ids().collect::<Vec<_>>(), ids(&reply));
-    assert_eq!((impression.model(), impression.version()), ("news", "1"));
-    assert_eq!(impression.propensity(), 1.0);
+    let mut out = b"before".to_vec();
+    let decision = Decision::Personalised;
+    let request = ModelRequest { query, decision, id: 0xff, ..ModelRequest::default() };
+    let answer = ranking.recommend("news", profile.as_ref(), &request, &mut out)?;
+    let body = out.strip_prefix(b"before").unwrap();
+    let reply: Value = serde_json::from_slice(body).unwrap();
+    let impression = answer.impression.unwrap();
+    assert_eq!(impression.items.iter().collect::<Vec<_>>(), ids(&reply));
+    assert_eq!((&*impression.model, &*impression.version), ("news", "1"));
+    assert_eq!(impression.propensity, 1.0);
+    assert_eq!(&body[answer.decision_at.unwrap()], b"personalised");
     Ok(reply)
 }
-
-const PARAMS: RecommendParams<'static> = RecommendParams {
-    limit: None,
-    explain: false,
-    category: None,
-    request_id: "00ff",
-    decision: "personalised",
-};
 
 #[test]
 fn a_reader_with_a_profile_gets_another_list_than_an_anonymous_one() {
     let ranking = ranking(30, |_| ());
-    let anonymous = recommend(&ranking, None, PARAMS).unwrap();
+    let anonymous = recommend(&ranking, None, "").unwrap();
     assert_eq!(ids(&anonymous), ["0", "1", "2"]);
     assert_eq!(
         (&anonymous["request_id"], &anonymous["decision"]),
-        (&json!("00ff"), &json!("personalised"))
+        (&json!(format!("{:032x}", 0xff)), &json!("personalised"))
     );
     let profile = r#"{"affinity":{"t":0.9,"b":0.1},"reads":5,"recent":["4","gone",1]}"#;
-    let reader = recommend(&ranking, Some(profile), PARAMS).unwrap();
+    let reader = recommend(&ranking, Some(profile), "").unwrap();
     assert_eq!(ids(&reader), ["7", "10", "13"], "category t without what was read");
 }
 
 #[test]
 fn a_recommendation_takes_limit_category_and_explain() {
     let ranking = ranking(30, |plan| plan.candidates_default = Some(1));
-    let params = RecommendParams { limit: Some("2"), explain: true, ..PARAMS };
-    let reply = recommend(&ranking, None, params).unwrap();
+    let reply = recommend(&ranking, None, "limit=2&explain=1").unwrap();
     assert_eq!(ids(&reply), ["0", "1"]);
     assert_eq!(reply["items"][0]["explain"]["intercept"], 0.5);
-    let category = |category| RecommendParams { category: Some(category), ..PARAMS };
-    assert_eq!(ids(&recommend(&ranking, None, category("b")).unwrap()), ["0", "3"], "of the set");
-    assert_eq!(ids(&recommend(&ranking, None, category("x")).unwrap()), [""; 0]);
-    let bad = RecommendParams { limit: Some("many"), ..PARAMS };
-    let refusal = recommend(&ranking, None, bad).unwrap_err();
-    assert_eq!(refusal.message, "`limit` must be a whole number from 0 to 1000");
+    let of_set = recommend(&ranking, None, "category=%62").unwrap();
+    assert_eq!(ids(&of_set), ["0", "3"], "of the set");
+    assert_eq!(ids(&recommend(&ranking, None, "category=x").unwrap()), [""; 0]);
+    let refusal = recommend(&ranking, None, "limit=many").unwrap_err();
+    assert_eq!(refusal.reason, "`limit` must be a whole number from 0 to 1000");
 }
 
 #[test]
 fn a_profile_with_absurd_numbers_counts_as_none() {
     let ranking = ranking(10, |_| ());
     let profile = r#"{"affinity":{"b":1e308},"reads":1e308,"country":3}"#;
-    let reply = recommend(&ranking, Some(profile), PARAMS).unwrap();
-    assert_eq!(reply, recommend(&ranking, None, PARAMS).unwrap());
+    let reply = recommend(&ranking, Some(profile), "").unwrap();
+    assert_eq!(reply, recommend(&ranking, None, "").unwrap());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::call::Call;
+use crate::queued::QueuedRequest;
 use crate::text_paths::answer_texts;
 use crate::texts::tests::by_hand::{Asked, Stand, alone, golden};
 
@@ -80,8 +80,9 @@ fn what_does_not_fit_has_the_status_that_clients_expect() {
         assert_eq!(stand.call(path, body).status(), status, "{path} {body}");
     }
     let none = Asked::default();
-    let call = Call { method: "GET".into(), path: "/info".into(), ..Call::default() };
-    answer_texts(&[], &call, none.asker());
+    let request =
+        QueuedRequest { method: "GET".into(), path: "/info".into(), ..QueuedRequest::default() };
+    answer_texts(&[], &request, none.sender());
     assert_eq!(none.status(), 404);
 }
 

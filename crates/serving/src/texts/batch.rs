@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use exchange::Refusal;
 use models::{EmbedScratch, Tokens};
 use parking_lot::Mutex;
 
@@ -18,7 +19,7 @@ use super::cache::Known;
 use super::generation::TextModel;
 use super::queue::Batch;
 use super::request::Ready;
-use crate::refusal::Refusal;
+use crate::refusal;
 
 /// Rows of an answer from which writing it is a job of its own: others of the batch do not wait.
 const ROWS_ALONE: usize = 256;
@@ -94,7 +95,7 @@ fn embed(name: &str, model: &TextModel, tokens: &Tokens) -> Vec<Result<Known, Re
             };
             rows.map(known).map(Ok).collect()
         }
-        Err(cause) if tokens.len() == 1 => vec![Err(Refusal::failed(name, &cause))],
+        Err(cause) if tokens.len() == 1 => vec![Err(refusal::failed(name, &cause))],
         // One text that the model cannot do fails alone.
         Err(_) => (0..tokens.len())
             .flat_map(|text| {

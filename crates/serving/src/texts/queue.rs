@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use exchange::Refusal;
 use models::Tokens;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use smallvec::SmallVec;
@@ -24,7 +25,6 @@ use super::cache::{Key, Known};
 use super::generation::TextModel;
 use super::request::{Ready, Request, Slot};
 use crate::config::TextPlan;
-use crate::refusal::Refusal;
 
 /// Turns that make a full batch.
 const TURNS: usize = 4;

@@ -1,20 +1,20 @@
 //! A request for vectors: who asked, what has come, what is still to come.
 //!
-//! Invariant: an asker is answered once; it is dropped, unanswered, only where it no longer waits.
+//! Invariant: a sender is used once; it is dropped unused only where nobody waits any more.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use exchange::Refusal;
 use parking_lot::Mutex;
 
 use super::cache::Known;
 use super::generation::TextModel;
 use super::vectors::{Vectors, Wish};
-use crate::call::{Answer, Asker};
-use crate::refusal::Refusal;
+use crate::queued::{AnswerSender, WholeAnswer};
 
 /// Makes an answer of vectors; runs on a thread of the pool.
-pub(crate) type Then = Box<dyn FnOnce(Vectors) -> Result<Answer, Refusal> + Send>;
+pub(crate) type Then = Box<dyn FnOnce(Vectors) -> Result<WholeAnswer, Refusal> + Send>;
 
 /// A request whose vectors are not all there yet.
 pub(super) struct Request {
@@ -33,7 +33,7 @@ pub(super) struct Rows {
 
 struct Open {
     rows: Rows,
-    asker: Box<dyn Asker>,
+    sender: Box<dyn AnswerSender>,
     then: Then,
     _slot: Slot,
 }
@@ -41,7 +41,7 @@ struct Open {
 /// A request with all of its vectors, or without hope.
 pub(super) struct Ready {
     rows: Result<Rows, Refusal>,
-    asker: Box<dyn Asker>,
+    sender: Box<dyn AnswerSender>,
     then: Then,
 }
 
@@ -64,14 +64,14 @@ impl Drop for Slot {
 }
 
 impl Request {
-    pub(super) fn new(rows: Rows, asker: Box<dyn Asker>, then: Then, slot: Slot) -> Self {
-        Self { open: Mutex::new(Some(Open { rows, asker, then, _slot: slot })) }
+    pub(super) fn new(rows: Rows, sender: Box<dyn AnswerSender>, then: Then, slot: Slot) -> Self {
+        Self { open: Mutex::new(Some(Open { rows, sender, then, _slot: slot })) }
     }
 
     /// Whether anybody still wants it; forgets it where not.
     pub(super) fn is_waiting(&self) -> bool {
         let mut open = self.open.lock();
-        let is_waiting = open.as_ref().is_some_and(|open| open.asker.is_waiting());
+        let is_waiting = open.as_ref().is_some_and(|open| open.sender.is_waiting());
         if !is_waiting {
             *open = None;
         }
@@ -93,14 +93,14 @@ impl Request {
         if refusal.is_none() && rows.missing > 0 {
             return None;
         }
-        let Open { rows, asker, then, .. } = open.take()?;
-        Some(Ready { rows: refusal.map_or(Ok(rows), Err), asker, then })
+        let Open { rows, sender, then, .. } = open.take()?;
+        Some(Ready { rows: refusal.map_or(Ok(rows), Err), sender, then })
     }
 }
 
 impl Ready {
-    pub(super) fn new(rows: Rows, asker: Box<dyn Asker>, then: Then) -> Self {
-        Self { rows: Ok(rows), asker, then }
+    pub(super) fn new(rows: Rows, sender: Box<dyn AnswerSender>, then: Then) -> Self {
+        Self { rows: Ok(rows), sender, then }
     }
 
     /// Returns how many rows the answer is made of.
@@ -110,13 +110,13 @@ impl Ready {
 
     /// Makes the answer and hands it over.
     pub(super) fn answer(self) {
-        if !self.asker.is_waiting() {
+        if !self.sender.is_waiting() {
             return;
         }
         let answer = self.rows.and_then(|Rows { model, wish, rows, .. }| {
             let rows = rows.into_iter().map(|row| row.expect("no row is missing")).collect();
             (self.then)(Vectors { model, rows, wish })
         });
-        self.asker.answer(answer);
+        self.sender.send(answer);
     }
 }

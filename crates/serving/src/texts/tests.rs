@@ -6,6 +6,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::*;
+
 use by_hand::{RAW, Stand, alone, golden, put};
 
 const WALKS: [&str; 3] = ["The dog walks.", "a cat runs home", "The dog walks home fast!"];
@@ -180,7 +181,7 @@ fn refused_texts_give_their_place_back() {
         let (asked, _) = stand.ask(&["dog", &long()], RAW);
         let refusal = asked.refusal();
         assert_eq!(refusal.status, 413);
-        assert!(refusal.message.starts_with("text 1 has "), "{refusal}");
+        assert!(refusal.reason.starts_with("text 1 has "), "{refusal}");
     }
     assert_eq!(stand.texts.status().counts.requests_waiting, 0);
 }
@@ -361,7 +362,7 @@ fn a_text_that_the_model_cannot_do_fails_alone() {
     stand.pool.run();
     let refusal = bad.refusal();
     assert_eq!(refusal.status, 500);
-    assert!(refusal.message.contains("not finite"), "{refusal}");
+    assert!(refusal.reason.contains("not finite"), "{refusal}");
     assert!(good.is_answered());
     assert_eq!(got.lock().len(), 2);
     let (again, _) = stand.ask(&["dog dog"], RAW);

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{Pending, Turns};
-use crate::call::{Answer, Asker, Pool};
-use crate::refusal::Refusal;
+use crate::queued::{AnswerSender, Pool, QueuedAnswer, json};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -38,7 +37,7 @@ impl ByHand {
     }
 }
 
-/// What askers were told, by their numbers.
+/// What senders were told, by their numbers.
 type Told = Arc<Mutex<Vec<(usize, u16)>>>;
 
 struct Asking {
@@ -47,12 +46,12 @@ struct Asking {
     is_waiting: bool,
 }
 
-impl Asker for Asking {
+impl AnswerSender for Asking {
     fn is_waiting(&self) -> bool {
         self.is_waiting
     }
 
-    fn answer(self: Box<Self>, answer: Result<Answer, Refusal>) {
+    fn send(self: Box<Self>, answer: QueuedAnswer) {
         let status = answer.map_or_else(|refusal| refusal.status, |_| 200);
         self.told.lock().push((self.number, status));
     }
@@ -77,7 +76,7 @@ impl Stage {
 
     fn ask_as(&self, number: usize, is_waiting: bool) {
         let asking = Asking { number, told: Arc::clone(&self.told), is_waiting };
-        let answer = |asker: Box<dyn Asker>| asker.answer(Ok(Answer::json("{}")));
+        let answer = |sender: Box<dyn AnswerSender>| sender.send(Ok(json("{}")));
         self.turns.queue(Pending::new(Box::new(asking), answer));
     }
 

@@ -15,7 +15,7 @@ fn examples(count: usize, mut seen: impl FnMut(&Example<'_>)) {
         model: "news".into(),
         version: "7".into(),
         propensity: 0.25,
-        items: vec![ITEM.into()],
+        items: [ITEM].into_iter().collect(),
     };
     let mut shown = Exchange::default();
     for at in 0..count {

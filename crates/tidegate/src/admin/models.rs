@@ -76,6 +76,6 @@ fn set_loaded(parts: &Parts, visit: &Visit<'_>, loaded: bool) -> Page {
     let model = model.map_or("", |(model, _)| model);
     match parts.models.set_loaded(model, loaded) {
         Ok(()) => Page::json(200, "{}\n"),
-        Err(refusal) => refuse(refusal.status, &refusal.message),
+        Err(refusal) => refuse(refusal.status, &refusal.reason),
     }
 }

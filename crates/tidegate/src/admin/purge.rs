@@ -5,7 +5,7 @@
 //! not cut it short.
 
 use chassis::admin::{Page, Visit};
-use gateway::Wanted;
+use gateway::PurgeRequest;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -29,8 +29,8 @@ pub(super) fn purge(parts: &Parts, visit: &Visit<'_>) -> Page {
 }
 
 /// Reads query and body.
-fn wanted(visit: &Visit<'_>) -> Result<Wanted, String> {
-    let mut wanted = Wanted::default();
+fn wanted(visit: &Visit<'_>) -> Result<PurgeRequest, String> {
+    let mut wanted = PurgeRequest::default();
     read_form(visit.query, &mut wanted)?;
     let body = std::str::from_utf8(visit.body).map_err(|_| "the body is not UTF-8".to_owned())?;
     let body = body.trim();
@@ -78,7 +78,7 @@ impl Texts {
     }
 }
 
-fn read_form(form: &str, wanted: &mut Wanted) -> Result<(), String> {
+fn read_form(form: &str, wanted: &mut PurgeRequest) -> Result<(), String> {
     for pair in form.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, "true"));
         let value = unescaped(value)?;

@@ -1,7 +1,7 @@
 //! Claims about where a request ends, and about what is refused because that is in doubt.
 
 use super::{exchange, replies, reply_to, serve, serve_plain};
-use crate::listen::Limits;
+use crate::http::Limits;
 
 /// Every one of these hides a second request from a parser that reads it otherwise.
 #[test]

@@ -9,7 +9,7 @@ use socket2::SockRef;
 use testkit::PATIENCE;
 
 use super::{reply_to, serve, serve_plain};
-use crate::listen::Limits;
+use crate::http::Limits;
 
 const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const WATCHED: &str = "GET /watched HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -133,9 +133,9 @@ fn a_client_may_stop_sending_and_still_gets_its_answer() {
 #[test]
 fn connections_that_exceed_a_time_limit_are_closed() {
     let limits = Limits {
-        idle: Duration::ZERO,
-        receive: Duration::ZERO,
-        send: Duration::ZERO,
+        idle_timeout: Duration::ZERO,
+        receive_timeout: Duration::ZERO,
+        send_timeout: Duration::ZERO,
         ..Limits::default()
     };
     let served = serve(limits);
@@ -196,13 +196,19 @@ fn the_drain_ends_at_its_deadline_whoever_is_busy() {
 }
 
 #[test]
-fn connections_beyond_the_bound_are_closed_at_once() {
+fn connections_beyond_the_bound_are_told_503_and_closed() {
     let served = serve(Limits { connections_max: 2, ..Limits::default() });
     let mut first = served.client();
     let mut second = served.client();
     reply_to(&mut first, GET);
     reply_to(&mut second, GET);
-    let mut third = served.client();
-    assert_eq!(third.read_to_close().unwrap(), b"");
+    for sent in ["", GET] {
+        let mut third = served.client();
+        // The server may have closed already; its reply is there all the same.
+        let _ = third.write_raw(sent.as_bytes());
+        let reply = third.read_reply("GET").unwrap();
+        assert_eq!((reply.status, reply.header("retry-after")), (503, Some("1")));
+    }
+    assert_eq!(served.refused.load(Ordering::SeqCst), 2);
     assert_eq!(reply_to(&mut first, GET).status, 200);
 }

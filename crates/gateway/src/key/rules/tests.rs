@@ -2,9 +2,9 @@
 
 use http::header::HeaderName;
 
-use super::{Cookies, Fields, NamePattern, Rules, Segment, Source};
-use crate::cache::KeyBytes;
-use crate::fields::FieldLines;
+use super::{Cookies, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
+use cache::key::KeyBytes;
+use http1::FieldLines;
 
 fn patterns(texts: &[&str]) -> Vec<NamePattern> {
     texts.iter().map(|text| NamePattern::parse(text).unwrap()).collect()
@@ -46,7 +46,7 @@ fn fields_are_sorted_by_name_and_those_of_one_name_keep_their_order() {
 
 #[test]
 fn named_fields_are_dropped_or_kept() {
-    let drop = Fields::Drop(patterns(&["utm_*", "fbclid"]));
+    let drop = QueryFields::Drop(patterns(&["utm_*", "fbclid"]));
     let drop = Rules { fields: drop, ..Rules::default() };
     for (sent, counts) in [
         ("/x?utm_source=a&b=1&utm_=2&fbclid", "/x?b=1"),
@@ -59,10 +59,10 @@ fn named_fields_are_dropped_or_kept() {
     ] {
         assert_eq!(target(&drop, sent), counts);
     }
-    let keep = Rules { fields: Fields::Keep(patterns(&["q", "page*"])), ..Rules::default() };
+    let keep = Rules { fields: QueryFields::Keep(patterns(&["q", "page*"])), ..Rules::default() };
     assert_eq!(target(&keep, "/x?z=1&q=2&page_size=3&Q=4&q=5"), "/x?q=2&page_size=3&q=5");
     assert_eq!(target(&keep, "/x?z"), "/x");
-    let none = Rules { fields: Fields::Keep(Vec::new()), ..Rules::default() };
+    let none = Rules { fields: QueryFields::Keep(Vec::new()), ..Rules::default() };
     assert_eq!(target(&none, "/x?a=1"), "/x");
 }
 
@@ -115,12 +115,12 @@ fn headers_count_as_one_list_and_absent_is_not_empty() {
 
 #[test]
 fn a_segment_is_one_of_its_values_and_goes_on_as_that() {
-    let segment = |source| Segment {
+    let segment = |source| KeySegment {
         source,
         values: vec!["mobile".into(), "tablet".into()],
         default: "desktop".into(),
     };
-    let by_header = segment(Source::Header(HeaderName::from_static("x-device")));
+    let by_header = segment(SegmentSource::Header(HeaderName::from_static("x-device")));
     let rules = Rules { segments: vec![by_header], ..Rules::default() };
     for (sent, value) in [("tablet", "tablet"), ("Tablet", "desktop"), ("<evil>", "desktop")] {
         let (key, on) = read(&rules, &[("x-device", sent), ("cookie", "a=1")]);
@@ -129,7 +129,7 @@ fn a_segment_is_one_of_its_values_and_goes_on_as_that() {
     }
     assert_eq!(read(&rules, &[]), (" ,desktop".to_owned(), vec!["x-device: desktop".to_owned()]));
 
-    let by_cookie = segment(Source::Cookie("d".into()));
+    let by_cookie = segment(SegmentSource::Cookie("d".into()));
     let rules = Rules { segments: vec![by_cookie], ..Rules::default() };
     let (key, on) = read(&rules, &[("cookie", "a=1; d=mobile; d=tablet; b=2")]);
     assert_eq!((key.as_str(), on), (" ,mobile", vec!["cookie: a=1; b=2; d=mobile".to_owned()]));

@@ -1,5 +1,5 @@
-//! A pool whose jobs are run by hand, and askers that keep their answer: for the tests of models of
-//! texts.
+//! A pool whose jobs are run by hand, and senders that keep their answer: for the tests of models
+//! of texts.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use exchange::Refusal;
 use models::{EmbedOptions, EmbedScratch, Embedder, Precision};
 use parking_lot::Mutex;
 use tempfile::TempDir;
 
-use crate::call::{Answer, Asker, Call, Pool};
 use crate::config::TextPlan;
-use crate::refusal::Refusal;
+use crate::queued::{AnswerSender, Pool, QueuedAnswer, QueuedRequest, json};
 use crate::text_paths::answer_texts;
 use crate::texts::{Texts, Vectors, Wish};
 
@@ -63,27 +63,27 @@ impl Pool for HandPool {
     }
 }
 
-/// What an asker gets, and whether it waits.
+/// What a sender gets, and whether it waits.
 #[derive(Clone, Default)]
 pub(crate) struct Asked {
     left: Arc<AtomicBool>,
-    answer: Arc<Mutex<Option<Result<Answer, Refusal>>>>,
+    answer: Arc<Mutex<Option<QueuedAnswer>>>,
 }
 
 struct HandAsker(Asked);
 
-impl Asker for HandAsker {
+impl AnswerSender for HandAsker {
     fn is_waiting(&self) -> bool {
         !self.0.left.load(Ordering::Relaxed)
     }
 
-    fn answer(self: Box<Self>, answer: Result<Answer, Refusal>) {
+    fn send(self: Box<Self>, answer: QueuedAnswer) {
         assert!(self.0.answer.lock().replace(answer).is_none(), "answered once");
     }
 }
 
 impl Asked {
-    pub(crate) fn asker(&self) -> Box<dyn Asker> {
+    pub(crate) fn sender(&self) -> Box<dyn AnswerSender> {
         Box::new(HandAsker(self.clone()))
     }
 
@@ -96,8 +96,8 @@ impl Asked {
     }
 
     pub(crate) fn body(&self) -> String {
-        let answer = self.answer.lock().take().expect("answered").expect("not refused");
-        String::from_utf8(answer.body.to_vec()).unwrap()
+        let (_, body) = self.answer.lock().take().expect("answered").expect("not refused");
+        String::from_utf8(body.to_vec()).unwrap()
     }
 
     pub(crate) fn refusal(&self) -> Refusal {
@@ -109,7 +109,7 @@ impl Asked {
     }
 }
 
-/// Vectors as an asker of [`Stand::ask`] gets them.
+/// Vectors as a sender of [`Stand::ask`] gets them.
 pub(crate) type Got = Arc<Mutex<Vec<Vec<f32>>>>;
 
 /// A model of texts in a folder of its own, and its pool.
@@ -147,22 +147,22 @@ impl Stand {
         let kept = got.clone();
         let then = move |vectors: Vectors| {
             vectors.each(|_, numbers| kept.lock().push(numbers.to_vec()));
-            Ok(Answer::json("[]"))
+            Ok(json("[]"))
         };
-        self.texts.embed(&texts, wish, asked.asker(), Box::new(then));
+        self.texts.embed(&texts, wish, asked.sender(), Box::new(then));
         (asked, got)
     }
 
     /// Asks a path, runs what there is to do.
     pub(crate) fn call(&self, path: &str, body: &str) -> Asked {
-        let call = Call {
+        let request = QueuedRequest {
             method: if path == "/info" { "GET" } else { "POST" }.to_owned(),
             path: path.to_owned(),
             body: body.to_owned().into(),
-            ..Call::default()
+            ..QueuedRequest::default()
         };
         let asked = Asked::default();
-        answer_texts(std::slice::from_ref(&self.texts), &call, asked.asker());
+        answer_texts(std::slice::from_ref(&self.texts), &request, asked.sender());
         self.pool.run();
         asked
     }

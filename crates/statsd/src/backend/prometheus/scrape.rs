@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chassis::http::{Answer, Head, Incoming, Payload, Reply, Sent};
+use chassis::http::{Answer, Incoming, Payload, Reply, Sent};
 use chassis::{Cores, Drain, Limits, Listener};
+use http1::Head;
 
 use super::{Board, Format, page};
 use crate::server::Shared;

@@ -1,17 +1,17 @@
 //! Claims about reading what is to be purged.
 
 use chassis::admin::Visit;
-use gateway::Wanted;
+use gateway::PurgeRequest;
 
 use super::wanted;
 
-fn read(query: &str, body: &str) -> Result<Wanted, String> {
+fn read(query: &str, body: &str) -> Result<PurgeRequest, String> {
     wanted(&Visit { path: "/purge", query, body: body.as_bytes() })
 }
 
 #[test]
 fn query_form_and_json_say_the_same() {
-    let same = Wanted {
+    let same = PurgeRequest {
         urls: vec!["http://a/x?p=1&q=2".to_owned()],
         prefixes: vec!["/n/".to_owned()],
         tags: vec!["t1".to_owned(), "t+2".to_owned()],

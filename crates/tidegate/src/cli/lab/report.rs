@@ -14,7 +14,7 @@ Examples: tidegate lab report --from latencies.csv
 FILE is what `--save` wrote, a CSV (header `latency_ms`, or one column `NAME_ms` for each step), \
 an access log with timings (combined, LTSV or JSON), our journal's folder or one of its files, \
 spans in OTLP's JSON, or results of vegeta, k6, oha, hey, wrk2, HdrHistogram and hyperfine; each \
-may be compressed by gzip or zstd. docs/LAB.md, \"Report\", has the columns.
+may be compressed by gzip or zstd. docs/lab/report-inputs.md has the columns.
 Exit codes: 0 reported, 1 nothing can be read, 2 wrong usage.";
 
 /// What to report on, and how.

@@ -1,4 +1,5 @@
-//! What a name in a log means, as `docs/OPERATING.md` and nginx's index of variables say.
+//! What a name in a log means, as `docs/operating/log-formats.md` and nginx's index of variables
+//! say.
 
 use exchange::FieldName;
 

@@ -1,0 +1,50 @@
+//! Which keys were stored before, as far as that is worth remembering.
+//!
+//! A full disk takes a key's answer only when the key comes a second time: a crawler that asks for
+//! everything once displaces nothing (TinyLFU's doorkeeper: Einziger, Friedman, Manes, ACM ToS
+//! 2017). Two Bloom filters of half a megabyte take turns, so that what was long ago is forgotten.
+
+use super::log::Hash;
+
+const BITS: usize = 1 << 22;
+/// Keys in a filter before the other one takes over; about one key in twenty is then mistaken for
+/// one that came before.
+const KEYS_MAX: usize = 1 << 19;
+
+/// Keys that came before.
+#[derive(Debug, Default)]
+pub(super) struct Doorkeeper {
+    young: Vec<u64>,
+    old: Vec<u64>,
+    keys: usize,
+}
+
+impl Doorkeeper {
+    /// Notes a key; true when it came before.
+    pub(super) fn knows(&mut self, hash: &Hash) -> bool {
+        if self.young.is_empty() || self.keys >= KEYS_MAX {
+            self.old = std::mem::replace(&mut self.young, vec![0; BITS / 64]);
+            self.keys = 0;
+        }
+        let [first, second] = places(hash);
+        let has = |filter: &[u64], place: usize| {
+            filter.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+        };
+        let is_young = has(&self.young, first) && has(&self.young, second);
+        let is_old = has(&self.old, first) && has(&self.old, second);
+        if !is_young {
+            self.young[first / 64] |= 1 << (first % 64);
+            self.young[second / 64] |= 1 << (second % 64);
+            self.keys += 1;
+        }
+        is_young || is_old
+    }
+}
+
+fn places(hash: &Hash) -> [usize; 2] {
+    let [low, high] = hash.as_chunks::<8>().0 else { unreachable!("a hash has sixteen bytes") };
+    [u64::from_le_bytes(*low) as usize % BITS, u64::from_le_bytes(*high) as usize % BITS]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,305 @@
+//! Claims about the store under power cuts, damage and its bound.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+use redb::StorageBackend;
+use stdx::Random;
+
+use super::{Hash, Logged, RecordChange, RecordLog};
+use crate::purge::PREFIXES_MAX;
+
+/// A file in memory that keeps, at a power cut, any of the pages written since the last sync.
+#[derive(Debug, Clone, Default)]
+struct TornFile(Arc<Mutex<Torn>>);
+
+#[derive(Debug, Default)]
+struct Torn {
+    live: Vec<u8>,
+    durable: Vec<u8>,
+    /// Pages written since the last sync.
+    dirty: BTreeSet<usize>,
+    /// Pages ever written: what a sparse file takes on a disk.
+    touched: BTreeSet<usize>,
+}
+
+const PAGE: usize = 4096;
+
+impl TornFile {
+    fn holding(bytes: Vec<u8>) -> Self {
+        let torn = Torn { live: bytes.clone(), durable: bytes, ..Torn::default() };
+        Self(Arc::new(Mutex::new(torn)))
+    }
+
+    /// What is left after a power cut.
+    fn cut(&self, random: &mut Random) -> Self {
+        let torn = self.0.lock().unwrap();
+        let mut left = torn.durable.clone();
+        left.resize(torn.live.len(), 0);
+        for page in &torn.dirty {
+            let range = page * PAGE..((page + 1) * PAGE).min(torn.live.len());
+            if random.bits() & 1 == 0 && range.start < range.end {
+                left[range.clone()].copy_from_slice(&torn.live[range]);
+            }
+        }
+        Self::holding(left)
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().unwrap().live.clone()
+    }
+
+    fn taken(&self) -> usize {
+        self.0.lock().unwrap().touched.len() * PAGE
+    }
+}
+
+impl StorageBackend for TornFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.0.lock().unwrap().live.len() as u64)
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let torn = self.0.lock().unwrap();
+        let start = offset as usize;
+        let range = torn.live.get(start..start.saturating_add(out.len()));
+        out.copy_from_slice(range.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        let mut torn = self.0.lock().unwrap();
+        torn.live.resize(length as usize, 0);
+        Ok(())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        let mut torn = self.0.lock().unwrap();
+        let Torn { live, durable, dirty, .. } = &mut *torn;
+        durable.resize(live.len(), 0);
+        for page in std::mem::take(dirty) {
+            let range = page * PAGE..((page + 1) * PAGE).min(live.len());
+            durable[range.clone()].copy_from_slice(&live[range]);
+        }
+        Ok(())
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut torn = self.0.lock().unwrap();
+        let range = offset as usize..offset as usize + bytes.len();
+        torn.live[range.clone()].copy_from_slice(bytes);
+        let pages = range.start / PAGE..range.end.div_ceil(PAGE);
+        torn.dirty.extend(pages.clone());
+        torn.touched.extend(pages);
+        Ok(())
+    }
+}
+
+fn hash(number: u64) -> Hash {
+    twox_hash::XxHash3_128::oneshot(&number.to_le_bytes()).to_le_bytes()
+}
+
+/// A record that tells its number and its version, and whether it is whole.
+fn record(number: u64, version: u64, length: usize) -> Vec<u8> {
+    let mut record = [number.to_le_bytes(), version.to_le_bytes()].concat();
+    record.extend(
+        (0..length as u64).map(|at| {
+            at.wrapping_mul(7).wrapping_add(number.wrapping_mul(31)) as u8 ^ version as u8
+        }),
+    );
+    record
+}
+
+fn is_whole(record: &[u8]) -> Option<(u64, u64)> {
+    let number = u64::from_le_bytes(record.get(..8)?.try_into().ok()?);
+    let version = u64::from_le_bytes(record.get(8..16)?.try_into().ok()?);
+    (record == self::record(number, version, record.len() - 16)).then_some((number, version))
+}
+
+fn put(number: u64, version: u64, length: usize) -> RecordChange {
+    RecordChange { hash: hash(number), record: Some(record(number, version, length)), stamp: 0 }
+}
+
+fn forget(number: u64) -> RecordChange {
+    RecordChange { hash: hash(number), record: None, stamp: 0 }
+}
+
+const PLENTY: u64 = 1 << 40;
+
+#[test]
+fn brings_back_records_of_every_length_after_a_restart() {
+    let file = TornFile::default();
+    let store = RecordLog::open(file.clone(), PLENTY).unwrap();
+    let lengths = [0, 1, 100, 4096, 32_684, 32_685, 65_384, 100_000, 3_000_000];
+    let changes: Vec<RecordChange> =
+        (0..).zip(lengths).map(|(number, length)| put(number, 1, length)).collect();
+    store.write(&changes, 1, true).unwrap();
+    drop(store);
+    let store = RecordLog::open(file, PLENTY).unwrap();
+    for (number, length) in (0..).zip(lengths) {
+        assert_eq!(store.get(&hash(number)).unwrap(), Some(record(number, 1, length)));
+    }
+    assert_eq!(store.entries(), lengths.len() as u64);
+    assert_eq!(store.get(&hash(99)).unwrap(), None);
+}
+
+#[test]
+fn replaces_and_forgets() {
+    let store = RecordLog::open(TornFile::default(), PLENTY).unwrap();
+    store.write(&[put(1, 1, 50), put(2, 1, 50)], 1, false).unwrap();
+    store.write(&[put(1, 2, 70), forget(2)], 1, false).unwrap();
+    assert_eq!(store.get(&hash(1)).unwrap(), Some(record(1, 2, 70)));
+    assert_eq!(store.get(&hash(2)).unwrap(), None);
+    assert_eq!(store.entries(), 1);
+}
+
+#[test]
+fn keeps_to_its_bytes_whatever_the_length_of_records() {
+    for length in [300, 4_200, 40_000, 500_000] {
+        let file = TornFile::default();
+        let bytes = 16_000_000;
+        let fill = (bytes as f64 * super::super::writer::FILL) as u64;
+        let store = RecordLog::open(file.clone(), fill).unwrap();
+        let mut number = 0;
+        for batch in 0..30_u64 {
+            let count = (1 << 20) / length as u64 + 1;
+            let changes: Vec<RecordChange> =
+                (0..count).map(|n| put(number + n, 1, length)).collect();
+            number += count;
+            store.write(&changes, 1, batch % 8 == 0).unwrap();
+        }
+        assert!(file.taken() <= bytes, "{length}: {} bytes", file.taken());
+        let held = store.entries() * length as u64;
+        assert!(held as f64 > bytes as f64 * 0.5, "{length}: holds {held} bytes only");
+        assert!(store.evicted() > 0);
+    }
+}
+
+#[test]
+fn the_oldest_make_room_unless_they_were_written_again() {
+    let store = RecordLog::open(TornFile::default(), 8_000_000).unwrap();
+    store.write(&[put(1, 1, 1000), put(2, 1, 1000)], 1, false).unwrap();
+    for number in 100..106 {
+        store.write(&[put(number, 1, 1_000_000)], 1, false).unwrap();
+    }
+    store.write(&[put(1, 2, 1000)], 1, false).unwrap();
+    for number in 106..109 {
+        store.write(&[put(number, 1, 1_000_000)], 1, false).unwrap();
+    }
+    assert_eq!(store.get(&hash(1)).unwrap(), Some(record(1, 2, 1000)));
+    assert_eq!(store.get(&hash(2)).unwrap(), None);
+    assert_eq!(store.get(&hash(100)).unwrap(), None);
+    assert_eq!(store.get(&hash(108)).unwrap(), Some(record(108, 1, 1_000_000)));
+}
+
+#[test]
+fn a_power_cut_costs_recent_records_and_makes_none_up() {
+    for seed in 0..10 {
+        let mut random = Random::new(seed);
+        let mut file = TornFile::default();
+        let mut versions: BTreeMap<u64, u64> = BTreeMap::new();
+        for _ in 0..4 {
+            let store = RecordLog::open(file.clone(), PLENTY).unwrap();
+            let (mut safe, mut loose) = (BTreeMap::new(), BTreeMap::new());
+            for _ in 0..random.up_to(12) {
+                for _ in 0..random.up_to(6) {
+                    let number = random.up_to(40);
+                    let version = versions.entry(number).or_default();
+                    *version += 1;
+                    loose.insert(number, *version);
+                }
+                let changes = loose.iter().map(|(number, version)| {
+                    put(*number, *version, random.up_to(120_000) as usize)
+                });
+                let changes: Vec<RecordChange> = changes.collect();
+                let is_durable = random.bits() & 3 == 0;
+                store.write(&changes, 7, is_durable).unwrap();
+                if is_durable {
+                    safe.append(&mut loose);
+                }
+            }
+            // What the engine writes when it is closed in order comes after the cut.
+            file = file.cut(&mut random);
+            drop(store);
+            let store = RecordLog::open(file.clone(), PLENTY).unwrap();
+            for number in 0..=40 {
+                let found = store.get(&hash(number)).unwrap();
+                let found = found.map(|found| is_whole(&found).expect("the record is whole"));
+                assert!(found.is_none_or(|(named, _)| named == number), "seed {seed}");
+                let version = found.map_or(0, |(_, version)| version);
+                assert!(version >= safe.get(&number).copied().unwrap_or(0), "seed {seed}");
+                assert!(version <= versions.get(&number).copied().unwrap_or(0), "seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_bytes_anywhere_never_bring_another_record() {
+    let file = TornFile::default();
+    let store = RecordLog::open(file.clone(), PLENTY).unwrap();
+    let changes: Vec<RecordChange> = (0..300).map(|n| put(n, 1, 200 + n as usize * 40)).collect();
+    store.write(&changes, 1, true).unwrap();
+    drop(store);
+    let sound = file.bytes();
+    let mut random = Random::new(3);
+    for _ in 0..60 {
+        let mut bytes = sound.clone();
+        for _ in 0..=random.up_to(8) {
+            let at = random.up_to(bytes.len() as u64 - 1) as usize;
+            let end = (at + random.up_to(64) as usize).min(bytes.len());
+            bytes[at..end].iter_mut().for_each(|byte| *byte ^= (random.bits() | 1) as u8);
+        }
+        // The engine may give up, by an error or a panic; `record` sorts out what it brings.
+        let open = || RecordLog::open(TornFile::holding(bytes), PLENTY);
+        let Ok(Ok(store)) = catch_unwind(AssertUnwindSafe(open)) else { continue };
+        for number in 0..300 {
+            let found = catch_unwind(AssertUnwindSafe(|| store.get(&hash(number))));
+            let Ok(Ok(Some(found))) = found else { continue };
+            let whole = is_whole(&found).filter(|(named, _)| *named == number);
+            // A record is its own, or is seen to be none.
+            assert!(whole.is_none_or(|(_, version)| version == 1), "record {number}");
+        }
+        // What a store does when it is closed may fail as well.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(store)));
+    }
+}
+
+#[test]
+fn an_empty_or_cut_file_is_an_error_or_empty_and_never_half_read() {
+    let file = TornFile::default();
+    let store = RecordLog::open(file.clone(), PLENTY).unwrap();
+    store.write(&[put(1, 1, 100_000), put(2, 1, 10)], 1, true).unwrap();
+    drop(store);
+    let sound = file.bytes();
+    for length in [0, 1, 63, 4096, 8192, sound.len() / 2, sound.len() - 1] {
+        let cut = TornFile::holding(sound[..length].to_vec());
+        let opened = catch_unwind(AssertUnwindSafe(|| RecordLog::open(cut, PLENTY)));
+        let Ok(Ok(store)) = opened else { continue };
+        for number in [1, 2] {
+            let found = catch_unwind(AssertUnwindSafe(|| store.get(&hash(number))));
+            let Ok(Ok(Some(found))) = found else { continue };
+            assert!(is_whole(&found).is_none_or(|(named, _)| named == number));
+        }
+    }
+}
+
+#[test]
+fn remembers_clock_and_purges_and_what_it_forgot_of_them() {
+    let file = TornFile::default();
+    let store = RecordLog::open(file.clone(), PLENTY).unwrap();
+    store.write(&[RecordChange { stamp: 9, ..put(1, 1, 10) }], 55, true).unwrap();
+    let mut purges = Logged::default();
+    purges.places.insert(7, 3);
+    let many = 1..=PREFIXES_MAX as u64 + 2;
+    purges.prefixes.extend(many.map(|number| (number.to_le_bytes().to_vec(), number)));
+    store.log(&purges).unwrap();
+    drop(store);
+    let store = RecordLog::open(file, PLENTY).unwrap();
+    let logged = store.logged().unwrap();
+    assert_eq!((logged.floor, logged.stamp, store.clock().unwrap()), (2, 9, 55));
+    assert_eq!(logged.prefixes.len(), PREFIXES_MAX);
+    assert_eq!(logged.places, purges.places);
+}

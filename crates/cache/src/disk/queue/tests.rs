@@ -1,0 +1,65 @@
+//! Claims about changes that wait, and what becomes of them at the bounds.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::{BYTES_MAX, KEYS_MAX, WriteQueue};
+use crate::disk::record::DiskContent;
+
+fn names(length: usize) -> Option<DiskContent> {
+    Some(DiskContent::Varies(Arc::from([Box::from("x".repeat(length))])))
+}
+
+fn length(wanted: Option<Option<DiskContent>>) -> Option<Option<usize>> {
+    wanted.map(|wanted| {
+        wanted.map(|stored| match stored {
+            DiskContent::Varies(names) => names[0].len(),
+            DiskContent::Entry(_) => panic!("no answer was pushed"),
+        })
+    })
+}
+
+#[test]
+fn the_last_change_of_a_key_counts_until_it_is_written() {
+    let queue = WriteQueue::default();
+    assert!(queue.push(b"a"[..].into(), names(1)));
+    assert!(queue.push(b"a"[..].into(), names(2)));
+    assert_eq!(length(queue.get(b"a")), Some(Some(2)));
+    let work = queue.take(Instant::now());
+    assert_eq!((work.changes.len(), queue.count()), (1, 1));
+    assert_eq!(length(queue.get(b"a")), Some(Some(2)));
+    queue.push(b"a"[..].into(), None);
+    assert_eq!(length(queue.get(b"a")), Some(None));
+    queue.written();
+    assert_eq!(length(queue.get(b"a")), Some(None));
+    queue.take(Instant::now());
+    queue.written();
+    assert_eq!((length(queue.get(b"a")), queue.count()), (None, 0));
+}
+
+#[test]
+fn at_its_bytes_an_answer_is_dropped_and_its_key_forgotten() {
+    let queue = WriteQueue::default();
+    assert!(queue.push(b"old"[..].into(), names(10)));
+    assert!(queue.push(b"large"[..].into(), names(BYTES_MAX - 100)));
+    assert!(!queue.push(b"old"[..].into(), names(100)));
+    assert_eq!(length(queue.get(b"old")), Some(None));
+    // What is being written still counts.
+    queue.take(Instant::now());
+    assert!(!queue.push(b"b"[..].into(), names(100)));
+    queue.written();
+    assert!(queue.push(b"b"[..].into(), names(100)));
+}
+
+#[test]
+fn beyond_its_keys_nothing_on_disk_is_trusted() {
+    let queue = WriteQueue::default();
+    for number in 0..=KEYS_MAX {
+        queue.push(number.to_le_bytes()[..].into(), None);
+    }
+    assert!(queue.lost_count());
+    assert_eq!(length(queue.get(b"never seen")), Some(None));
+    queue.clear();
+    assert!(!queue.lost_count());
+    assert_eq!(length(queue.get(b"never seen")), None);
+}

@@ -1,0 +1,281 @@
+//! A record: what stands on disk under a key, with all that is needed to doubt it.
+//!
+//! Layout, little-endian: checksum (XXH3, 64 bits) of all that follows, kind, key, then either the
+//! names of the fields that the answer varies by, or the answer with its lifetimes. Times are of
+//! the wall clock, because ages count on over a restart (RFC 9111 §4.2.3).
+//! Invariant: `decode` returns only what was encoded whole under this very key; anything else is
+//! an error, never a panic and never another answer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use twox_hash::XxHash3_64;
+
+use crate::entry::{Entry, HoldOff};
+use crate::key::FieldNames;
+use crate::tags::Tags;
+
+const ENTRY: u8 = 1;
+const VARIES: u8 = 2;
+
+/// What stands under a key.
+#[derive(Debug, Clone)]
+pub(crate) enum DiskContent {
+    /// An answer.
+    Entry(DiskEntry),
+    /// The answer varies by these request fields.
+    Varies(FieldNames),
+}
+
+/// An answer with what tells its age and what was purged since.
+#[derive(Debug, Clone)]
+pub(crate) struct DiskEntry {
+    /// The answer.
+    pub entry: Arc<Entry>,
+    /// The wall time at which it had age zero, microseconds since the Unix epoch.
+    pub born_us: u64,
+    /// The last purge before it was fetched, as the store numbers purges.
+    pub stamp: u64,
+    /// Whether its route offers it in codings; none is on disk.
+    pub has_encodings: bool,
+}
+
+/// Why a record is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// Its bytes are not those that were written.
+    Damaged,
+    /// It is of another key with the same hash.
+    OtherKey,
+}
+
+/// What the clocks show.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clocks {
+    /// The steady one.
+    pub now: Instant,
+    /// The wall clock, microseconds since the Unix epoch; `None` when it shows less than it once
+    /// did, so that no age can be told.
+    pub wall: Option<u64>,
+}
+
+/// Writes a record.
+pub(super) fn encode(key: &[u8], stored: &DiskContent) -> Vec<u8> {
+    let mut out = Writer(vec![0; 8]);
+    match stored {
+        DiskContent::Varies(names) => {
+            out.0.push(VARIES);
+            out.text(key);
+            out.number(names.len() as u64);
+            names.iter().for_each(|name| out.text(name.as_bytes()));
+        }
+        DiskContent::Entry(kept) => {
+            out.0.push(ENTRY);
+            out.text(key);
+            out.number(kept.born_us);
+            out.number(kept.stamp);
+            out.entry(&kept.entry);
+        }
+    }
+    let sum = XxHash3_64::oneshot(&out.0[8..]);
+    out.0[..8].copy_from_slice(&sum.to_le_bytes());
+    out.0
+}
+
+/// Reads a record that was written under `key`.
+///
+/// # Errors
+/// When it is damaged, or another key's.
+pub(super) fn decode(bytes: &[u8], key: &[u8], clocks: Clocks) -> Result<DiskContent, Doubt> {
+    let mut rest = Reader(bytes);
+    let sum = rest.number().ok_or(Doubt::Damaged)?;
+    if sum != XxHash3_64::oneshot(rest.0) {
+        return Err(Doubt::Damaged);
+    }
+    let kind = rest.byte().ok_or(Doubt::Damaged)?;
+    if rest.text().ok_or(Doubt::Damaged)? != key {
+        return Err(Doubt::OtherKey);
+    }
+    let stored = match kind {
+        ENTRY => rest.entry(clocks),
+        VARIES => rest.names(),
+        _ => None,
+    };
+    stored.ok_or(Doubt::Damaged)
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn number(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        self.number(text.len() as u64);
+        self.0.extend_from_slice(text);
+    }
+
+    fn span(&mut self, span: Duration) {
+        self.number(span.as_micros() as u64);
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        // Named one by one, so that a new field cannot be forgotten here.
+        let Entry {
+            status,
+            fields,
+            dated,
+            body,
+            etag,
+            last_modified,
+            born: _,
+            fresh,
+            while_revalidate,
+            if_error,
+            ranked_by,
+            decision_at,
+            varies,
+            strict,
+            sets_cookie,
+            open,
+            hold_off: _,
+            tags,
+            stamp: _,
+            encodings,
+        } = entry;
+        self.0.reserve(fields.len() + body.len() + 128);
+        self.number(u64::from(*status));
+        let marks = [*dated, *varies, *strict, *sets_cookie, *open, encodings.is_some()];
+        self.0.extend(marks.map(u8::from));
+        self.span(*fresh);
+        self.span(*while_revalidate);
+        self.span(*if_error);
+        self.0.push(u8::from(ranked_by.is_some()));
+        self.0.extend_from_slice(&ranked_by.unwrap_or_default().to_le_bytes());
+        let hole = decision_at.clone().unwrap_or_default();
+        self.0.push(u8::from(decision_at.is_some()));
+        self.number(hole.start as u64);
+        self.number(hole.end as u64);
+        for text in [etag, last_modified] {
+            self.0.push(u8::from(text.is_some()));
+            self.text(text.as_deref().unwrap_or_default());
+        }
+        self.number(tags.len() as u64);
+        tags.iter().for_each(|tag| self.number(*tag));
+        self.text(fields);
+        self.text(body);
+    }
+}
+
+struct Reader<'b>(&'b [u8]);
+
+impl<'b> Reader<'b> {
+    fn bytes(&mut self, count: usize) -> Option<&'b [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        Some(self.bytes(1)?[0])
+    }
+
+    fn mark(&mut self) -> Option<bool> {
+        Some(self.byte()? == 1)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.bytes(8)?.try_into().ok()?))
+    }
+
+    fn text(&mut self) -> Option<&'b [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        self.bytes(length)
+    }
+
+    fn optional(&mut self) -> Option<Option<Box<[u8]>>> {
+        let is_there = self.mark()?;
+        let text = self.text()?;
+        Some(is_there.then(|| text.into()))
+    }
+
+    fn span(&mut self) -> Option<Duration> {
+        Some(Duration::from_micros(self.number()?))
+    }
+
+    fn names(&mut self) -> Option<DiskContent> {
+        let count = self.number()?;
+        let name = |_| Some(Box::from(std::str::from_utf8(self.text()?).ok()?));
+        Some(DiskContent::Varies((0..count).map(name).collect::<Option<_>>()?))
+    }
+
+    fn tags(&mut self) -> Option<Tags> {
+        let count = self.number()?;
+        let tags = (0..count).map(|_| self.number()).collect::<Option<_>>()?;
+        Some(Tags::from_fingerprints(tags))
+    }
+
+    fn entry(&mut self, clocks: Clocks) -> Option<DiskContent> {
+        let born_us = self.number()?;
+        let stamp = self.number()?;
+        let status = self.number()? as u16;
+        let mut marks = [false; 6];
+        for mark in &mut marks {
+            *mark = self.mark()?;
+        }
+        let [dated, varies, strict, sets_cookie, open, has_encodings] = marks;
+        let [mut fresh, mut while_revalidate, mut if_error] =
+            [self.span()?, self.span()?, self.span()?];
+        let has_ranking = self.mark()?;
+        let ranking = u128::from_le_bytes(self.bytes(16)?.try_into().ok()?);
+        let has_hole = self.mark()?;
+        let hole = self.number()? as usize..self.number()? as usize;
+        let etag = self.optional()?;
+        let last_modified = self.optional()?;
+        let tags = self.tags()?;
+        // Copied, so that an answer in memory holds no more than is counted for it.
+        let fields = Bytes::copy_from_slice(self.text()?);
+        let body = Bytes::copy_from_slice(self.text()?);
+        body.get(hole.clone())?;
+        let age = clocks.wall.and_then(|wall| wall.checked_sub(born_us));
+        let born = age.and_then(|age| clocks.now.checked_sub(Duration::from_micros(age)));
+        if born.is_none() {
+            // Of unknown age: it is good for asking whether it still stands, and for nothing else.
+            (fresh, while_revalidate, if_error) = Default::default();
+        }
+        let entry = Entry {
+            status,
+            etag,
+            last_modified,
+            dated,
+            fields,
+            body,
+            born: born.unwrap_or(clocks.now),
+            fresh,
+            while_revalidate,
+            if_error,
+            ranked_by: has_ranking.then_some(ranking),
+            decision_at: has_hole.then_some(hole),
+            varies,
+            strict,
+            sets_cookie,
+            open,
+            hold_off: HoldOff::default(),
+            tags,
+            // As this life of the process numbers purges, once it is promoted.
+            stamp: 0,
+            encodings: None,
+        };
+        Some(DiskContent::Entry(DiskEntry {
+            entry: Arc::new(entry),
+            born_us,
+            stamp,
+            has_encodings,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

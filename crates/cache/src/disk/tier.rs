@@ -1,0 +1,260 @@
+//! The second tier as the store sees it: keep, forget, find, purge.
+//!
+//! Bounds: at most [`READS_MAX`] reads wait for a thread, and none waits longer than
+//! [`READ_TIMEOUT`]; one more, or a later one, is a miss.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use chassis::{WorkPool, WorkRefused};
+use metrics::Registry;
+use parking_lot::Mutex;
+use stdx::{Chain, Clock, Disk, RealDisk, SystemClock};
+use tokio::time::timeout;
+
+use super::metrics::DiskMetrics;
+use super::record::{DiskContent, DiskEntry};
+use super::state::{DiskPlan, DiskState};
+use super::writer;
+use crate::entry::Entry;
+use crate::key::FieldNames;
+use crate::purge::{Area, PurgeVerdict};
+
+/// Threads that read.
+const READERS: usize = 2;
+/// Reads that may wait for a thread; one more is a miss.
+const READS_MAX: usize = 256;
+/// Time for which a disk that was too slow is not asked.
+const REST: Duration = Duration::from_secs(5);
+/// A response of less use than this, without a validator, is not worth writing.
+const LIFE_MIN: Duration = Duration::from_secs(10);
+
+/// The second tier.
+pub(crate) struct DiskTier {
+    state: Arc<DiskState>,
+    readers: WorkPool,
+    /// The thread that writes, with what ends when it does.
+    writer: Mutex<Option<(JoinHandle<()>, Receiver<()>)>>,
+}
+
+/// What the tier tells of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskStatus {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// Records in it.
+    pub entries: u64,
+    /// Bytes in use.
+    pub bytes: u64,
+    /// Bytes that it may take.
+    pub bytes_max: u64,
+    /// Changes that wait to be written.
+    pub waiting: usize,
+    /// Why it is out of use.
+    pub reason: Option<String>,
+}
+
+impl std::fmt::Debug for DiskTier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DiskTier").field("plan", &self.state.plan).finish_non_exhaustive()
+    }
+}
+
+impl DiskTier {
+    /// Starts the tier on the operating system's disk and clock; `None` where not even a thread can
+    /// be had.
+    pub(crate) fn open(plan: DiskPlan, registry: &Registry) -> Option<Self> {
+        let started = Self::start(plan, Arc::new(RealDisk), Arc::new(SystemClock), registry);
+        started.inspect_err(|error| tracing::error!(%error, "start the cache on disk")).ok()
+    }
+
+    /// Starts the tier. It comes into use when its directory can be used, at once or later.
+    ///
+    /// # Errors
+    /// When a thread cannot be started.
+    pub(crate) fn start(
+        plan: DiskPlan,
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        registry: &Registry,
+    ) -> std::io::Result<Self> {
+        let times = plan.times;
+        let state = Arc::new(DiskState::new(plan, disk, clock, DiskMetrics::new(registry)));
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel();
+        let writer_state = Arc::clone(&state);
+        let writer = std::thread::Builder::new().name("disk".to_owned());
+        let writer = writer.spawn(move || {
+            let _end = end;
+            writer::run(&writer_state, &ready);
+        })?;
+        // A disk that hangs delays the start no longer than this.
+        let _ = is_ready.recv_timeout(times.open_timeout);
+        let readers = WorkPool::start(READERS, READS_MAX)?;
+        Ok(Self { state, readers, writer: Mutex::new(Some((writer, ended))) })
+    }
+
+    /// Writes an answer that is about to be stored in memory; whether it is on disk later depends
+    /// on its worth and on what the disk can take.
+    pub(crate) fn keep(&self, key: &[u8], entry: &Arc<Entry>) {
+        let state = &self.state;
+        state.mark(key).fetch_add(1, Ordering::AcqRel);
+        let now = Instant::now();
+        let worth = is_worth(entry, now) && state.admits(key);
+        let age = entry.age(now).as_micros() as u64;
+        let born_us = state.clock.unix_micros().saturating_sub(age);
+        let stamp = state.purges.lock().stamp(entry.stamp).filter(|_| worth);
+        let kept = stamp.map(|stamp| DiskEntry {
+            entry: Arc::clone(entry),
+            born_us,
+            stamp,
+            has_encodings: entry.encodings.is_some(),
+        });
+        state.push(key, kept.map(DiskContent::Entry));
+    }
+
+    /// Writes that the answer under a key varies by request fields.
+    pub(crate) fn keep_names(&self, key: &[u8], names: &FieldNames) {
+        self.state.mark(key).fetch_add(1, Ordering::AcqRel);
+        self.state.push(key, Some(DiskContent::Varies(Arc::clone(names))));
+    }
+
+    /// Forgets what stands under exactly this key; call it before memory forgets.
+    pub(crate) fn forget(&self, key: &[u8]) {
+        self.state.mark(key).fetch_add(1, Ordering::AcqRel);
+        self.state.push(key, None);
+    }
+
+    /// How often the answers of a key changed: what was read between two equal marks is current.
+    pub(crate) fn mark(&self, key: &[u8]) -> u64 {
+        self.state.mark(key).load(Ordering::Acquire)
+    }
+
+    /// Looks up what stands under exactly this key.
+    pub(crate) async fn find(&self, key: &[u8]) -> Option<DiskContent> {
+        if let Some(wanted) = self.state.queue.get(key) {
+            return wanted;
+        }
+        let opened = self.state.opened.read().clone()?;
+        if self.state.is_at_rest() {
+            self.state.metrics.slow.add(1);
+            return None;
+        }
+        let (state, key) = (Arc::clone(&self.state), Box::<[u8]>::from(key));
+        let read = self.readers.run(move || state.read(&opened, &key));
+        let metrics = &self.state.metrics;
+        match timeout(self.state.plan.times.read_timeout, read).await {
+            Ok(Ok(found)) => found,
+            Ok(Err(WorkRefused::Full)) => {
+                metrics.slow.add(1);
+                None
+            }
+            Err(_) => {
+                metrics.slow.add(1);
+                // A disk that hangs must not cost every miss this time.
+                *self.state.rests_until.lock() = Some(Instant::now() + REST);
+                None
+            }
+            Ok(Err(WorkRefused::Broken)) => {
+                self.state.engine_failed("the engine panicked");
+                None
+            }
+        }
+    }
+
+    /// Notes that areas were purged, so that it holds after a restart; `stamp` is the number of the
+    /// last purge.
+    pub(crate) fn purged(&self, areas: &[Area], soft: bool, stamp: u64) {
+        self.state.purges.lock().add(areas, soft, stamp);
+    }
+
+    /// Writes what was purged, and waits for the disk: what an operator purged stays purged, even
+    /// when power is cut. What is invalidated by requests is written within a second.
+    pub(crate) fn flush_purges(&self) {
+        let opened = self.state.opened.read().clone();
+        if let Some(opened) = opened
+            && let Err(error) = writer::log_purges(&self.state, &opened.log)
+        {
+            self.state.engine_failed(&Chain(&error).to_string());
+        }
+    }
+
+    /// How far an answer is covered by purges of earlier lives of the process.
+    pub(crate) fn verdict(&self, kept: &DiskEntry, key: &[u8]) -> PurgeVerdict {
+        self.state.purges.lock().verdict(kept.stamp, key, &kept.entry.tags)
+    }
+
+    /// The last purge of this life before an answer was fetched.
+    pub(crate) fn stamp(&self, kept: &DiskEntry) -> u64 {
+        self.state.purges.lock().stamp_here(kept.stamp)
+    }
+
+    /// Counts a look-up that brought a response that may be used as it is.
+    pub(crate) fn note_hit(&self) {
+        self.state.metrics.hits.add(1);
+    }
+
+    /// Counts a look-up that brought one to ask the origin about.
+    pub(crate) fn note_stale(&self) {
+        self.state.metrics.stale.add(1);
+    }
+
+    /// Counts a look-up that brought nothing.
+    pub(crate) fn note_miss(&self) {
+        self.state.metrics.misses.add(1);
+    }
+
+    /// Keeps all readers busy until they may go on.
+    pub(crate) fn hold_readers(&self, gate: &Arc<Mutex<()>>) {
+        for _ in 0..READERS {
+            let gate = Arc::clone(gate);
+            let job = self.readers.run(move || drop(gate.lock()));
+            // Queued when it is polled for the first time.
+            let mut job = Box::pin(job);
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let _ = job.as_mut().poll(&mut context);
+        }
+    }
+
+    /// What the tier tells of itself.
+    pub(crate) fn status(&self) -> DiskStatus {
+        let state = &self.state;
+        let opened = state.opened.read().clone();
+        DiskStatus {
+            dir: state.plan.dir.clone(),
+            entries: opened.as_ref().map_or(0, |opened| opened.log.entries()),
+            bytes: opened.as_ref().map_or(0, |opened| opened.log.used()),
+            bytes_max: state.plan.bytes,
+            waiting: state.queue.count(),
+            reason: state.reason.lock().clone().or_else(|| state.slowness()),
+        }
+    }
+}
+
+impl Drop for DiskTier {
+    fn drop(&mut self) {
+        self.state.queue.stop();
+        let Some((writer, ended)) = self.writer.get_mut().take() else { return };
+        if ended.recv_timeout(self.state.plan.times.close_timeout) == Err(RecvTimeoutError::Timeout)
+        {
+            let dir = self.state.plan.dir.display();
+            tracing::error!(%dir, "the cache on disk does not end; what waits is lost");
+            return;
+        }
+        // A panic of the writer was told by itself; there is nobody left to tell.
+        let _ = writer.join();
+    }
+}
+
+fn is_worth(entry: &Entry, now: Instant) -> bool {
+    let life = entry.fresh + entry.while_revalidate.max(entry.if_error);
+    let has_validator = entry.etag.is_some() || entry.last_modified.is_some();
+    !entry.sets_cookie && (has_validator || life.saturating_sub(entry.age(now)) >= LIFE_MIN)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,249 @@
+//! Claims about the tier under made faults: a disk that fails, a power cut, a clock that goes back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use metrics::Registry;
+use stdx::{Disk, FaultyDisk, Lasting, ManualClock, Random};
+use testkit::PATIENCE;
+
+use super::DiskTier;
+use crate::disk::record::DiskContent;
+use crate::disk::state::{DiskPlan, DiskTimes, hash};
+use crate::entry::Entry;
+
+const START: u64 = 1_700_000_000_000_000;
+
+fn start(disk: &FaultyDisk, clock: &ManualClock) -> DiskTier {
+    let plan =
+        DiskPlan { dir: PathBuf::from("/cache"), bytes: 16_000_000, times: DiskTimes::for_tests() };
+    let (disk, clock) = (Arc::new(disk.clone()), Arc::new(clock.clone()));
+    DiskTier::start(plan, disk, clock, &Registry::default()).unwrap()
+}
+
+fn entry(body: &str) -> Arc<Entry> {
+    Arc::new(Entry {
+        status: 200,
+        fields: Default::default(),
+        dated: false,
+        body: body.to_owned().into(),
+        etag: Some(b"\"1\""[..].into()),
+        last_modified: None,
+        born: Instant::now(),
+        fresh: Duration::from_secs(600),
+        while_revalidate: Duration::ZERO,
+        if_error: Duration::ZERO,
+        ranked_by: None,
+        decision_at: None,
+        varies: false,
+        strict: false,
+        sets_cookie: false,
+        open: false,
+        hold_off: Default::default(),
+        tags: Default::default(),
+        stamp: 0,
+        encodings: None,
+    })
+}
+
+fn find(tier: &DiskTier, key: &[u8]) -> Option<Arc<Entry>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    match runtime.block_on(tier.find(key))? {
+        DiskContent::Entry(kept) => Some(kept.entry),
+        DiskContent::Varies(_) => None,
+    }
+}
+
+#[track_caller]
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < until, "waited in vain for {what}");
+        std::thread::yield_now();
+    }
+}
+
+fn wait_until_written(tier: &DiskTier) {
+    eventually("writes", || tier.status().waiting == 0);
+}
+
+/// A body that tells its key and version, and whether it is whole.
+fn body(key: u64, version: u64, length: usize) -> String {
+    format!("{key} {version} {}", "0123456789".repeat(length))
+}
+
+#[test]
+fn a_kill_or_a_power_cut_at_any_moment_brings_no_wrong_answer() {
+    for seed in 0..12 {
+        let mut random = Random::new(seed);
+        let mut disk = FaultyDisk::new(seed);
+        let clock = ManualClock::at(START);
+        let mut versions = [0; 12];
+        for _ in 0..4 {
+            let tier = start(&disk, &clock);
+            for (key, version) in versions.iter().enumerate() {
+                let Some(found) = find(&tier, &key.to_le_bytes()) else { continue };
+                let text = std::str::from_utf8(&found.body).unwrap();
+                let parts: Vec<&str> = text.split(' ').collect();
+                let named: u64 = parts[0].parse().unwrap();
+                let told: u64 = parts[1].parse().unwrap();
+                assert_eq!(
+                    (named, text.len()),
+                    (key as u64, body(named, told, parts[2].len() / 10).len())
+                );
+                assert!(told <= *version, "seed {seed}: version {told} of {version}");
+            }
+            for _ in 0..random.up_to(30) {
+                let key = random.up_to(11);
+                versions[key as usize] += 1;
+                let entry = entry(&body(key, versions[key as usize], random.up_to(9000) as usize));
+                tier.keep(&(key as usize).to_le_bytes(), &entry);
+                if random.bits() & 7 == 0 {
+                    wait_until_written(&tier);
+                }
+            }
+            disk = if random.bits() & 1 == 0 { disk.kill() } else { disk.crash() };
+        }
+    }
+}
+
+#[test]
+fn after_a_failure_the_store_is_begun_anew_and_what_it_held_never_comes_back() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    tier.keep(b"a", &entry("old"));
+    wait_until_written(&tier);
+    disk.fail_nth(1, Lasting::Forever);
+    tier.keep(b"b", &entry("x"));
+    eventually("the fault", || tier.status().reason.is_some());
+    tier.forget(b"a");
+    assert_eq!(tier.state.metrics.up.get(), 0);
+    assert!(find(&tier, b"a").is_none());
+    disk.heal();
+    eventually("the next store", || tier.status().reason.is_none());
+    assert!(find(&tier, b"a").is_none());
+    tier.keep(b"c", &entry("new"));
+    wait_until_written(&tier);
+    assert_eq!(find(&tier, b"c").unwrap().body, "new");
+    assert!(tier.state.metrics.errors.get() > 0);
+}
+
+#[test]
+fn what_was_forgotten_is_forgotten_after_a_restart() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    tier.keep(b"a", &entry("old"));
+    tier.keep(b"b", &entry("kept"));
+    wait_until_written(&tier);
+    tier.forget(b"a");
+    assert!(find(&tier, b"a").is_none());
+    drop(tier);
+    let tier = start(&disk, &clock);
+    assert!(find(&tier, b"a").is_none());
+    assert_eq!(find(&tier, b"b").unwrap().body, "kept");
+}
+
+#[test]
+fn a_clock_that_went_back_resurrects_nothing() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    tier.keep(b"a", &entry("x"));
+    drop(tier);
+    let is_fresh = |tier: &DiskTier| find(tier, b"a").map(|entry| entry.is_fresh(Instant::now()));
+    clock.advance(Duration::from_secs(300));
+    let tier = start(&disk, &clock);
+    assert_eq!(is_fresh(&tier), Some(true));
+    drop(tier);
+    // By ten seconds: behind what was shown, though ahead of the answer's birth.
+    let back = ManualClock::at(START + 290_000_000);
+    let tier = start(&disk, &back);
+    assert_eq!(is_fresh(&tier), Some(false));
+    back.advance(Duration::from_secs(20));
+    assert_eq!(is_fresh(&tier), Some(true));
+    back.advance(Duration::from_secs(600));
+    assert_eq!(is_fresh(&tier), Some(false));
+    drop(tier);
+    // By hours: nothing can be told of anything.
+    let tier = start(&disk, &ManualClock::at(START - 7_200_000_000));
+    assert_eq!((is_fresh(&tier), tier.status().entries), (None, 0));
+}
+
+#[test]
+fn a_record_of_another_key_under_the_same_hash_is_not_found() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    tier.keep(b"theirs", &entry("theirs"));
+    wait_until_written(&tier);
+    let opened = tier.state.opened.read().clone().unwrap();
+    let record = opened.log.get(&hash(b"theirs")).unwrap();
+    let change = crate::disk::log::RecordChange { hash: hash(b"ours"), record, stamp: 0 };
+    opened.log.write(&[change], 0, true).unwrap();
+    assert!(find(&tier, b"ours").is_none());
+    assert_eq!(find(&tier, b"theirs").unwrap().body, "theirs");
+}
+
+#[test]
+fn a_full_disk_takes_what_comes_a_second_time() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    let large = "x".repeat(1_000_000);
+    for number in 0..20_u64 {
+        tier.keep(&number.to_le_bytes(), &entry(&large));
+        wait_until_written(&tier);
+    }
+    let opened = tier.state.opened.read().clone().unwrap();
+    assert!(opened.log.evicted() > 0);
+    let before = tier.state.metrics.first.get();
+    tier.keep(b"once", &entry("x"));
+    assert!(find(&tier, b"once").is_none());
+    assert_eq!(tier.state.metrics.first.get(), before + 1);
+    tier.keep(b"once", &entry("x"));
+    assert!(find(&tier, b"once").is_some());
+}
+
+#[test]
+fn a_disk_that_hangs_holds_up_neither_misses_nor_the_end() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    tier.keep(b"a", &entry("x"));
+    wait_until_written(&tier);
+    *tier.state.rests_until.lock() = Some(Instant::now() + Duration::from_secs(600));
+    assert!(find(&tier, b"a").is_none());
+    assert_eq!(tier.state.metrics.slow.get(), 1);
+    assert!(tier.status().reason.unwrap().contains("a read took longer"));
+    *tier.state.rests_until.lock() = None;
+    assert!(find(&tier, b"a").is_some());
+    disk.hold_syncs();
+    tier.keep(b"b", &entry("y"));
+    eventually("the write", || !tier.state.queue.writing_for().is_zero());
+    // What waits is found all the same.
+    assert_eq!(find(&tier, b"b").unwrap().body, "y");
+    drop(tier);
+    disk.release_syncs();
+}
+
+#[test]
+fn what_is_of_no_use_for_long_is_not_written() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    let brief = Entry { fresh: Duration::from_secs(1), etag: None, ..(*entry("x")).clone() };
+    tier.keep(b"a", &entry("before"));
+    tier.keep(b"a", &Arc::new(brief));
+    assert!(find(&tier, b"a").is_none());
+}
+
+#[test]
+fn a_store_that_a_reader_finds_broken_is_replaced() {
+    let (disk, clock) = (FaultyDisk::new(1), ManualClock::at(START));
+    let tier = start(&disk, &clock);
+    tier.keep(b"a", &entry("x"));
+    wait_until_written(&tier);
+    tier.state.engine_failed("a made fault");
+    eventually("the fault", || tier.status().reason.is_some());
+    eventually("the next store", || tier.status().reason.is_none());
+    assert!(find(&tier, b"a").is_none());
+    assert!(!tier.state.broken.load(Ordering::Relaxed));
+    assert!(disk.metadata(&tier.state.plan.dir.join("cache.redb")).is_ok());
+}

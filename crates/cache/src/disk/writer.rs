@@ -1,0 +1,274 @@
+//! The thread that opens the log, writes what waits, and starts anew after a failure.
+//!
+//! Invariant: a log that failed once is removed before another one is opened, for it may lack
+//! what was forgotten since. A log that another process holds is left alone.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use stdx::{Backoff, Chain};
+
+use super::file::LogFile;
+use super::log::{LogError, RecordChange, RecordLog};
+use super::queue::Work;
+use super::record;
+use super::record::DiskContent;
+use super::state::{DiskState, Opened, hash};
+
+/// Time after which the clock is written down, though nothing else is to be.
+const CLOCK_NOTED: Duration = Duration::from_secs(60);
+/// Bytes of one transaction.
+const TRANSACTION_BYTES: usize = 1 << 20;
+/// Share of the bytes given that records may fill; the rest is the engine's, to write beside them.
+pub(super) const FILL: f64 = 0.85;
+/// A wall clock this far behind what it once showed was wrong then: no age can be told any more.
+const LAG_HOPELESS: u64 = 3_600_000_000;
+
+/// Why the log is out of use.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DiskError {
+    #[error("another process uses the directory `{}`", .0.display())]
+    Locked(PathBuf),
+    #[error("use the directory `{}`", .0.display())]
+    Disk(PathBuf, #[source] io::Error),
+    #[error("use the file `{}`", .0.display())]
+    RecordLog(PathBuf, #[source] LogError),
+    #[error("use the file `{}`: the engine panicked", .0.display())]
+    Panicked(PathBuf),
+    #[error("read from the file `{}`", .0.display())]
+    Read(PathBuf),
+    #[error("keep up with what is forgotten")]
+    Behind,
+    #[error("tell ages: the wall clock went back by more than an hour")]
+    Clock,
+}
+
+/// Runs until the queue is stopped; says when it has tried to open the log.
+pub(super) fn run(state: &DiskState, ready: &Sender<()>) {
+    let times = state.plan.times;
+    let (first, longest) = (times.retry_interval_min, times.retry_interval_max);
+    let mut backoff = Backoff::new(first, longest, std::process::id().into());
+    loop {
+        let outcome = open(state).and_then(|opened| {
+            backoff.reset();
+            state.take_into_use(opened);
+            // Nobody waits any more when this took too long.
+            let _ = ready.send(());
+            let outcome = write_all(state);
+            if outcome.is_err() {
+                // Tried again before the next log is opened.
+                let _ = state.remove();
+            }
+            state.take_out_of_use();
+            outcome
+        });
+        let Err(error) = outcome else { return };
+        state.failed(&error);
+        let _ = ready.send(());
+        if state.queue.pause(backoff.delay()) {
+            return;
+        }
+    }
+}
+
+impl DiskState {
+    fn path(&self) -> PathBuf {
+        self.plan.dir.join("cache.redb")
+    }
+
+    fn take_into_use(&self, opened: Opened) {
+        *self.reason.lock() = None;
+        self.metrics.up.set(1);
+        self.measure(&opened.log);
+        *self.opened.write() = Some(Arc::new(opened));
+    }
+
+    fn take_out_of_use(&self) {
+        self.metrics.up.set(0);
+        let opened = self.opened.write().take();
+        // A read under way holds it for a moment longer. What closing may panic at was told.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(opened)));
+    }
+
+    fn failed(&self, error: &DiskError) {
+        let text = Chain(error).to_string();
+        self.metrics.errors.add(1);
+        let before = self.reason.lock().replace(text.clone());
+        if before.as_ref() != Some(&text) {
+            tracing::error!(reason = %text, "the cache on disk is out of use");
+        }
+    }
+
+    fn measure(&self, log: &RecordLog) {
+        self.metrics.bytes.set(i64::try_from(log.used()).unwrap_or(i64::MAX));
+        self.metrics.entries.set(i64::try_from(log.entries()).unwrap_or(i64::MAX));
+    }
+
+    /// Removes the log's file; what waits is all that is on disk then.
+    fn remove(&self) -> Result<(), DiskError> {
+        match self.disk.remove(&self.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(DiskError::Disk(self.plan.dir.clone(), error))
+            }
+            _ => {
+                // A power cut must not bring it back.
+                let synced = self.disk.sync_dir(&self.plan.dir);
+                synced.map_err(|error| DiskError::Disk(self.plan.dir.clone(), error))?;
+                self.queue.clear();
+                self.purges.lock().clear();
+                self.latest_us.store(0, Ordering::Relaxed);
+                self.broken.store(false, Ordering::Relaxed);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn open(state: &DiskState) -> Result<Opened, DiskError> {
+    let dir = &state.plan.dir;
+    let failed = |error| DiskError::Disk(dir.clone(), error);
+    state.disk.create_dir_all(dir).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => failed(io::ErrorKind::NotADirectory.into()),
+        _ => failed(error),
+    })?;
+    let lock = state.disk.lock(&dir.join("lock")).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => DiskError::Locked(dir.clone()),
+        _ => failed(error),
+    })?;
+    if state.broken.load(Ordering::Relaxed) || state.queue.lost_count() {
+        state.remove()?;
+    }
+    let log = match open_store(state) {
+        Ok(log) => log,
+        Err(error) => {
+            tracing::warn!(reason = %Chain(&error), "the cache on disk is begun anew");
+            state.remove()?;
+            open_store(state)?
+        }
+    };
+    Ok(Opened { log, _lock: lock })
+}
+
+/// Opens the log, unless its clock or its log says that nothing in it can be trusted.
+fn open_store(state: &DiskState) -> Result<RecordLog, DiskError> {
+    let path = state.path();
+    let file = state.disk.open_write(&path);
+    let failed = |error| DiskError::Disk(state.plan.dir.clone(), error);
+    let file = file.map_err(failed)?;
+    state.disk.sync_dir(&state.plan.dir).map_err(failed)?;
+    let bytes = (state.plan.bytes as f64 * FILL) as u64;
+    let log = guarded(state, || RecordLog::open(LogFile(file), bytes))?;
+    let clock = guarded(state, || log.clock())?;
+    let logged = guarded(state, || log.logged())?;
+    let wall = state.clock.unix_micros();
+    if !state.purges.lock().resume(&logged) || wall + LAG_HOPELESS < clock {
+        drop(log);
+        state.remove()?;
+        return open_store(state);
+    }
+    state.latest_us.fetch_max(clock.max(wall), Ordering::Relaxed);
+    make_durable(state, &log)?;
+    Ok(log)
+}
+
+/// Writes until the queue is stopped.
+fn write_all(state: &DiskState) -> Result<(), DiskError> {
+    let flush_interval = state.plan.times.flush_interval;
+    let mut durable_at = Instant::now();
+    let mut noted_at = Instant::now();
+    let mut is_dirty = false;
+    loop {
+        let work = state.queue.take(durable_at + flush_interval);
+        let opened = state.opened.read().clone();
+        let log = &opened.as_ref().expect("only this thread takes it out of use").log;
+        is_dirty |= !work.changes.is_empty() || state.purges.lock().has_unwritten();
+        is_dirty |= work.stopping || noted_at.elapsed() >= CLOCK_NOTED;
+        let is_due = work.stopping || durable_at.elapsed() >= flush_interval;
+        let written = write(state, log, &work).and_then(|()| match is_dirty && is_due {
+            true => make_durable(state, log),
+            false => Ok(()),
+        });
+        if let Err(error) = written {
+            state.broken.store(true, Ordering::Relaxed);
+            return Err(error);
+        }
+        if is_due {
+            durable_at = Instant::now();
+            if std::mem::take(&mut is_dirty) {
+                noted_at = durable_at;
+            }
+        }
+        state.queue.written();
+        state.measure(log);
+        if work.stopping {
+            return Ok(());
+        }
+    }
+}
+
+fn make_durable(state: &DiskState, log: &RecordLog) -> Result<(), DiskError> {
+    let wall = state.clock.unix_micros();
+    let latest = state.latest_us.fetch_max(wall, Ordering::Relaxed).max(wall);
+    if wall + LAG_HOPELESS < latest {
+        return Err(DiskError::Clock);
+    }
+    log_purges(state, log)?;
+    guarded(state, || log.write(&[], latest, true))
+}
+
+/// Writes the purges that are not written yet.
+pub(super) fn log_purges(state: &DiskState, log: &RecordLog) -> Result<(), DiskError> {
+    if !state.purges.lock().has_unwritten() {
+        return Ok(());
+    }
+    let purges = state.purges.lock().take_unwritten();
+    guarded(state, || log.log(&purges))
+}
+
+fn write(state: &DiskState, log: &RecordLog, work: &Work) -> Result<(), DiskError> {
+    if state.broken.load(Ordering::Relaxed) {
+        return Err(DiskError::Read(state.path()));
+    }
+    if work.lost_count {
+        return Err(DiskError::Behind);
+    }
+    let clock = state.latest_us.load(Ordering::Relaxed);
+    let mut some = Vec::new();
+    let mut bytes = 0;
+    for (key, stored) in work.changes.iter() {
+        let record = stored.as_ref().map(|stored| record::encode(key, stored));
+        if let Some(record) = &record {
+            bytes += record.len();
+            state.metrics.written.add(1);
+            state.metrics.written_bytes.add(record.len() as u64);
+        }
+        let stamp = match stored {
+            Some(DiskContent::Entry(kept)) => kept.stamp,
+            _ => 0,
+        };
+        some.push(RecordChange { hash: hash(key), record, stamp });
+        if bytes >= TRANSACTION_BYTES {
+            guarded(state, || log.write(&some, clock, false))?;
+            some.clear();
+            bytes = 0;
+        }
+    }
+    if some.is_empty() { Ok(()) } else { guarded(state, || log.write(&some, clock, false)) }
+}
+
+/// Runs what may fail, or panic where the file's contents make no sense.
+fn guarded<T>(
+    state: &DiskState,
+    job: impl FnOnce() -> Result<T, LogError>,
+) -> Result<T, DiskError> {
+    match catch_unwind(AssertUnwindSafe(job)) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => Err(DiskError::RecordLog(state.path(), error)),
+        Err(_) => Err(DiskError::Panicked(state.path())),
+    }
+}

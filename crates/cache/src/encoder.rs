@@ -1,0 +1,194 @@
+//! Makes the codings of stored responses, off the I/O cores where that takes long.
+//!
+//! Invariants: never on an I/O core when it takes longer than [`INLINE_TIME_MAX`]; who finds a
+//! coding being made waits no longer than [`WAIT_MAX`], and gets the bytes as they are then. The
+//! first who asks gets the quickest coding it likes best. Brotli, mostly the smallest and always
+//! the slowest, is made behind the clients' backs for entries that are asked for often.
+//! Bound: [`JOBS_MAX`] bodies off the I/O cores at once; beyond it a body stays as it is.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use chassis::WorkPool;
+use exchange::Decision;
+use http1::accept::{Coding, Codings};
+use metrics::{Counter, Registry};
+use tokio::time::{Instant, timeout_at};
+
+use crate::codec;
+use crate::encodings::{Encoding, Encodings, Lacking, Variant, encoded_fields};
+use crate::entry::Entry;
+use crate::memory::Memory;
+
+/// Encoding that takes longer leaves the I/O core.
+const INLINE_TIME_MAX: Duration = Duration::from_micros(200);
+/// Time that a request waits for a coding that is being made.
+const WAIT_MAX: Duration = Duration::from_millis(20);
+/// Bodies being encoded off the I/O cores, or waiting to be: the work pool serves models too.
+const JOBS_MAX: usize = 16;
+
+/// Makes codings of what memory holds.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    memory: Arc<Memory>,
+    work: WorkPool,
+    /// Bodies being encoded off the I/O cores, or waiting to be.
+    jobs: AtomicUsize,
+    encoded: [Counter; 3],
+}
+
+/// Counts encoded bodies by coding, stored ones and those that pass.
+pub fn encoded_counters(registry: &Registry) -> [Counter; 3] {
+    Coding::ALL.map(|coding| {
+        let help = "Bodies encoded, by coding.";
+        registry.counter("tidegate_encodings_total", help, &[("coding", coding.name())])
+    })
+}
+
+impl Encoder {
+    /// An encoder of what `memory` holds, on the threads of `work`.
+    pub(crate) fn new(memory: Arc<Memory>, work: WorkPool, registry: &Registry) -> Arc<Self> {
+        let encoded = encoded_counters(registry);
+        Arc::new(Self { memory, work, jobs: AtomicUsize::new(0), encoded })
+    }
+
+    /// Has an entry made in the coding that a request likes, unless it has been; `liked` names
+    /// those it likes of the codings offered.
+    pub(crate) async fn prepare(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        decision: Decision,
+        liked: impl FnOnce(Codings) -> Codings,
+    ) {
+        let Some(encodings) = &entry.encodings else { return };
+        if encodings.is_complete(decision) {
+            return;
+        }
+        if let Some(lacking) = encodings.lacking(liked(encodings.offered), decision) {
+            // Boxed, so that those who find it made carry no room for the making.
+            Box::pin(self.obtain(entry, decision, lacking)).await;
+        }
+    }
+
+    async fn obtain(self: &Arc<Self>, entry: &Arc<Entry>, decision: Decision, lacking: Lacking) {
+        let variant = Variant { coding: lacking.coding, decision };
+        let Some(claim) = Claim::take(self, entry, variant) else {
+            if lacking.is_awaited {
+                wait(entry, variant).await;
+            }
+            return;
+        };
+        if lacking.is_awaited && cost(variant.coding, entry.body.len()) <= INLINE_TIME_MAX {
+            return claim.make();
+        }
+        let Some(job) = EncodingJob::admit(self) else { return };
+        let making = {
+            let work = self.work.clone();
+            async move {
+                // A pool that has enough to do drops the claim, and others may try again.
+                let _ = work.run(move || claim.make()).await;
+                drop(job);
+            }
+        };
+        let making = tokio::task::spawn_local(making);
+        if lacking.is_awaited {
+            let _ = timeout_at(Instant::now() + WAIT_MAX, making).await;
+        }
+    }
+}
+
+/// Time that encoding takes, roughly.
+fn cost(coding: Coding, bytes: usize) -> Duration {
+    let ns_per_byte = match coding {
+        Coding::Zstd => 4,
+        Coding::Gzip => 13,
+        Coding::Br => 25,
+    };
+    Duration::from_nanos(bytes as u64 * ns_per_byte)
+}
+
+/// Waits for what another request has being made.
+async fn wait(entry: &Entry, variant: Variant) {
+    let Some(encodings) = &entry.encodings else { return };
+    let deadline = Instant::now() + WAIT_MAX;
+    loop {
+        let ended = encodings.ended.notified();
+        tokio::pin!(ended);
+        // Registered before the look, or an end in between would be missed.
+        ended.as_mut().enable();
+        let is_over = encodings.is_settled(variant) || !encodings.is_claimed(variant);
+        if is_over || timeout_at(deadline, ended).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The right and duty to make one coding of an entry.
+struct Claim {
+    encoder: Arc<Encoder>,
+    entry: Arc<Entry>,
+    encodings: Arc<Encodings>,
+    variant: Variant,
+}
+
+impl Claim {
+    fn take(encoder: &Arc<Encoder>, entry: &Arc<Entry>, variant: Variant) -> Option<Self> {
+        let encodings = entry.encodings.as_ref()?;
+        if !encodings.claim(variant) {
+            return None;
+        }
+        let (encoder, entry) = (Arc::clone(encoder), Arc::clone(entry));
+        let encodings = Arc::clone(entry.encodings.as_ref()?);
+        let claim = Self { encoder, entry, encodings, variant };
+        // Filled by the last who had the claim.
+        let is_free = !claim.encodings.is_settled(variant);
+        is_free.then_some(claim)
+    }
+
+    fn make(self) {
+        let Variant { coding, decision } = self.variant;
+        let body = &self.entry.body;
+        let encoded = match &self.entry.decision_at {
+            None => codec::whole(coding, &[body], true),
+            Some(hole) => {
+                let (before, after) = (&body[..hole.start], &body[hole.end..]);
+                codec::whole(coding, &[before, decision.name().as_bytes(), after], true)
+            }
+        };
+        self.encoder.encoded[coding as usize].add(1);
+        let saves = |encoded: &Vec<u8>| encoded.len() + encoded.len() / 16 < body.len();
+        let encoding = encoded.ok().filter(saves).map(|encoded| Encoding {
+            fields: encoded_fields(&self.entry.fields, coding),
+            body: encoded.into_boxed_slice().into(),
+        });
+        self.encodings.fill(self.variant, encoding);
+        self.encoder.memory.recount(&self.encodings);
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // What breaks the library once breaks it again: these bytes stay as they are.
+            self.encodings.fill(self.variant, None);
+        }
+        self.encodings.release(self.variant);
+    }
+}
+
+/// A body being encoded off the I/O cores.
+struct EncodingJob(Arc<Encoder>);
+
+impl EncodingJob {
+    fn admit(encoder: &Arc<Encoder>) -> Option<Self> {
+        let job = Self(Arc::clone(encoder));
+        (encoder.jobs.fetch_add(1, Ordering::Relaxed) < JOBS_MAX).then_some(job)
+    }
+}
+
+impl Drop for EncodingJob {
+    fn drop(&mut self) {
+        self.0.jobs.fetch_sub(1, Ordering::Relaxed);
+    }
+}

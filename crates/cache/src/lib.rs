@@ -1,0 +1,28 @@
+//! A tiered store of HTTP responses: memory in front, a disk behind it, purges over both.
+//!
+//! Begin with [`Store`]: look up, keep, forget, purge. An [`Entry`] is complete and immutable; it
+//! stands under a key of bytes that the caller made ([`key`] says what a key begins with).
+//! Never here: routes, users and decisions about them, what may be stored and for how long
+//! (`gateway::freshness`), requests to an origin.
+
+pub mod codec;
+mod disk;
+mod encoder;
+pub mod encodings;
+mod entry;
+pub mod etag;
+mod fingerprint;
+pub mod key;
+mod memory;
+mod purge;
+mod store;
+mod tags;
+
+pub use disk::{DiskPlan, DiskStatus, DiskTimes};
+pub use encoder::encoded_counters;
+pub use entry::{Entry, Lifetime, NewEntry};
+pub use key::EntryKey;
+pub use memory::LookUp;
+pub use purge::{Area, PurgeVerdict};
+pub use store::{Recall, Recalled, Store, StorePlan};
+pub use tags::Tags;

@@ -1,0 +1,52 @@
+//! What a stored answer costs: bytes of memory, bookkeeping included.
+//!
+//! Invariant: the sum over all entries is what they take from the allocator, within a tenth
+//! (`tests/memory.rs`), for tiny answers too: `[cache] bytes` bounds memory, not bodies. Sizes are
+//! rounded as mimalloc rounds them, four classes for each power of two.
+
+use std::sync::Arc;
+
+use super::content::Content;
+use super::engine;
+use crate::entry::Entry;
+use crate::key::SharedKey;
+use crate::tags::{TAG_BYTES, Tags};
+
+/// Counters of an `Arc`.
+const ARC_BYTES: usize = 2 * size_of::<usize>();
+/// What `Bytes` allocates to be shared.
+const SHARED_BYTES: usize = 32;
+/// A place in a B-tree whose nodes are a little more than half full, and its part of their heads.
+const INDEX_BYTES: usize = (size_of::<(SharedKey, Tags)>() + 4) * 7 / 4;
+
+/// Bytes that a slot and its key cost.
+pub(super) fn of(key: &[u8], content: &Content) -> u64 {
+    let content_bytes = match content {
+        Content::Entry(entry) => entry_bytes(entry),
+        Content::Varies(names) => names.iter().map(|name| 16 + allocated(name.len())).sum(),
+    };
+    let bytes = engine::bytes_each::<Content>() + INDEX_BYTES + allocated(ARC_BYTES + key.len());
+    (bytes + content_bytes) as u64
+}
+
+fn entry_bytes(entry: &Arc<Entry>) -> usize {
+    let shared = |bytes: &[u8]| match bytes.len() {
+        0 => 0,
+        len => allocated(len) + SHARED_BYTES,
+    };
+    let text = |text: &Option<Box<[u8]>>| text.as_ref().map_or(0, |text| allocated(text.len()));
+    let encoded =
+        entry.encodings.as_ref().map_or(0, |encodings| encodings.counted_bytes() as usize);
+    allocated(ARC_BYTES + size_of::<Entry>())
+        + shared(&entry.fields)
+        + shared(&entry.body)
+        + text(&entry.etag)
+        + text(&entry.last_modified)
+        + encoded
+        + entry.tags.len() * TAG_BYTES as usize
+}
+
+/// What the allocator takes for so many bytes.
+pub(super) fn allocated(bytes: usize) -> usize {
+    bytes.next_multiple_of((bytes.next_power_of_two() / 8).max(16))
+}

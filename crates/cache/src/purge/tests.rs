@@ -1,0 +1,109 @@
+//! Claims about which answers a purge covers, and about what is remembered of many.
+
+use super::{Area, PREFIXES_MAX, PurgeVerdict, Purges};
+use crate::fingerprint::fingerprint;
+use crate::tags::Tags;
+
+const KEY: &[u8] = b"http\na\n/news/1?p=2\n\x01";
+
+fn resource(host: Option<&str>, target: &str) -> Area {
+    Area::Resource(host.map(Into::into), target.into())
+}
+
+fn prefix(host: Option<&str>, start: &str) -> Area {
+    Area::Prefix(host.map(Into::into), start.into())
+}
+
+fn tag(name: &str) -> Area {
+    Area::Tag(name.into())
+}
+
+/// What becomes of an answer with the tag `t` that was being fetched when this was purged.
+fn judge(area: Area, soft: bool) -> PurgeVerdict {
+    let purges = Purges::default();
+    let stamp = purges.stamp();
+    purges.record(&[area], soft);
+    let tags = Tags::from_fingerprints(vec![fingerprint(b"t")]);
+    let later = purges.verdict(purges.stamp(), KEY, &tags);
+    assert_eq!(later, PurgeVerdict::Good, "what is fetched behind the purge is not covered");
+    purges.verdict(stamp, KEY, &tags)
+}
+
+#[test]
+fn an_answer_is_covered_by_its_url_its_tags_and_prefixes_of_its_url() {
+    for area in [
+        resource(Some("a"), "/news/1?p=2"),
+        resource(None, "/news/1?p=2"),
+        prefix(Some("a"), "/news/"),
+        prefix(None, "/news/1?p"),
+        prefix(None, "/"),
+        tag("t"),
+    ] {
+        assert_eq!(judge(area.clone(), false), PurgeVerdict::Gone, "{area:?}");
+        assert_eq!(judge(area.clone(), true), PurgeVerdict::Stale, "{area:?}");
+    }
+    for area in [
+        resource(Some("b"), "/news/1?p=2"),
+        resource(Some("a"), "/news/1"),
+        resource(None, "/news/1"),
+        prefix(Some("b"), "/"),
+        prefix(Some("a"), "/news/2"),
+        tag("u"),
+        tag(""),
+    ] {
+        assert_eq!(judge(area.clone(), false), PurgeVerdict::Good, "{area:?}");
+    }
+}
+
+#[test]
+fn a_hard_purge_is_not_undone_by_a_soft_one() {
+    let purges = Purges::default();
+    let stamp = purges.stamp();
+    purges.record(&[tag("t"), prefix(None, "/news")], false);
+    purges.record(&[tag("t"), prefix(None, "/news")], true);
+    let tags = Tags::from_fingerprints(vec![fingerprint(b"t")]);
+    assert_eq!(purges.verdict(stamp, KEY, &tags), PurgeVerdict::Gone);
+    assert_eq!(purges.verdict(stamp + 2, KEY, &tags), PurgeVerdict::Stale);
+}
+
+#[test]
+fn what_began_before_a_prefix_that_was_forgotten_counts_as_purged() {
+    let purges = Purges::default();
+    let stamp = purges.stamp();
+    let others: Vec<Area> =
+        (0..PREFIXES_MAX).map(|n| prefix(Some("b"), &format!("/{n}"))).collect();
+    purges.record(&others, false);
+    let none = Tags::default();
+    assert_eq!(purges.verdict(stamp, KEY, &none), PurgeVerdict::Good);
+    purges.record(&[prefix(Some("b"), "/more")], false);
+    assert_eq!(purges.verdict(stamp, KEY, &none), PurgeVerdict::Gone);
+    assert_eq!(purges.verdict(stamp + 1, KEY, &none), PurgeVerdict::Good);
+    assert_eq!(purges.hold().prefixes.len(), PREFIXES_MAX);
+}
+
+#[test]
+fn a_prefix_that_is_purged_again_and_again_takes_one_place() {
+    let purges = Purges::default();
+    let stamp = purges.stamp();
+    for _ in 0..2 * PREFIXES_MAX {
+        purges.record(&[prefix(None, "/other")], false);
+    }
+    assert_eq!(purges.verdict(stamp, KEY, &Tags::default()), PurgeVerdict::Good);
+    assert_eq!(purges.hold().prefixes.len(), 1);
+}
+
+#[test]
+fn many_purges_of_other_things_take_few_answers_with_them() {
+    let purges = Purges::default();
+    let stamp = purges.stamp();
+    let others: Vec<Area> = (0..1000).map(|n| resource(Some("a"), &format!("/{n}"))).collect();
+    purges.record(&others, false);
+    let key = |n: usize| format!("http\na\n/kept/{n}").into_bytes();
+    let gone = |n: &usize| purges.verdict(stamp, &key(*n), &Tags::default()) == PurgeVerdict::Gone;
+    let mistaken = (0..1000).filter(gone).count();
+    assert!(mistaken < 25, "{mistaken}");
+    assert!((0..1000).all(|n| {
+        let key = format!("http\na\n/{n}").into_bytes();
+        purges.verdict(stamp, &key, &Tags::default()) == PurgeVerdict::Gone
+    }));
+}

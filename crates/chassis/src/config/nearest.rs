@@ -1,0 +1,23 @@
+//! Guesses which name was meant by one that is not known.
+
+/// The known name that differs least, when it differs by a slip of the hand only.
+pub fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let best = known.iter().map(|k| (distance(name, k), *k)).min()?;
+    (best.0 <= 2 && best.0 < name.len()).then_some(best.1)
+}
+
+/// Levenshtein distance.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[right.len()]
+}

@@ -1,0 +1,104 @@
+//! An answer before it is decided who may have it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use cache::Tags;
+use chassis::http::{Payload, Source};
+use exchange::Impression;
+use http1::FieldLines;
+
+use super::result::{FetchResult, FetchTimes, Outcome, PrivateAnswer};
+use crate::plan::Route;
+use crate::upstream::{Response, UpstreamBody};
+
+/// An answer before it is decided who may have it.
+pub(super) struct Fetched {
+    pub status: u16,
+    pub headers: FieldLines,
+    pub body: FetchedBody,
+    /// Length of the body, or of what a GET would bring when a HEAD was sent.
+    pub length: Option<u64>,
+    pub times: FetchTimes,
+    pub shown: Option<Impression<'static>>,
+    pub decision_at: Option<Range<usize>>,
+    pub tags: Tags,
+}
+
+#[expect(clippy::large_enum_variant, reason = "it is moved once, and a box would be allocated")]
+pub(super) enum FetchedBody {
+    Whole(Bytes),
+    Incoming(UpstreamBody),
+}
+
+impl Fetched {
+    /// A response as it came; to a HEAD its length is what a GET would bring.
+    pub(super) fn received(route: &Route, response: Response, is_head: bool) -> Self {
+        let Response { status, mut headers, mut body } = response;
+        if route.cors.is_some() {
+            // The route says who may read the answer; two permissions are none to a browser.
+            headers.retain(|name| !name.starts_with(b"access-control-"));
+        }
+        let mut tags = Tags::default();
+        if let Some(cache) = &route.cache {
+            tags = Tags::of(&headers);
+            if !cache.forward_tags {
+                Tags::strip(&mut headers);
+            }
+        }
+        // By the framing that was read, never by a field that may contradict it.
+        let length = if is_head { announced(&headers) } else { body.length() };
+        let body =
+            body.take_whole().map_or_else(|| FetchedBody::Incoming(body), FetchedBody::Whole);
+        Self {
+            length,
+            status,
+            headers,
+            body,
+            times: FetchTimes::default(),
+            shown: None,
+            decision_at: None,
+            tags,
+        }
+    }
+
+    /// Hands the answer to one request, the pieces read so far first.
+    pub(super) fn into_private(self, pieces: Vec<Bytes>) -> FetchResult {
+        let payload = match self.body {
+            FetchedBody::Whole(bytes) => Payload::Whole(bytes),
+            FetchedBody::Incoming(body) if pieces.is_empty() && body.length() == Some(0) => {
+                Payload::Withheld(self.length)
+            }
+            FetchedBody::Incoming(body) => {
+                let source = Resumed { pieces: pieces.into_iter(), body };
+                Payload::Stream(self.length, Box::new(source))
+            }
+        };
+        let answer = PrivateAnswer { status: self.status, headers: self.headers, payload };
+        let shown = self.shown.map(Arc::new);
+        FetchResult { outcome: Outcome::Private(answer), times: self.times, shown }
+    }
+}
+
+fn announced(headers: &FieldLines) -> Option<u64> {
+    headers.text("content-length")?.parse().ok()
+}
+
+/// A body of which some pieces were read already.
+struct Resumed {
+    pieces: std::vec::IntoIter<Bytes>,
+    body: UpstreamBody,
+}
+
+impl Source for Resumed {
+    fn poll_piece(
+        &mut self,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<std::io::Result<Bytes>>> {
+        match self.pieces.next() {
+            Some(piece) => std::task::Poll::Ready(Some(Ok(piece))),
+            None => self.body.poll_piece(cx),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Asks an upstream or a model, and counts what fails.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cache::Tags;
+use chassis::WorkRefused;
+use exchange::ModelAnswer;
+use http1::FieldLines;
+use tokio::time::Instant;
+
+use super::fetched::{Fetched, FetchedBody};
+use super::origin_request::{JSON_LENGTH, OriginRequest};
+use super::result::FetchTimes;
+use crate::error::{FetchError, Refusal};
+use crate::gateway::Edge;
+use crate::plan::{Route, Target};
+use crate::ports::AnswerSender;
+use crate::upstream::Dispatch;
+
+/// Work longer than this leaves the I/O core.
+const INLINE_TIME_MAX: Duration = Duration::from_micros(200);
+
+/// Asks where the route leads; an upstream gives the head of its response by the deadline.
+///
+/// # Errors
+/// When the upstream or the model gives no answer.
+pub(super) async fn ask(
+    edge: &Rc<Edge>,
+    route: &Route,
+    request: &OriginRequest,
+    deadline: Option<Instant>,
+) -> Result<Fetched, Refusal> {
+    edge.gateway.metrics.fetches.add(1);
+    match route.target(request.arm) {
+        Target::Upstream(index) => {
+            let pool = &edge.pools[*index];
+            let rendered = request.render(route, pool.upstream(), None);
+            let dispatch = Dispatch {
+                request: &rendered,
+                key: &request.storage.key,
+                interim: &request.interim,
+                deadline,
+            };
+            let response = pool.send(dispatch).await.map_err(|error| failed(edge, error))?;
+            Ok(Fetched::received(route, response, request.is_head()))
+        }
+        target @ (Target::Model(_) | Target::Models) => ask_model(edge, request, target).await,
+        Target::Here => Err(Refusal::NoRoute),
+    }
+}
+
+async fn ask_model(
+    edge: &Rc<Edge>,
+    request: &OriginRequest,
+    target: &Target,
+) -> Result<Fetched, Refusal> {
+    let unavailable = || Refusal::Model(exchange::Refusal::new(503, "no model is loaded"));
+    let compute = edge.gateway.compute.as_ref().ok_or_else(unavailable)?;
+    let asked = request.model_request(target);
+    let answered = if compute.cost(&asked) <= INLINE_TIME_MAX {
+        let mut out = edge.scratch.borrow_mut();
+        out.clear();
+        let answer = compute.compute(&asked, &mut out);
+        answer.map(|answer| (answer, Bytes::copy_from_slice(&out)))
+    } else if compute.is_queued(&asked) {
+        let (sender, answer) = AnswerSender::new();
+        compute.queue(&asked, request.body(), sender);
+        answer.await.map_err(|_| model_failed())?
+    } else {
+        let (compute, request, target) = (Arc::clone(compute), request.clone(), target.clone());
+        let job = move || {
+            let mut out = Vec::new();
+            let answer = compute.compute(&request.model_request(&target), &mut out);
+            answer.map(|answer| (answer, out.into()))
+        };
+        let done = edge.gateway.work.run(job).await;
+        done.map_err(|refused| match refused {
+            WorkRefused::Full => Refusal::Overloaded("model requests"),
+            WorkRefused::Broken => model_failed(),
+        })?
+    };
+    let (answer, body) = answered.map_err(Refusal::of_model)?;
+    let times =
+        FetchTimes { features: answer.features, score: answer.score, store: Duration::ZERO };
+    Ok(Fetched {
+        status: 200,
+        headers: model_headers(&answer),
+        length: Some(body.len() as u64),
+        body: FetchedBody::Whole(body),
+        times,
+        shown: answer.impression,
+        decision_at: answer.decision_at,
+        tags: Tags::default(),
+    })
+}
+
+/// Binary data behind JSON is Triton's extension of the Open Inference Protocol.
+fn model_headers(answer: &ModelAnswer) -> FieldLines {
+    let Some(json_length) = answer.json_length else {
+        let content_type = match answer.content_type {
+            "" => "application/json",
+            other => other,
+        };
+        return FieldLines::from_iter([("content-type", content_type)]);
+    };
+    let length = json_length.to_string();
+    FieldLines::from_iter([
+        ("content-type", "application/octet-stream"),
+        (JSON_LENGTH, length.as_str()),
+    ])
+}
+
+fn model_failed() -> Refusal {
+    Refusal::Model(exchange::Refusal::new(500, "the model failed"))
+}
+
+/// Counts a failed fetch.
+pub(crate) fn failed(edge: &Edge, error: FetchError) -> Refusal {
+    edge.gateway.metrics.failed(error);
+    Refusal::Fetch(error)
+}

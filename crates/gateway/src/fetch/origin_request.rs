@@ -1,0 +1,410 @@
+//! What an origin or a model is asked, owned: it outlives the request that asked for it.
+//!
+//! Invariants: what is fetched for everybody on a route that knows users says nothing of the one
+//! who asked: no id, no cookie, no `Authorization`. On no route does it carry a condition of
+//! theirs. What is fetched to be stored carries what its key tells apart of target, host, and the
+//! headers that override those, and no more.
+//! Never here: sending it (`upstream`), the models (`ports`).
+
+use std::io::Write as _;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cache::key::{KeyBytes, append_selecting};
+use cache::{Entry, etag};
+use exchange::{Decision, ModelRequest};
+use http::Method;
+use http1::accept::Accepted;
+use http1::hop_by_hop::{has_connection_options, is_connection_option, is_hop_by_hop};
+use http1::{FieldLines, Head};
+
+use crate::error::Refusal;
+use crate::freshness::RequestFacts;
+use crate::key;
+use crate::plan::{Route, Target};
+use crate::request_directives::RequestDirectives;
+use crate::trace::Trace;
+use crate::upstream::{InterimResponses, Upstream, UpstreamRequest};
+use crate::user::UserSource;
+
+/// Fields by which a client asks for less than the whole answer.
+const CONDITIONS: [&str; 6] =
+    ["if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range"];
+
+/// How much of a body to the model API is JSON, where binary tensors follow.
+pub(crate) const JSON_LENGTH: &str = "inference-header-content-length";
+
+/// Bytes of the lines that are added to the client's fields.
+const ADDED_BYTES: usize = 320;
+
+/// Whether a request asks for a part, or for nothing where it has the answer already.
+pub(crate) fn asks_for_less(head: &Head<'_>) -> bool {
+    CONDITIONS.iter().any(|name| head.get(name).is_some())
+}
+
+/// What an origin or a model is asked.
+#[derive(Debug, Clone)]
+pub(crate) struct OriginRequest {
+    /// Index of the route.
+    pub route: usize,
+    /// Which of its arms.
+    pub arm: usize,
+    /// Why this answer.
+    pub decision: Decision,
+    /// Id of the request, or of the refresh.
+    pub id: u128,
+    /// Where the response is stored.
+    pub storage: Storage,
+    /// What the upstream says ahead of its response.
+    pub interim: InterimResponses,
+    /// In which codings the client likes its answer.
+    pub accepted: Accepted,
+    client: ClientRequest,
+    user: Option<Vec<u8>>,
+    body: Bytes,
+    json_length: Option<usize>,
+}
+
+/// Where a response is stored, and what is there already.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Storage {
+    /// Under which key; empty when it is not to be stored.
+    pub key: KeyBytes,
+    /// Length of the key without its variant.
+    pub base_length: usize,
+    /// An entry that the response replaces.
+    pub stale: Option<Arc<Entry>>,
+    /// What is asked of a response from disk; `None` when none is looked for there.
+    pub recall: Option<RequestDirectives>,
+}
+
+/// What the client asked, as it was sent.
+#[derive(Debug, Clone)]
+struct ClientRequest {
+    method: Method,
+    /// Path and query.
+    target: String,
+    host: Box<str>,
+    fields: FieldLines,
+    address: IpAddr,
+}
+
+impl Storage {
+    /// The key without its variant.
+    pub(crate) fn base(&self) -> &[u8] {
+        &self.key[..self.base_length]
+    }
+}
+
+impl OriginRequest {
+    /// What a request asks; with the user when the response is to be the user's own.
+    ///
+    /// # Errors
+    /// When the request cannot be said in HTTP again.
+    pub(crate) fn new(
+        head: &Head<'_>,
+        route: &Route,
+        trace: &Trace,
+        body: Bytes,
+    ) -> Result<Self, Refusal> {
+        let wrong = |_| Refusal::Body(400, "the request's method is malformed".to_owned());
+        let mut fields = FieldLines::default();
+        let mut host = "";
+        let mut interim = InterimResponses::default();
+        // A model reads no fields: copying them would be a third of what its question costs.
+        if matches!(route.target(trace.arm), Target::Upstream(_)) {
+            interim = InterimResponses::of_upstream();
+            host = head.host();
+            fields = FieldLines::with_capacity(16, 512);
+            head.fields().for_each(|(name, value)| fields.append(name, value));
+        }
+        let json_length = match route.target(trace.arm) {
+            Target::Models => json_length(head)?,
+            _ => None,
+        };
+        let personalised = trace.decision == Decision::Personalised;
+        let names_user = personalised || route.personalise.is_none();
+        let target = match route.key.user_field() {
+            Some(name) if !names_user => key::without_field(head.path_and_query(), name),
+            _ => head.path_and_query().to_owned(),
+        };
+        let client = ClientRequest {
+            method: Method::from_bytes(head.method().as_bytes()).map_err(wrong)?,
+            target,
+            host: host.into(),
+            fields,
+            address: head.peer().ip().to_canonical(),
+        };
+        Ok(Self {
+            route: trace.route.unwrap_or_default(),
+            arm: trace.arm,
+            decision: trace.decision,
+            id: trace.id,
+            storage: Storage::default(),
+            interim,
+            accepted: Accepted::of(head),
+            client,
+            user: trace.user().filter(|_| personalised).map(<[u8]>::to_vec),
+            body,
+            json_length,
+        })
+    }
+
+    /// The same, to be stored. A HEAD becomes a GET: its response serves both. Of the request that
+    /// is left which the key tells apart.
+    #[must_use]
+    pub(crate) fn stored_as(mut self, route: &Route, storage: Storage) -> Self {
+        if self.client.method == Method::HEAD {
+            self.client.method = Method::GET;
+        }
+        self.storage = storage;
+        self.keep_to_key(route);
+        self
+    }
+
+    fn keep_to_key(&mut self, route: &Route) {
+        let rules = route.key.rules.as_ref();
+        for name in &key::OVERRIDES {
+            if !rules.is_some_and(|rules| rules.names_header(name)) {
+                self.client.fields.remove(name);
+            }
+        }
+        self.client.host = key::canonical_host(&self.client.host).to_ascii_lowercase().into();
+        if let Some(rules) = rules {
+            let is_private = self.user.is_some();
+            self.client.target = key::forwarded(&route.key, &self.client.target, is_private);
+            let hides_cookies = self.hides_user(route);
+            rules.rewrite(&mut self.client.fields, is_private, hides_cookies);
+        }
+    }
+
+    /// Asks with the client's own conditions, and stores nothing: where the whole cannot be stored
+    /// there will be nothing to cut a part from, or to compare with.
+    pub(crate) fn ask_for_no_more(&mut self) {
+        self.storage.key.clear();
+    }
+
+    /// Whether the answer may be stored.
+    pub(crate) fn is_for_storing(&self) -> bool {
+        !self.storage.key.is_empty()
+    }
+
+    /// The path.
+    pub(crate) fn path(&self) -> &str {
+        self.client.target.split('?').next().unwrap_or_default()
+    }
+
+    /// Whether the upstream sees cookies that the key does not tell apart, and that are not the
+    /// user's whose answer it is.
+    pub(crate) fn shows_cookies(&self, route: &Route) -> bool {
+        let hidden = self.user.is_some() || self.hides_user(route);
+        let unkeyed = match &route.key.rules {
+            Some(rules) => rules.has_unkeyed_cookies(&self.client.fields),
+            None => self.client.fields.has("cookie"),
+        };
+        !hidden && unkeyed
+    }
+
+    /// The kind of request that this one is, of which some may have answers that can be stored and
+    /// others not: its key, and whether it shows cookies.
+    pub(crate) fn kind(&self, route: &Route) -> (&[u8], bool) {
+        (&self.storage.key, self.shows_cookies(route))
+    }
+
+    /// Whether the origin is shown who asks.
+    pub(crate) fn shows_credentials(&self, route: &Route) -> bool {
+        let sent = self.client.fields.has("authorization");
+        let matters = matches!(route.target(self.arm), Target::Upstream(_));
+        sent && matters && !self.hides_user(route)
+    }
+
+    /// What storing must know of the request; `delay` is the time from it to the response.
+    pub(crate) fn facts(&self, route: &Route, delay: Duration) -> RequestFacts {
+        let authorised = self.shows_credentials(route);
+        RequestFacts { authorised, cookies: self.shows_cookies(route), delay }
+    }
+
+    /// Whether the upstream never sees this request field, whoever asks, or sees no more of it than
+    /// the key tells.
+    pub(crate) fn hides(&self, name: &str, route: &Route) -> bool {
+        let source = route.personalise.as_ref().map(|p| &p.user);
+        let of_user = self.hides_user(route)
+            && (matches!(name, "authorization" | "cookie")
+                || matches!(source, Some(UserSource::Header(user)) if **user == *name));
+        let by_rule = route.key.rules.as_ref().is_some_and(|rules| rules.determines(name))
+            && (name != "cookie" || self.user.is_none());
+        let by_coding = name == "accept-encoding" && route.compress.is_some();
+        of_user || by_rule || by_coding || key::OVERRIDES.contains(&name)
+    }
+
+    /// Whether only the head of the answer is asked for.
+    pub(crate) fn is_head(&self) -> bool {
+        self.client.method == Method::HEAD
+    }
+
+    /// Appends the value of a request field as the cache compares it.
+    pub(crate) fn append_selecting(&self, name: &str, key: &mut KeyBytes) {
+        append_selecting(name, self.client.fields.all(name), key);
+    }
+
+    /// The request's body.
+    pub(crate) fn body(&self) -> Bytes {
+        self.body.clone()
+    }
+
+    /// The request to a model.
+    pub(crate) fn model_request<'a>(&'a self, target: &'a Target) -> ModelRequest<'a> {
+        let sent = &self.client.target;
+        let (path, query) = sent.split_once('?').unwrap_or((sent, ""));
+        let model = match target {
+            Target::Model(name) => Some(name.as_ref()),
+            _ => None,
+        };
+        ModelRequest {
+            model,
+            method: self.client.method.as_str(),
+            path,
+            query,
+            body: &self.body,
+            json_length: self.json_length,
+            user: self.user.as_deref(),
+            decision: self.decision,
+            id: self.id,
+        }
+    }
+
+    /// The request as it goes to an upstream; `offer` names the protocols it may change to.
+    pub(crate) fn render(
+        &self,
+        route: &Route,
+        upstream: &Upstream,
+        offer: Option<&[u8]>,
+    ) -> UpstreamRequest {
+        let host = upstream.plan.host.as_deref().unwrap_or(&self.client.host);
+        let capacity = self.client.target.len() + self.client.fields.bytes() + ADDED_BYTES;
+        let mut request =
+            UpstreamRequest::begin(self.client.method.clone(), &self.client.target, host, capacity);
+        let restored = self.restored(route);
+        let fields = restored.as_ref().unwrap_or(&self.client.fields);
+        let has_options = has_connection_options(fields);
+        for (name, line) in fields.whole_lines() {
+            let is_of_connection =
+                is_hop_by_hop(name) || has_options && is_connection_option(fields, name);
+            if !is_of_connection && self.goes_on(name, route) {
+                request.line(line);
+            }
+        }
+        if self.is_for_storing() {
+            self.ask_for_changes(&mut request);
+            // What is encoded here is fetched once for all, as it is.
+            let encodings =
+                if route.compress.is_some() { "identity" } else { self.accepted.class() };
+            request.field("accept-encoding", encodings.as_bytes());
+        }
+        self.say_for_whom(&mut request);
+        if let Some(protocols) = offer {
+            request.offer(protocols);
+        }
+        request.end(self.body.clone())
+    }
+
+    /// Whether a field of the client's goes on as it is.
+    fn goes_on(&self, name: &[u8], route: &Route) -> bool {
+        let is_for_storing = self.is_for_storing();
+        let is_condition = || CONDITIONS.iter().any(|condition| condition.as_bytes() == name);
+        let is_replaced = is_written_anew(name)
+            || is_for_storing && (name == b"accept-encoding" || is_condition());
+        let is_hidden = self.hides_user(route) && is_of_user(name, route);
+        !is_replaced && !is_hidden
+    }
+
+    /// The client's fields with the origin's own tags in its conditions, where they may hold ours.
+    fn restored(&self, route: &Route) -> Option<FieldLines> {
+        let fields = &self.client.fields;
+        let asks_by_tag = fields.has("if-match") || fields.has("if-none-match");
+        if self.is_for_storing() || route.compress.is_none() || !asks_by_tag {
+            return None;
+        }
+        let mut restored = fields.clone();
+        etag::restore(&mut restored);
+        Some(restored)
+    }
+
+    /// Whether what is fetched is for everybody although the route knows users.
+    fn hides_user(&self, route: &Route) -> bool {
+        route.personalise.is_some() && self.user.is_none() && self.is_for_storing()
+    }
+
+    /// Asks only whether the stale entry still stands, when it can be told (RFC 9111 §4.3.1).
+    fn ask_for_changes(&self, request: &mut UpstreamRequest) {
+        let Some(stale) = &self.storage.stale else { return };
+        if let Some(etag) = &stale.etag {
+            request.field("if-none-match", etag);
+        }
+        if let Some(modified) = &stale.last_modified {
+            request.field("if-modified-since", modified);
+        }
+    }
+
+    fn say_for_whom(&self, request: &mut UpstreamRequest) {
+        let out = request.head_bytes();
+        out.extend_from_slice(b"x-forwarded-for: ");
+        for before in self.client.fields.all("x-forwarded-for") {
+            out.extend_from_slice(before);
+            out.extend_from_slice(b", ");
+        }
+        write_address(self.client.address, out);
+        out.extend_from_slice(b"\r\nx-forwarded-proto: http\r\nx-request-id: ");
+        let digit = |place: u32| b"0123456789abcdef"[(self.id >> (place * 4)) as usize & 15];
+        out.extend((0..32).rev().map(digit));
+        out.extend_from_slice(b"\r\ntidegate-decision: ");
+        out.extend_from_slice(self.decision.name().as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+/// Reads how much of the body is JSON.
+fn json_length(head: &Head<'_>) -> Result<Option<usize>, Refusal> {
+    let Some(value) = head.get(JSON_LENGTH) else { return Ok(None) };
+    let length = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse().ok());
+    let wrong = || Refusal::Body(400, format!("`{JSON_LENGTH}` is no number of bytes"));
+    length.map(Some).ok_or_else(wrong)
+}
+
+fn write_address(address: IpAddr, out: &mut Vec<u8>) {
+    match address {
+        IpAddr::V4(v4) => {
+            for (place, octet) in v4.octets().into_iter().enumerate() {
+                out.extend_from_slice(if place == 0 { b"" } else { b"." });
+                out.extend_from_slice(itoa::Buffer::new().format(octet).as_bytes());
+            }
+        }
+        // Writing to a vector cannot fail.
+        IpAddr::V6(v6) => drop(write!(out, "{v6}")),
+    }
+}
+
+/// Whether a field tells who asks, on a route that knows users.
+fn is_of_user(name: &[u8], route: &Route) -> bool {
+    let source = route.personalise.as_ref().map(|p| &p.user);
+    // Where there are rules, what is left of the cookies is part of the key.
+    name == b"authorization"
+        || (name == b"cookie" && route.key.rules.is_none())
+        || matches!(source, Some(UserSource::Header(user)) if user.as_bytes() == name)
+}
+
+/// Whether a field is written anew for the upstream, whatever the client says.
+fn is_written_anew(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"content-length"
+            | b"expect"
+            | b"host"
+            | b"tidegate-decision"
+            | b"x-forwarded-for"
+            | b"x-forwarded-proto"
+            | b"x-request-id"
+    )
+}

@@ -1,0 +1,187 @@
+//! Checks a route's key rules.
+
+use exchange::Filter;
+use http::header::HeaderName;
+
+use super::section::Section;
+use crate::config::{KeyConfig, SegmentConfig};
+use crate::key::{Cookies, KeyPlan, KeySegment, NamePattern, QueryFields, Rules, SegmentSource};
+use crate::plan::Personalise;
+use crate::user::UserSource;
+
+/// Headers that say how a request is framed or what it asks for, and those that have rules of their
+/// own: no part of a key.
+const RESERVED: [&str; 21] = [
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "expect",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-forwarded-for",
+];
+
+/// What the keys of a route are made of; `when` is the filter by which it is chosen.
+pub(super) fn plan(
+    section: &mut Section<'_, '_>,
+    config: Option<KeyConfig>,
+    personalise: Option<&Personalise>,
+    when: Option<&Filter>,
+) -> KeyPlan {
+    let rules = rules(section, config, personalise);
+    KeyPlan { rules, condition: when.map(|filter| filter.as_str().into()) }
+}
+
+/// The rules of a route; `None` when its keys are host, path and query as sent.
+fn rules(
+    section: &mut Section<'_, '_>,
+    config: Option<KeyConfig>,
+    personalise: Option<&Personalise>,
+) -> Option<Box<Rules>> {
+    let user = personalise.map(|personalise| &personalise.user);
+    let user_field = match user {
+        Some(UserSource::Query(name)) => Some(name.clone()),
+        _ => None,
+    };
+    let Some(config) = config else {
+        user_field.as_ref()?;
+        return Some(Box::new(Rules { user_field, ..Rules::default() }));
+    };
+    let rules = Rules {
+        sort: config.sort.unwrap_or(false),
+        fields: fields(section, config.drop, config.keep),
+        user_field,
+        cookies: cookies(section, config.cookies, config.strip_cookies),
+        headers: headers(section, config.headers),
+        segments: segments(section, config.segments),
+    };
+    let names_user = match user {
+        Some(UserSource::Cookie(name)) => rules.names_cookie(name),
+        Some(UserSource::Header(name)) => rules.determines(name),
+        _ => false,
+    };
+    if names_user {
+        section.wrong("key", "what names the user is no part of everybody's key");
+    }
+    Some(Box::new(rules))
+}
+
+fn fields(
+    section: &mut Section<'_, '_>,
+    drop: Option<Vec<String>>,
+    keep: Option<Vec<String>>,
+) -> QueryFields {
+    match (drop, keep) {
+        (Some(_), Some(_)) => {
+            section.wrong("key.keep", "name what counts (`keep`) or what does not (`drop`)");
+            QueryFields::All
+        }
+        (Some(drop), None) => QueryFields::Drop(patterns(section, "key.drop", &drop)),
+        (None, Some(keep)) => QueryFields::Keep(patterns(section, "key.keep", &keep)),
+        (None, None) => QueryFields::All,
+    }
+}
+
+fn cookies(
+    section: &mut Section<'_, '_>,
+    named: Option<Vec<String>>,
+    strip: Option<Vec<String>>,
+) -> Cookies {
+    match (named, strip) {
+        (Some(_), Some(_)) => {
+            let reason = "with `cookies` no other cookie is sent on: leave it out";
+            section.wrong("key.strip_cookies", reason);
+            Cookies::All
+        }
+        (Some(names), None) => {
+            for name in &names {
+                if NamePattern::parse(name).is_none_or(|_| name.contains('*')) {
+                    section.wrong("key.cookies", format!("`{name}` is no cookie's name"));
+                }
+            }
+            Cookies::Named(names.into_iter().map(Into::into).collect())
+        }
+        (None, Some(strip)) => Cookies::Strip(patterns(section, "key.strip_cookies", &strip)),
+        (None, None) => Cookies::All,
+    }
+}
+
+fn patterns(section: &mut Section<'_, '_>, key: &str, texts: &[String]) -> Vec<NamePattern> {
+    let mut patterns = Vec::new();
+    for text in texts {
+        match NamePattern::parse(text) {
+            Some(pattern) => patterns.push(pattern),
+            None => section.wrong(key, format!("`{text}` is no name; `*` may stand at its end")),
+        }
+    }
+    patterns
+}
+
+fn headers(section: &mut Section<'_, '_>, names: Option<Vec<String>>) -> Vec<HeaderName> {
+    let names = names.unwrap_or_default();
+    let found = names.iter().filter_map(|name| header(section, "key.headers", name));
+    found.collect()
+}
+
+fn header(section: &mut Section<'_, '_>, key: &str, name: &str) -> Option<HeaderName> {
+    let found = name.parse::<HeaderName>().ok();
+    if found.is_none() {
+        section.wrong(key, format!("`{name}` is no header's name"));
+    }
+    let reserved = found.as_ref().is_some_and(|name| RESERVED.contains(&name.as_str()));
+    if reserved {
+        section.wrong(key, format!("`{name}` has rules of its own and is no part of a key"));
+    }
+    found.filter(|_| !reserved)
+}
+
+fn segments(section: &mut Section<'_, '_>, configs: Option<Vec<SegmentConfig>>) -> Vec<KeySegment> {
+    let configs = configs.unwrap_or_default();
+    configs.into_iter().filter_map(|config| segment(section, config)).collect()
+}
+
+fn segment(section: &mut Section<'_, '_>, config: SegmentConfig) -> Option<KeySegment> {
+    let from = config.from.unwrap_or_default();
+    let source = match from.split_once(':') {
+        Some(("cookie", name)) if NamePattern::parse(name).is_some() => {
+            Some(SegmentSource::Cookie(name.into()))
+        }
+        Some(("header", name)) => {
+            header(section, "key.segments.from", name).map(SegmentSource::Header)
+        }
+        _ => {
+            let reason = format!("`{from}` is neither `cookie:NAME` nor `header:NAME`");
+            section.wrong("key.segments.from", reason);
+            None
+        }
+    };
+    let values: Vec<Box<str>> =
+        config.values.unwrap_or_default().into_iter().map(Into::into).collect();
+    let default = config.default.map(Box::from).or_else(|| values.first().cloned());
+    let is_plain = |text: &str| !text.is_empty() && text.bytes().all(is_value_byte);
+    let all_plain = values.iter().chain(&default).all(|value| is_plain(value));
+    if values.is_empty() || !all_plain {
+        let reason = "name the values that are told apart, of visible characters without `;,\"`";
+        section.wrong("key.segments.values", reason);
+    }
+    Some(KeySegment { source: source?, values, default: default? })
+}
+
+/// Bytes that mean the same in a cookie and in a header.
+fn is_value_byte(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b";,\"\\".contains(&byte)
+}

@@ -1,0 +1,236 @@
+//! Checks `[[route]]`, and resolves the names in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use exchange::Filter;
+use twox_hash::XxHash3_64;
+
+use super::references::References;
+use super::section::Section;
+use super::storing::{self, OnDisk};
+use super::{key, target};
+use crate::config::{CorsConfig, PersonaliseConfig, RouteConfig};
+use crate::pattern::Pattern;
+use crate::plan::{
+    Arm, ClientGone, Coalesce, Collect, Cors, DrawMode, GuardPlan, Personalise, RecordMode,
+    RolloutPlan, Route, ServerTiming, Target, UpgradePlan, UpstreamPlan,
+};
+use crate::user::UserSource;
+
+pub(super) fn route(
+    section: &mut Section<'_, '_>,
+    config: RouteConfig,
+    known: &References<'_>,
+) -> Option<Route> {
+    let on_disk = OnDisk { has_disk: known.has_disk, namespace: namespace(&config) };
+    let path = section.required("path", config.path);
+    let pattern = path
+        .as_ref()
+        .and_then(|path| Pattern::parse(path).map_err(|reason| section.wrong("path", reason)).ok());
+    let collect = collect(section, config.collect, config.reply);
+    let here = matches!(collect, Some(Collect::Empty | Collect::Gif));
+    let arms = target::arms(section, config.to, here, known);
+    let defaults = DefaultTimes::of(&arms, known.upstreams);
+    let when = config.when.and_then(|text| {
+        Filter::parse(&text).map_err(|error| section.wrong("when", error.to_string())).ok()
+    });
+    let name: Arc<str> = config.name.or(path).unwrap_or_default().into();
+    let personalise = config.personalise.map(|config| self::personalise(section, config, &name));
+    let coalesce = coalesce(section, config.coalesce, personalise.is_some());
+    let hold = section.span("hold", config.hold, 20_000);
+    let hold = (coalesce == Coalesce::Strict).then_some(hold);
+    let cache = config.cache.map(|cache| storing::cache(section, cache, on_disk));
+    let cache = storing::settled(cache, hold, personalise.is_some());
+    if cache.is_none() && config.key.is_some() {
+        section.wrong("key", "only a route with `cache` has keys");
+    }
+    let first_upstream = arms.iter().find_map(Arm::upstream);
+    let timings =
+        [("debug", ServerTiming::Debug), ("on", ServerTiming::On), ("off", ServerTiming::Off)];
+    Some(Route {
+        methods: methods(config.methods, &arms, collect),
+        host: config.host.map(|host| host.to_ascii_lowercase().into()),
+        if_healthy: first_upstream.filter(|_| config.if_healthy == Some(true)),
+        hit_for_miss: section.span("hit_for_miss", config.hit_for_miss, 10_000),
+        lease: section.span("lease", config.lease, defaults.lease_ms),
+        wait: section.span("wait", config.wait, defaults.wait_ms),
+        record: record(section, config.record),
+        cors: config.cors.map(|config| cors(section, config)),
+        upgrade: upgrade(section, config.upgrade, config.tunnel_idle, &arms),
+        server_timing: section.choice("server_timing", config.server_timing, &timings),
+        body_bytes_max: section.size("body_bytes_max", config.body_bytes_max, 8_000_000),
+        compress: storing::compress(section, config.compress),
+        client_gone: client_gone(section, config.client_gone, &arms, known.upstreams),
+        key: key::plan(section, config.key, personalise.as_ref(), when.as_ref()),
+        pattern: pattern?,
+        name,
+        when,
+        arms,
+        cache,
+        coalesce,
+        personalise,
+        collect,
+    })
+}
+
+/// The namespace of a route on disk: what it stored is found again only while it is configured the
+/// same.
+fn namespace(config: &RouteConfig) -> u64 {
+    XxHash3_64::oneshot(format!("{config:?}").as_bytes())
+}
+
+/// How long a fetch, and who waits for it, has where the route does not say: an upstream's own time
+/// for a response is never cut short.
+struct DefaultTimes {
+    lease_ms: u64,
+    wait_ms: u64,
+}
+
+impl DefaultTimes {
+    fn of(arms: &[Arm], upstreams: &[UpstreamPlan]) -> Self {
+        let upstreams = arms.iter().filter_map(|arm| upstreams.get(arm.upstream()?));
+        let answer = upstreams.map(|upstream| upstream.answer_timeout).max();
+        let answer_ms = answer.unwrap_or_default().as_millis();
+        let answer_ms = u64::try_from(answer_ms).unwrap_or(u64::MAX / 2);
+        Self {
+            lease_ms: answer_ms.saturating_add(answer_ms / 2).max(15_000),
+            wait_ms: answer_ms.saturating_mul(2).max(20_000),
+        }
+    }
+}
+
+fn coalesce(section: &mut Section<'_, '_>, text: Option<String>, personalises: bool) -> Coalesce {
+    let choices = [("on", Coalesce::On), ("off", Coalesce::Off), ("strict", Coalesce::Strict)];
+    let coalesce = section.choice("coalesce", text, &choices);
+    if coalesce == Coalesce::Strict && personalises {
+        section.wrong("coalesce", "`strict` shares one answer, so the route may not personalise");
+    }
+    coalesce
+}
+
+fn client_gone(
+    section: &mut Section<'_, '_>,
+    text: Option<String>,
+    arms: &[Arm],
+    upstreams: &[UpstreamPlan],
+) -> ClientGone {
+    // A worker is one of a few; a server has connections enough for who only closed its side.
+    let mut asked = arms.iter().filter_map(Arm::upstream);
+    let has_workers = asked.any(|index| upstreams[index].is_of_workers());
+    let text = text.or_else(|| has_workers.then(|| "drop".to_owned()));
+    let choices = [("finish", ClientGone::Finish), ("drop", ClientGone::Drop)];
+    section.choice("client_gone", text, &choices)
+}
+
+fn collect(
+    section: &mut Section<'_, '_>,
+    collect: Option<String>,
+    reply: Option<String>,
+) -> Option<Collect> {
+    let replies = [("empty", Collect::Empty), ("gif", Collect::Gif)];
+    let reply_given = reply.is_some();
+    let reply = reply.map_or(Collect::Empty, |text| {
+        section.one_of("reply", &text, &replies).unwrap_or(Collect::Empty)
+    });
+    let kinds = [("also", Collect::Also), ("only", reply)];
+    let kind = collect.and_then(|text| section.one_of("collect", &text, &kinds));
+    if reply_given && !matches!(kind, Some(Collect::Empty | Collect::Gif)) {
+        section.wrong("reply", "only a route with `collect = \"only\"` replies by itself");
+    }
+    kind
+}
+
+fn personalise(
+    section: &mut Section<'_, '_>,
+    config: PersonaliseConfig,
+    route: &str,
+) -> Personalise {
+    let text = config.user.unwrap_or_default();
+    let user = UserSource::parse(&text).unwrap_or_else(|| {
+        section.wrong("personalise.user", "say where the user id is, such as `cookie:userId`");
+        UserSource::Cookie("userId".into())
+    });
+    let modes = [("sticky", DrawMode::Sticky), ("dice", DrawMode::Dice)];
+    let rollout = RolloutPlan {
+        salt: config.salt.as_deref().unwrap_or(route).into(),
+        mode: section.choice("personalise.mode", config.mode, &modes),
+        rollout: section.share("personalise.rollout", config.rollout, 1.0),
+        hold_out: section.share("personalise.hold_out", config.hold_out, 0.0),
+        guard: config.guard.map(|guard| GuardPlan {
+            latency: section.span("personalise.guard.latency", guard.latency, 1_000),
+            errors: section.share("personalise.guard.errors", guard.errors, 0.1),
+        }),
+    };
+    Personalise { user, rollout }
+}
+
+fn upgrade(
+    section: &mut Section<'_, '_>,
+    protocols: Option<Vec<String>>,
+    idle_timeout: Option<String>,
+    arms: &[Arm],
+) -> Option<UpgradePlan> {
+    let idle_timeout = section.span("tunnel_idle", idle_timeout, 300_000);
+    let protocols = protocols.unwrap_or_default();
+    if !protocols.is_empty() && !arms.iter().any(|arm| arm.upstream().is_some()) {
+        section.wrong("upgrade", "only an upstream can change the protocol");
+    }
+    for name in &protocols {
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
+            section.wrong("upgrade", format!("`{name}` is no protocol, such as `websocket`"));
+        }
+        if matches!(name.to_ascii_lowercase().as_str(), "h2c" | "http" | "tls") {
+            let reason = "would take requests past the routes, so it is never let through";
+            section.wrong("upgrade", format!("`{name}` {reason}"));
+        }
+    }
+    let protocols: Vec<Box<str>> =
+        protocols.into_iter().map(|name| name.to_ascii_lowercase().into()).collect();
+    (!protocols.is_empty()).then_some(UpgradePlan { protocols, idle_timeout })
+}
+
+fn cors(section: &mut Section<'_, '_>, config: CorsConfig) -> Cors {
+    let origins = config.origins.unwrap_or_default();
+    let all = origins.is_empty() || origins.iter().any(|origin| origin == "*");
+    let credentials = config.credentials.unwrap_or(false);
+    if credentials && all {
+        section.wrong("cors.credentials", "cookies may be sent to named origins only");
+    }
+    let max_age: Duration = section.span("cors.max_age", config.max_age, 600_000);
+    Cors {
+        origins: if all { Vec::new() } else { origins.into_iter().map(Into::into).collect() },
+        headers: config.headers.unwrap_or_default().join(", ").into(),
+        credentials,
+        max_age: max_age.as_secs(),
+    }
+}
+
+fn record(section: &mut Section<'_, '_>, text: Option<String>) -> RecordMode {
+    let text = text.unwrap_or_else(|| "full".to_owned());
+    if let Some(share) = text.strip_prefix("sample:") {
+        match share.parse() {
+            Ok(share) if (0.0..=1.0).contains(&share) => return RecordMode::Sample(share),
+            _ => section.wrong("record", "write a share from 0 to 1, such as `sample:0.1`"),
+        }
+    }
+    let modes =
+        [("full", RecordMode::Full), ("brief", RecordMode::Brief), ("off", RecordMode::Off)];
+    section.one_of("record", &text, &modes).unwrap_or_default()
+}
+
+fn methods(given: Option<Vec<String>>, arms: &[Arm], collect: Option<Collect>) -> Vec<Box<str>> {
+    let default: &[&str] = match arms.first().map(|arm| &arm.target) {
+        _ if collect.is_some() => &["GET", "HEAD", "POST"],
+        Some(Target::Model(_)) => &["GET", "HEAD"],
+        _ => &[],
+    };
+    let Some(given) = given else { return default.iter().map(|m| (*m).into()).collect() };
+    let mut methods: Vec<Box<str>> =
+        given.into_iter().map(|method| method.to_ascii_uppercase().into()).collect();
+    // Whoever may GET a resource may ask for its head (RFC 9110 §9.3.2).
+    if methods.iter().any(|m| **m == *"GET") && !methods.iter().any(|m| **m == *"HEAD") {
+        methods.push("HEAD".into());
+    }
+    methods
+}

@@ -1,0 +1,111 @@
+//! Reads values of one table of the configuration, and reports what is wrong at its key.
+//!
+//! Invariant: whatever is wrong is reported once, at its key, and a stand-in is returned, so that
+//! the check goes on and all errors come out in one run.
+
+use std::time::Duration;
+
+use chassis::config::{Document, nearest};
+use stdx::{ByteSize, Span};
+
+/// One table of the configuration that is being checked.
+pub(super) struct Section<'d, 't> {
+    document: &'d mut Document<'t>,
+    /// Its dotted key, such as `route[2]`.
+    at: String,
+}
+
+impl<'d, 't> Section<'d, 't> {
+    pub(super) fn new(document: &'d mut Document<'t>, at: impl Into<String>) -> Self {
+        Self { document, at: at.into() }
+    }
+
+    /// Reports an error at a key of the table; the empty key is the table itself.
+    pub(super) fn wrong(&mut self, key: &str, message: impl Into<String>) {
+        let key = if key.is_empty() { self.at.clone() } else { format!("{}.{key}", self.at) };
+        self.document.wrong(&key, message);
+    }
+
+    /// A value that may not be missing.
+    pub(super) fn required(&mut self, key: &str, value: Option<String>) -> Option<String> {
+        if value.is_none() {
+            self.wrong("", format!("`{key}` is missing"));
+        }
+        value
+    }
+
+    /// One of some names, or the default.
+    pub(super) fn choice<T: Copy + Default>(
+        &mut self,
+        key: &str,
+        text: Option<String>,
+        choices: &[(&str, T)],
+    ) -> T {
+        text.and_then(|text| self.one_of(key, &text, choices)).unwrap_or_default()
+    }
+
+    /// One of some names.
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        key: &str,
+        text: &str,
+        choices: &[(&str, T)],
+    ) -> Option<T> {
+        let found = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
+        if found.is_none() {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            self.wrong(key, format!("`{text}` is none of {}", names.join(", ")));
+        }
+        found
+    }
+
+    /// A length of time, or a default in milliseconds.
+    pub(super) fn span(&mut self, key: &str, text: Option<String>, default_ms: u64) -> Duration {
+        self.optional_span(key, text).unwrap_or(Duration::from_millis(default_ms))
+    }
+
+    /// A length of time.
+    pub(super) fn optional_span(&mut self, key: &str, text: Option<String>) -> Option<Duration> {
+        let parsed = text?.parse::<Span>();
+        parsed.map_err(|error| self.wrong(key, error.to_string())).ok().map(|span| span.0)
+    }
+
+    /// A number of bytes, or a default.
+    pub(super) fn size(&mut self, key: &str, text: Option<String>, default: u64) -> u64 {
+        let Some(text) = text else { return default };
+        match text.parse::<ByteSize>() {
+            Ok(size) => size.0,
+            Err(error) => {
+                self.wrong(key, error.to_string());
+                default
+            }
+        }
+    }
+
+    /// A share from 0 to 1, written as a percentage, or a default.
+    pub(super) fn share(&mut self, key: &str, text: Option<String>, default: f64) -> f64 {
+        let Some(text) = text else { return default };
+        let number = text.strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+        match number {
+            Some(percent) if (0.0..=100.0).contains(&percent) => percent / 100.0,
+            _ => {
+                self.wrong(key, format!("`{text}` is no share; write 0% to 100%"));
+                default
+            }
+        }
+    }
+
+    /// Reports a reference to something that is not there, with the nearest name that is.
+    pub(super) fn unknown(&mut self, key: &str, kind: &str, name: &str, known: &[&str]) {
+        let hint = match nearest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if known.is_empty() && kind == "model" => {
+                "there is no [[model]] with `items`; any other is reached by `to = \"models\"`"
+                    .into()
+            }
+            None if known.is_empty() => format!("there is no [[{kind}]] section"),
+            None => format!("there are {}", known.join(", ")),
+        };
+        self.wrong(key, format!("no {kind} is called `{name}`; {hint}"));
+    }
+}

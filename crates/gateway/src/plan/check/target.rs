@@ -1,0 +1,70 @@
+//! Checks `to`: where a route leads, and which share of the users each target gets.
+
+use super::references::References;
+use super::section::Section;
+use crate::config::ToConfig;
+use crate::plan::{Arm, SHARE_END, Target};
+
+/// The arms of a route; `here` when it answers by itself.
+pub(super) fn arms(
+    section: &mut Section<'_, '_>,
+    to: Option<ToConfig>,
+    here: bool,
+    known: &References<'_>,
+) -> Vec<Arm> {
+    let answers_here = || vec![Arm { share_end: SHARE_END, target: Target::Here }];
+    let list = match to {
+        None if here => return answers_here(),
+        None => {
+            section.wrong("to", "name a target: `upstream:NAME`, `model:NAME` or `models`");
+            return answers_here();
+        }
+        Some(_) if here => {
+            section.wrong("to", "a route with `collect = \"only\"` leads nowhere; leave it out");
+            return answers_here();
+        }
+        Some(ToConfig::One(to)) => vec![(to, None)],
+        Some(ToConfig::Shared(list)) => {
+            list.into_iter().map(|s| (s.to.unwrap_or_default(), s.share)).collect()
+        }
+    };
+    let shares: Vec<Option<f64>> = list
+        .iter()
+        .map(|(_, share)| share.clone().map(|share| section.share("to.share", Some(share), 0.0)))
+        .collect();
+    let open = shares.iter().filter(|share| share.is_none()).count();
+    let left = 1.0 - shares.iter().flatten().sum::<f64>();
+    if open > 1 || left < -1e-9 || (open == 0 && left > 1e-9) {
+        section.wrong("to", "the shares must add up to 100%; one entry may leave its share out");
+    }
+    let mut end = 0.0;
+    let mut arms = Vec::new();
+    for ((to, _), share) in list.iter().zip(shares) {
+        end += share.unwrap_or(left);
+        let share_end = (end * f64::from(SHARE_END)).round() as u32;
+        arms.push(Arm { share_end, target: target(section, to, known) });
+    }
+    if let Some(last) = arms.last_mut() {
+        last.share_end = SHARE_END;
+    }
+    arms
+}
+
+fn target(section: &mut Section<'_, '_>, to: &str, known: &References<'_>) -> Target {
+    match to.split_once(':') {
+        None if to == "models" => return Target::Models,
+        Some(("upstream", name)) => {
+            let upstreams = known.upstreams;
+            if let Some(index) = upstreams.iter().position(|known| *known.name == *name) {
+                return Target::Upstream(index);
+            }
+            let names: Vec<&str> = upstreams.iter().map(|known| &*known.name).collect();
+            section.unknown("to", "upstream", name, &names);
+        }
+        Some(("model", name)) if known.models.contains(&name) => return Target::Model(name.into()),
+        Some(("model", name)) => section.unknown("to", "model", name, known.models),
+        _ => section
+            .wrong("to", format!("`{to}` is none of `upstream:NAME`, `model:NAME`, `models`")),
+    }
+    Target::Here
+}

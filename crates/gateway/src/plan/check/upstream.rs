@@ -1,0 +1,64 @@
+//! Checks `[[upstream]]` with servers.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use super::section::Section;
+use crate::config::{HealthConfig, RetryConfig, UpstreamConfig};
+use crate::plan::{Balance, HealthPlan, RetryPlan, UpstreamPlan};
+
+pub(super) fn upstream(section: &mut Section<'_, '_>, config: UpstreamConfig) -> UpstreamPlan {
+    let balances =
+        [("least-loaded", Balance::LeastLoaded), ("consistent-hash", Balance::ConsistentHash)];
+    UpstreamPlan {
+        name: section.required("name", config.name).unwrap_or_default().into(),
+        health: config.health.map(|config| health(section, config)),
+        servers: servers(section, config.servers.unwrap_or_default()),
+        balance: section.choice("balance", config.balance, &balances),
+        host: config.host.map(Into::into),
+        connect_timeout: section.span("connect_timeout", config.connect_timeout, 2_000),
+        answer_timeout: section.span("answer_timeout", config.answer_timeout, 10_000),
+        piece_timeout: section.span("piece_timeout", config.piece_timeout, 10_000),
+        idle_timeout: section.span("idle_timeout", config.idle_timeout, 60_000),
+        connections_max: config.connections_max.unwrap_or(1024),
+        retry: config.retry.map(|config| retry(section, config)),
+    }
+}
+
+fn servers(section: &mut Section<'_, '_>, addresses: Vec<String>) -> Vec<SocketAddr> {
+    if addresses.is_empty() {
+        section.wrong("servers", "name at least one server, such as [\"127.0.0.1:9000\"]");
+    }
+    let mut servers = Vec::new();
+    for address in addresses {
+        match address.to_socket_addrs().ok().and_then(|mut found| found.next()) {
+            Some(address) => servers.push(address),
+            None => section.wrong("servers", format!("`{address}` is no HOST:PORT that resolves")),
+        }
+    }
+    servers
+}
+
+fn health(section: &mut Section<'_, '_>, config: HealthConfig) -> HealthPlan {
+    let path = config.path.unwrap_or_default();
+    if !path.starts_with('/') {
+        section.wrong("health.path", "a path that begins with `/` is needed");
+    }
+    let window = config.window.unwrap_or(20);
+    let threshold = config.threshold.unwrap_or(3);
+    if window > 64 || threshold > window || threshold == 0 {
+        section.wrong("health.threshold", "needs 1 ≤ threshold ≤ window ≤ 64");
+    }
+    HealthPlan {
+        path: path.into(),
+        interval: section.span("health.interval", config.interval, 10_000),
+        timeout: section.span("health.timeout", config.timeout, 5_000),
+        window: window.min(64),
+        threshold,
+        initial: config.initial.unwrap_or(threshold).min(64),
+    }
+}
+
+fn retry(section: &mut Section<'_, '_>, config: RetryConfig) -> RetryPlan {
+    let share = section.share("retry.share", config.share, 0.2);
+    RetryPlan { share, min_per_second: config.min_per_second.unwrap_or(10) }
+}

@@ -1,0 +1,111 @@
+//! Answers a request with what was found or fetched for it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use cache::Entry;
+use chassis::http::{Payload, Reply};
+use exchange::{CacheResult, Phase};
+
+use super::respond::{self, CacheStatus, View};
+use super::streaming;
+use crate::compression;
+use crate::fetch::{FetchResult, Outcome, PrivateAnswer};
+use crate::gateway::Exchange;
+use crate::plan::Target;
+
+/// Answers from a stored entry that memory held all along.
+pub(crate) fn hit(
+    exchange: &mut Exchange<'_, '_>,
+    entry: &Entry,
+    now: Instant,
+    result: CacheResult,
+) {
+    exchange.trace.cache = result;
+    stored(exchange, entry, now, CacheStatus::Hit);
+}
+
+/// Answers from an entry that was brought back from disk.
+pub(crate) fn recalled(exchange: &mut Exchange<'_, '_>, entry: &Entry) {
+    let now = Instant::now();
+    let is_fresh = entry.is_fresh(now);
+    exchange.trace.cache = if is_fresh { CacheResult::Hit } else { CacheResult::Stale };
+    stored(exchange, entry, now, CacheStatus::Recalled);
+}
+
+/// Answers with what another request fetched; for this `reason` the cache did not answer.
+pub(crate) fn collapsed(exchange: &mut Exchange<'_, '_>, entry: &Entry, reason: &'static str) {
+    exchange.trace.cache = CacheResult::Collapsed;
+    let status = CacheStatus::Forward { reason, stored: false, collapsed: true };
+    stored(exchange, entry, Instant::now(), status);
+}
+
+fn stored(exchange: &mut Exchange<'_, '_>, entry: &Entry, now: Instant, cache: CacheStatus) {
+    exchange.trace.ranked_by = entry.ranked_by;
+    let view = View { now, decision: exchange.trace.decision, cache };
+    respond::stored(exchange.reply, exchange.head, entry, view);
+}
+
+/// Has an entry made in the coding that the request likes, unless it has been.
+pub(crate) async fn prepare(exchange: &Exchange<'_, '_>, entry: &Arc<Entry>) {
+    let (head, decision) = (exchange.head, exchange.trace.decision);
+    let liked = |offered| compression::liked(head, offered, decision);
+    exchange.gateway().store.prepare(entry, decision, liked).await;
+}
+
+/// Answers with what a fetch brought; for this `reason` the cache did not answer, in the words of
+/// RFC 9211 §2.2.
+pub(crate) fn fetched(exchange: &mut Exchange<'_, '_>, result: FetchResult, reason: &'static str) {
+    let trace = &mut *exchange.trace;
+    trace.add(Phase::Features, result.times.features);
+    trace.add(Phase::Score, result.times.score);
+    trace.add(Phase::Store, result.times.store);
+    trace.shown = result.shown;
+    if trace.shown.is_some() {
+        trace.ranked_by = Some(trace.id);
+    }
+    let now = Instant::now();
+    match result.outcome {
+        Outcome::Stored(entry) => fresh(exchange, &entry, now, (reason, true)),
+        Outcome::Purged(entry) => fresh(exchange, &entry, now, (reason, false)),
+        Outcome::Stale(entry) => hit(exchange, &entry, now, CacheResult::Stale),
+        Outcome::Recalled(entry) => recalled(exchange, &entry),
+        Outcome::Private(answer) => private(exchange, answer, reason),
+    }
+}
+
+/// Answers with an entry that this request fetched.
+fn fresh(
+    exchange: &mut Exchange<'_, '_>,
+    entry: &Entry,
+    now: Instant,
+    (reason, stored): (&'static str, bool),
+) {
+    exchange.trace.cache = CacheResult::Miss;
+    let cache = CacheStatus::Forward { reason, stored, collapsed: false };
+    let view = View { now, decision: exchange.trace.decision, cache };
+    respond::stored(exchange.reply, exchange.head, entry, view);
+}
+
+/// Answers with what is for this request alone.
+fn private(exchange: &mut Exchange<'_, '_>, answer: PrivateAnswer, reason: &'static str) {
+    if exchange.trace.cache == CacheResult::None {
+        exchange.trace.cache = CacheResult::Miss;
+    }
+    let (gateway, route) = (exchange.gateway(), exchange.route);
+    let answer = streaming::encoded(answer, gateway, route, exchange.head);
+    let cache = CacheStatus::forwarded(reason);
+    respond::fetched(exchange.reply, answer.status, &answer.headers, cache);
+    let is_ours = !matches!(route.target(exchange.trace.arm), Target::Upstream(_));
+    if is_ours && !answer.headers.has("cache-control") {
+        exchange.reply.field("cache-control", b"private, no-store");
+    }
+    exchange.reply.payload(answer.payload);
+}
+
+/// Answers a collected event with what its upstream said.
+pub(crate) fn forwarded(reply: &mut Reply, result: FetchResult) {
+    let Outcome::Private(answer) = result.outcome else { return reply.payload(Payload::Empty) };
+    respond::fetched(reply, answer.status, &answer.headers, CacheStatus::forwarded("bypass"));
+    reply.payload(answer.payload);
+}

@@ -1,0 +1,84 @@
+//! Parts of stored bodies: `Range` and `If-Range` (RFC 9110 §13.1.5, §14.2).
+//!
+//! One part is answered with 206, one beyond the body with 416; several at once get the whole body,
+//! as the RFC allows, so that no request can ask for more bytes than the body has.
+
+use std::ops::Range;
+
+use http1::Head;
+
+use cache::Entry;
+
+/// What a request gets of a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BodyRange {
+    /// All of it.
+    Whole,
+    /// These bytes.
+    Bytes(Range<usize>),
+    /// It asks for bytes that the body does not have.
+    Unsatisfiable,
+}
+
+/// Decides what a request gets of a stored answer.
+pub(crate) fn part(head: &Head<'_>, entry: &Entry) -> BodyRange {
+    let mut lines = head.all("range");
+    let Some(line) = lines.next() else { return BodyRange::Whole };
+    let whole = head.method() != "GET"
+        || entry.status != 200
+        || entry.decision_at.is_some()
+        || lines.next().is_some()
+        || head.get("if-range").is_some_and(|condition| !is_current(condition, entry));
+    if whole { BodyRange::Whole } else { parse(line, entry.body.len()) }
+}
+
+/// Reads a `Range` of a body of `length` bytes; what is no single range of bytes is ignored.
+pub fn parse(line: &[u8], length: usize) -> BodyRange {
+    let Some((first, last)) = bounds(line) else { return BodyRange::Whole };
+    match (first, last) {
+        (None, None) => BodyRange::Whole,
+        (Some(first), Some(last)) if first > last => BodyRange::Whole,
+        (Some(first), _) if first >= length => BodyRange::Unsatisfiable,
+        (Some(first), last) => {
+            BodyRange::Bytes(first..last.map_or(length, |last| last.saturating_add(1).min(length)))
+        }
+        (None, Some(suffix)) if suffix == 0 || length == 0 => BodyRange::Unsatisfiable,
+        (None, Some(suffix)) => BodyRange::Bytes(length.saturating_sub(suffix)..length),
+    }
+}
+
+/// The two numbers around the hyphen.
+fn bounds(line: &[u8]) -> Option<(Option<usize>, Option<usize>)> {
+    let equals = line.iter().position(|b| *b == b'=')?;
+    let (unit, set) = (line[..equals].trim_ascii(), line[equals + 1..].trim_ascii());
+    if !unit.eq_ignore_ascii_case(b"bytes") {
+        return None;
+    }
+    let hyphen = set.iter().position(|b| *b == b'-')?;
+    Some((number(&set[..hyphen])?, number(&set[hyphen + 1..])?))
+}
+
+/// A number that may be missing; too large a one is beyond every body.
+fn number(text: &[u8]) -> Option<Option<usize>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    text.iter().all(u8::is_ascii_digit).then(|| {
+        let digit = |digit: &u8| usize::from(digit - b'0');
+        let push = |sum: usize, digit| sum.saturating_mul(10).saturating_add(digit);
+        Some(text.iter().map(digit).fold(0, push))
+    })
+}
+
+/// Whether the client's part and the stored body belong together: strong comparison of tags, or
+/// exactly the same date.
+fn is_current(condition: &[u8], entry: &Entry) -> bool {
+    let validator = match condition.first() {
+        Some(b'"') => &entry.etag,
+        _ => &entry.last_modified,
+    };
+    validator.as_deref() == Some(condition)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! Writes replies: stored answers, fetched ones, refusals, and the fields that explain them.
+//!
+//! `Cache-Status` (RFC 9211) and `Tidegate-Decision` stand on every answer; `Server-Timing` when
+//! the route or the request asks for it.
+
+use std::io::Write as _;
+use std::time::{Instant, SystemTime};
+
+use bytes::Bytes;
+use chassis::http::{Payload, Reply};
+use exchange::{Decision, Phase};
+use http1::Head;
+
+use crate::compression;
+use crate::error::Refusal;
+use crate::plan::{Cors, Route, ServerTiming};
+use crate::reply::range;
+use crate::reply::range::BodyRange;
+use crate::trace::Trace;
+use cache::encodings::{Encoding, Variant, encoded_fields};
+use cache::{Entry, etag};
+use http1::FieldLines;
+use http1::accept::{Accepted, Coding};
+use http1::date;
+use http1::hop_by_hop::append_end_to_end;
+
+/// A transparent GIF of one pixel, for beacons that are pictures.
+const GIF: &[u8] =
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\
+\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
+
+/// How a cache took part, for `Cache-Status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CacheStatus {
+    /// Answered from memory.
+    Hit,
+    /// Answered from disk.
+    Recalled,
+    /// Went on: the reason, whether the answer was stored, whether another request's fetch was
+    /// shared.
+    Forward {
+        /// `fwd`
+        reason: &'static str,
+        /// `stored`
+        stored: bool,
+        /// `collapsed`
+        collapsed: bool,
+    },
+}
+
+impl CacheStatus {
+    /// Went on for this reason; the answer is this request's alone.
+    pub(crate) fn forwarded(reason: &'static str) -> Self {
+        Self::Forward { reason, stored: false, collapsed: false }
+    }
+}
+
+/// For whom and when a stored entry is rendered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View {
+    /// When.
+    pub now: Instant,
+    /// Why this answer.
+    pub decision: Decision,
+    /// How the cache took part.
+    pub cache: CacheStatus,
+}
+
+/// Answers from a stored entry, or 304 when the client has it already.
+pub(crate) fn stored(reply: &mut Reply, head: &Head<'_>, entry: &Entry, view: View) {
+    let View { now, decision, cache } = view;
+    let encoding = smallest(head, entry, decision);
+    let copy = client_copy(head, entry, now).filter(|_| entry.status == 200);
+    let unchanged = copy.is_some();
+    let part = if unchanged { BodyRange::Whole } else { part(head, entry, encoding.is_some()) };
+    reply.begin(match &part {
+        _ if unchanged => 304,
+        BodyRange::Whole => entry.status,
+        BodyRange::Bytes(_) => 206,
+        BodyRange::Unsatisfiable => 416,
+    });
+    match (&part, copy) {
+        (BodyRange::Whole, Some(ClientCopy::In(Some(coding)))) => {
+            reply.block(&fields_in(entry, Variant { coding, decision }), entry.dated);
+        }
+        (BodyRange::Whole, None | Some(ClientCopy::AsAsked)) => {
+            reply.block(encoding.map_or(&entry.fields, |made| &made.fields), entry.dated);
+        }
+        _ => reply.block(&entry.fields, entry.dated),
+    }
+    let out = reply.head_bytes();
+    out.extend_from_slice(b"age: ");
+    out.extend_from_slice(itoa::Buffer::new().format(entry.age(now).as_secs()).as_bytes());
+    out.extend_from_slice(b"\r\n");
+    cache_status(out, cache, Some(entry.ttl_seconds(now)));
+    let length = entry.body.len();
+    match part {
+        _ if unchanged => {}
+        BodyRange::Whole => reply.payload(match encoding {
+            Some(encoding) => Payload::Whole(encoding.body.clone()),
+            None => body(entry, decision),
+        }),
+        BodyRange::Bytes(bytes) => {
+            let _ = write!(
+                reply.head_bytes(),
+                "content-range: bytes {}-{}/{length}\r\n",
+                bytes.start,
+                bytes.end - 1
+            );
+            reply.payload(Payload::Whole(entry.body.slice(bytes)));
+        }
+        BodyRange::Unsatisfiable => {
+            let _ = write!(reply.head_bytes(), "content-range: bytes */{length}\r\n");
+        }
+    }
+}
+
+/// The response in the coding that serves a request best, when one has been made.
+fn smallest<'e>(head: &Head<'_>, entry: &'e Entry, decision: Decision) -> Option<&'e Encoding> {
+    let encodings = entry.encodings.as_ref()?;
+    encodings.smallest(compression::liked(head, encodings.offered, decision), decision)
+}
+
+/// The fields of an entry in a coding, made or not.
+fn fields_in(entry: &Entry, variant: Variant) -> Bytes {
+    let made = entry.encodings.as_ref().and_then(|encodings| encodings.made(variant));
+    made.map_or_else(|| encoded_fields(&entry.fields, variant.coding), |made| made.fields.clone())
+}
+
+/// The stored body; one that names the decision names this request's.
+fn body(entry: &Entry, decision: Decision) -> Payload {
+    match &entry.decision_at {
+        None => Payload::Whole(entry.body.clone()),
+        Some(hole) => Payload::Spliced(
+            entry.body.slice(..hole.start),
+            decision.name(),
+            entry.body.slice(hole.end..),
+        ),
+    }
+}
+
+/// Begins an answer that was fetched for this request alone; its payload is the caller's.
+pub(crate) fn fetched(reply: &mut Reply, status: u16, headers: &FieldLines, cache: CacheStatus) {
+    reply.begin(status);
+    append_end_to_end(headers, reply.head_bytes());
+    reply.block(b"", headers.has("date"));
+    if let Some(age) = headers.get("age") {
+        reply.field("age", age);
+    }
+    cache_status(reply.head_bytes(), cache, None);
+}
+
+/// Begins the answer that the upstream has changed the protocol.
+pub(crate) fn switched(reply: &mut Reply, headers: &FieldLines) {
+    fetched(reply, 101, headers, CacheStatus::forwarded("bypass"));
+    for protocol in headers.all("upgrade") {
+        reply.field("upgrade", protocol);
+    }
+}
+
+/// Answers a collected event.
+pub(crate) fn collected(reply: &mut Reply, gif: bool) {
+    reply.begin(if gif { 200 } else { 204 });
+    reply.field("cache-control", b"no-store");
+    reply.field("cache-status", b"tidegate; detail=collected");
+    if !gif {
+        return;
+    }
+    reply.field("content-type", b"image/gif");
+    reply.payload(Payload::Whole(Bytes::from_static(GIF)));
+}
+
+/// Answers a preflight (Fetch standard, CORS protocol).
+pub(crate) fn preflight(reply: &mut Reply, cors: &Cors, route: &Route) {
+    reply.begin(204);
+    reply.field("cache-status", b"tidegate; detail=preflight");
+    let methods = match route.methods.is_empty() {
+        true => "GET, HEAD, POST, PUT, PATCH, DELETE".to_owned(),
+        false => route.methods.join(", "),
+    };
+    reply.field("access-control-allow-methods", methods.as_bytes());
+    if !cors.headers.is_empty() {
+        reply.field("access-control-allow-headers", cors.headers.as_bytes());
+    }
+    reply.field("access-control-max-age", cors.max_age.to_string().as_bytes());
+}
+
+/// Answers a refusal.
+pub(crate) fn refused(reply: &mut Reply, refusal: &Refusal) {
+    reply.error(refusal.status(), &refusal.message());
+    reply.field("cache-control", b"no-store");
+    if let Some(seconds) = refusal.retry_after() {
+        reply.field("retry-after", seconds.to_string().as_bytes());
+    }
+    if let Refusal::Method(allowed) = refusal {
+        reply.field("allow", allowed.as_bytes());
+    }
+    let out = reply.head_bytes();
+    let _ = write!(out, "cache-status: tidegate; detail={}\r\n", refusal.name());
+}
+
+/// Adds what explains the answer: decision, timings, cross-origin permission.
+pub(crate) fn explain(reply: &mut Reply, head: &Head<'_>, route: Option<&Route>, trace: &Trace) {
+    let out = reply.head_bytes();
+    out.extend_from_slice(b"tidegate-decision: ");
+    out.extend_from_slice(trace.decision.name().as_bytes());
+    out.extend_from_slice(b"\r\n");
+    let Some(route) = route else { return };
+    let asked = match route.server_timing {
+        ServerTiming::Off => false,
+        ServerTiming::On => true,
+        ServerTiming::Debug => head.get("tidegate-debug").is_some(),
+    };
+    if asked {
+        server_timing(out, trace);
+    }
+    if let Some(cors) = &route.cors {
+        allow_origin(reply, head, cors);
+    }
+}
+
+fn server_timing(out: &mut Vec<u8>, trace: &Trace) {
+    out.extend_from_slice(b"server-timing: ");
+    for phase in Phase::ALL {
+        let us = trace.phases[phase.index()];
+        if us > 0 {
+            let _ = write!(out, "{};dur={:.3}, ", phase.name(), f64::from(us) / 1e3);
+        }
+    }
+    let total = trace.start.elapsed().as_secs_f64() * 1e3;
+    let _ = write!(out, "total;dur={total:.3}\r\n");
+}
+
+fn allow_origin(reply: &mut Reply, head: &Head<'_>, cors: &Cors) {
+    if cors.origins.is_empty() {
+        reply.field("access-control-allow-origin", b"*");
+        return;
+    }
+    // Who is told differs by who asks, so whoever stores this must know.
+    reply.field("vary", b"origin");
+    let Some(origin) = head.get("origin") else { return };
+    if cors.origins.iter().any(|allowed| allowed.as_bytes() == origin) {
+        reply.field("access-control-allow-origin", origin);
+        if cors.credentials {
+            reply.field("access-control-allow-credentials", b"true");
+        }
+    }
+}
+
+fn cache_status(out: &mut Vec<u8>, status: CacheStatus, ttl: Option<i64>) {
+    out.extend_from_slice(b"cache-status: tidegate");
+    match status {
+        CacheStatus::Hit | CacheStatus::Recalled => out.extend_from_slice(b"; hit"),
+        CacheStatus::Forward { reason, stored, collapsed } => {
+            out.extend_from_slice(b"; fwd=");
+            out.extend_from_slice(reason.as_bytes());
+            if stored {
+                out.extend_from_slice(b"; stored");
+            }
+            if collapsed {
+                out.extend_from_slice(b"; collapsed");
+            }
+        }
+    }
+    if let Some(ttl) = ttl {
+        out.extend_from_slice(b"; ttl=");
+        out.extend_from_slice(itoa::Buffer::new().format(ttl).as_bytes());
+    }
+    if status == CacheStatus::Recalled {
+        out.extend_from_slice(b"; detail=disk");
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// What a request gets of an entry's body. A date does not tell in which coding the client holds
+/// the first part, so one who likes encoded answers starts anew.
+fn part(head: &Head<'_>, entry: &Entry, is_encoded: bool) -> BodyRange {
+    let is_dated = |condition: &[u8]| condition.first() != Some(&b'"');
+    match is_encoded && head.get("if-range").is_some_and(is_dated) {
+        true => BodyRange::Whole,
+        false => range::part(head, entry),
+    }
+}
+
+/// How the client holds the stored answer.
+#[derive(Clone, Copy)]
+enum ClientCopy {
+    /// Nothing says how.
+    AsAsked,
+    /// In a coding, or as it is.
+    In(Option<Coding>),
+}
+
+/// Whether the client's copy is the stored one (RFC 9110 §13.1.2, §13.1.3; weak comparison).
+fn client_copy(head: &Head<'_>, entry: &Entry, now: Instant) -> Option<ClientCopy> {
+    let mut tags = head.all("if-none-match").peekable();
+    if tags.peek().is_some() {
+        let ours = entry.etag.as_deref()?;
+        let mut tags = tags.flat_map(|line| line.split(|b| *b == b',')).map(<[u8]>::trim_ascii);
+        return tags.find_map(|tag| match etag::coding_of_copy(tag, ours) {
+            _ if tag == b"*" => Some(ClientCopy::AsAsked),
+            // One who cannot read that coding asks for somebody else, who may not have it.
+            Some(Some(coding)) => {
+                let reads = entry.encodings.is_some() && Accepted::of(head).takes(coding);
+                reads.then_some(ClientCopy::In(Some(coding)))
+            }
+            same => same.map(ClientCopy::In),
+        });
+    }
+    let since = head.get("if-modified-since").and_then(date::parse)?;
+    let unchanged = match &entry.last_modified {
+        Some(modified) => date::parse(modified).is_some_and(|modified| modified <= since),
+        // What was made by then cannot have changed before (RFC 9111 §4.3.2).
+        None => SystemTime::now().checked_sub(entry.age(now)).is_some_and(|made| made <= since),
+    };
+    unchanged.then_some(ClientCopy::AsAsked)
+}

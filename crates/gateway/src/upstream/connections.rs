@@ -1,0 +1,182 @@
+//! One core's connections to one server, or to one worker: those in use, and those kept.
+//!
+//! Invariants: a connection carries one request at a time, and is kept only when its last response
+//! is read to its end and nothing stands behind that (RFC 9112 §6.3, §9.2). A kept one is watched,
+//! and dropped when its server ends it, speaks unasked, or nobody used it for `idle_timeout`.
+//! Bound: `connections_max`, in use and kept together.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::{Rc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::connection::UpstreamConnection;
+use crate::error::FetchError;
+use crate::plan::UpstreamPlan;
+use crate::ports::Loan;
+
+/// One core's connections to one server, or one worker.
+#[derive(Debug)]
+pub(super) struct KeptConnections {
+    /// Kept connections, each since when; the last used last.
+    kept: RefCell<VecDeque<(Instant, UpstreamConnection)>>,
+    /// Requests under way.
+    busy: Cell<usize>,
+    /// Wakes the task that watches the kept ones, when there is one.
+    watcher: RefCell<Option<Waker>>,
+    idle_timeout: Duration,
+    connections_max: usize,
+}
+
+/// The right to use one connection: one of a server's, or a worker with what lends it.
+#[derive(Debug)]
+pub(super) struct Permit {
+    connections: Rc<KeptConnections>,
+    pub(super) loan: Option<Box<dyn Loan>>,
+}
+
+/// A connection in use.
+#[derive(Debug)]
+pub(super) struct Lent {
+    /// The connection.
+    pub connection: UpstreamConnection,
+    /// The right to use it.
+    pub permit: Permit,
+    /// The connection may carry another request.
+    pub(super) reusable: bool,
+}
+
+impl Permit {
+    pub(super) fn new(connections: &Rc<KeptConnections>, loan: Option<Box<dyn Loan>>) -> Self {
+        connections.busy.set(connections.busy.get() + 1);
+        Self { connections: Rc::clone(connections), loan }
+    }
+
+    /// The connections among which this is one.
+    pub(super) fn connections(&self) -> &KeptConnections {
+        &self.connections
+    }
+}
+
+impl KeptConnections {
+    /// None yet.
+    pub(super) fn new(plan: &UpstreamPlan) -> Rc<Self> {
+        Rc::new(Self {
+            kept: RefCell::default(),
+            busy: Cell::new(0),
+            watcher: RefCell::default(),
+            idle_timeout: plan.idle_timeout,
+            connections_max: plan.connections_max,
+        })
+    }
+
+    /// Requests under way.
+    pub(super) fn busy(&self) -> usize {
+        self.busy.get()
+    }
+
+    /// The right to use one more, while there is one.
+    pub(super) fn permit(self: &Rc<Self>) -> Result<Permit, FetchError> {
+        match self.busy.get() < self.connections_max {
+            true => Ok(Permit::new(self, None)),
+            false => Err(FetchError::Busy),
+        }
+    }
+
+    /// The kept connection that was used last and is still good.
+    pub(super) fn take_kept(&self, now: Instant) -> Option<UpstreamConnection> {
+        let mut kept = self.kept.borrow_mut();
+        loop {
+            let (since, connection) = kept.pop_back()?;
+            if connection.is_quiet() && now.duration_since(since) < self.idle_timeout {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// Whether nobody uses it and nothing is kept.
+    pub(super) fn is_idle(&self) -> bool {
+        self.busy.get() == 0 && self.kept.borrow().is_empty()
+    }
+
+    /// Keeps a connection, and has it watched.
+    fn keep(self: &Rc<Self>, mut connection: UpstreamConnection) {
+        connection.rest();
+        let mut watcher = self.watcher.borrow_mut();
+        let waker = watcher.get_or_insert_with(|| {
+            tokio::task::spawn_local(watch(Rc::downgrade(self)));
+            Waker::noop().clone()
+        });
+        let is_quiet = connection.poll_quiet(&mut Context::from_waker(waker));
+        let mut kept = self.kept.borrow_mut();
+        if is_quiet && kept.len() + self.busy.get() < self.connections_max {
+            kept.push_back((Instant::now(), connection));
+        }
+    }
+
+    /// Drops what is dead or too old; returns when to look again, if anything is left.
+    fn sweep(&self, cx: &mut Context<'_>) -> Option<Instant> {
+        let mut kept = self.kept.borrow_mut();
+        let now = Instant::now();
+        kept.retain(|(since, connection)| {
+            now.duration_since(*since) < self.idle_timeout && connection.poll_quiet(cx)
+        });
+        kept.front().map(|(since, _)| *since + self.idle_timeout)
+    }
+}
+
+/// Watches the kept connections of a server while there are any.
+async fn watch(connections: Weak<KeptConnections>) {
+    let mut timer = pin!(sleep_until(Instant::now()));
+    poll_fn(|cx| {
+        let Some(connections) = connections.upgrade() else { return Poll::Ready(()) };
+        loop {
+            let Some(next) = connections.sweep(cx) else {
+                *connections.watcher.borrow_mut() = None;
+                return Poll::Ready(());
+            };
+            connections.watcher.replace(Some(cx.waker().clone()));
+            timer.as_mut().reset(next);
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+        }
+    })
+    .await;
+}
+
+impl Lent {
+    /// Gives a connection back whose last answer is read to its end.
+    pub(super) fn give_back(self) {
+        let Self { mut connection, mut permit, reusable } = self;
+        let connections = Rc::clone(&permit.connections);
+        if let Some(loan) = permit.loan.take() {
+            loan.done();
+        }
+        drop(permit);
+        // Bytes that nobody asked for may pass for an answer.
+        if reusable && connection.inbox().is_empty() {
+            connections.keep(connection);
+        }
+    }
+
+    /// Closes a connection in the middle of an answer.
+    pub(super) fn give_up(mut self, error: FetchError) {
+        let loan = self.permit.loan.take();
+        // One that is silent may be at work.
+        if let Some(loan) = loan.filter(|_| error != FetchError::Timeout) {
+            loan.lost();
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.connections.busy.set(self.connections.busy.get() - 1);
+    }
+}

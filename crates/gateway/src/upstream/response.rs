@@ -1,0 +1,53 @@
+//! A response whose head has come, and whose body has not been read.
+
+use bytes::Bytes;
+use http1::FieldLines;
+use http1::response::Head;
+use std::time::Duration;
+
+use super::body::UpstreamBody;
+use super::connections::Lent;
+use super::render::UpstreamRequest;
+use crate::error::FetchError;
+
+/// A response whose body has not been read.
+#[derive(Debug)]
+pub(crate) struct Response {
+    /// The status.
+    pub status: u16,
+    /// Its fields.
+    pub headers: FieldLines,
+    /// Its body.
+    pub body: UpstreamBody,
+}
+
+impl Response {
+    /// The response that a head begins, on the connection that brought it.
+    ///
+    /// # Errors
+    /// When it changes the protocol, which nobody asked for.
+    pub(super) fn to(
+        request: &UpstreamRequest,
+        head: Head,
+        mut lent: Lent,
+        piece_timeout: Duration,
+    ) -> Result<Self, FetchError> {
+        if head.status == 101 {
+            return Err(FetchError::Malformed);
+        }
+        let sent = lent.connection.sent();
+        let unsent = request.unsent_body(sent).unwrap_or_default();
+        lent.reusable = sent == request.length() && head.framing.keeps;
+        Ok(Self::on(head, lent, unsent, piece_timeout))
+    }
+
+    /// The response that a head begins on a connection of its own, which carries no other.
+    pub(super) fn alone(head: Head, lent: Lent, piece_timeout: Duration) -> Self {
+        Self::on(head, lent, Bytes::new(), piece_timeout)
+    }
+
+    fn on(head: Head, lent: Lent, unsent: Bytes, piece_timeout: Duration) -> Self {
+        let body = UpstreamBody::new(head.framing.length, lent, unsent, piece_timeout);
+        Self { status: head.status, headers: head.fields, body }
+    }
+}

@@ -1,0 +1,160 @@
+//! One core's way to the servers of an upstream: which is asked, on which connection, how often.
+//!
+//! Invariant: a request goes out again only when nothing was heard of its response, and it changes
+//! nothing or nothing of it was sent (RFC 9112 §9.3.1); then on a connection of its own.
+
+use std::cell::Cell;
+use std::hash::BuildHasher;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use http1::response::Head;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+use super::budget::RetryBudget;
+use super::connection::{Deadlines, UpstreamConnection};
+use super::connections::{KeptConnections, Lent, Permit};
+use super::dispatch::Dispatch;
+use super::response::Response;
+use super::server::{Upstream, UpstreamServer};
+use super::stream::UpstreamStream;
+use crate::error::FetchError;
+use crate::plan::Balance;
+
+/// One core's connections to the servers of an upstream.
+#[derive(Debug)]
+pub(super) struct Servers {
+    upstream: Arc<Upstream>,
+    /// By server.
+    connections: Vec<Rc<KeptConnections>>,
+    turn: Cell<usize>,
+}
+
+impl Servers {
+    /// No connections yet.
+    pub(super) fn new(upstream: Arc<Upstream>) -> Self {
+        let connections = |_: &UpstreamServer| KeptConnections::new(&upstream.plan);
+        let connections = upstream.servers.iter().map(connections).collect();
+        Self { connections, turn: Cell::new(0), upstream }
+    }
+
+    /// Sends a request and returns its response; retries within the budget when the request changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// When no server answered; the error of the last attempt.
+    pub(super) async fn send(&self, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
+        if let Some(budget) = &self.upstream.retry {
+            budget.note_request();
+        }
+        let mut tried = None;
+        loop {
+            let server = self.choose(dispatch.key, tried).ok_or(FetchError::Unhealthy)?;
+            let outcome = self.send_to(server, dispatch).await;
+            let is_worth_it = match &outcome {
+                Ok(response) => matches!(response.status, 502..=504),
+                Err(error) => error.is_worth_a_retry(),
+            };
+            let may_repeat = is_worth_it
+                && dispatch.request.is_idempotent()
+                && tried.is_none()
+                && dispatch.deadline.is_none_or(|deadline| Instant::now() < deadline);
+            if !may_repeat || !self.upstream.retry.as_ref().is_some_and(RetryBudget::take) {
+                return outcome;
+            }
+            tried = Some(server);
+        }
+    }
+
+    /// Sends to one server on a connection of its own, and returns it with the response's head.
+    ///
+    /// # Errors
+    /// When the server gives no response.
+    pub(super) async fn send_alone(
+        &self,
+        dispatch: Dispatch<'_>,
+    ) -> Result<(Head, Lent), FetchError> {
+        let server = self.choose(dispatch.key, None).ok_or(FetchError::Unhealthy)?;
+        let permit = self.connections[server].permit()?;
+        let mut connection = self.connect(server).await?;
+        let head = self.ask(&mut connection, dispatch).await?;
+        Ok((head, Lent { connection, permit, reusable: false }))
+    }
+
+    /// Chooses a healthy server, another than `tried` when there is one.
+    fn choose(&self, key: &[u8], tried: Option<usize>) -> Option<usize> {
+        let servers = &self.upstream.servers;
+        let healthy = |index: &usize| servers[*index].health.is_healthy();
+        let others = (0..servers.len()).filter(healthy).filter(|index| Some(*index) != tried);
+        let chosen = match self.upstream.plan.balance {
+            Balance::ConsistentHash => others.max_by_key(|index| rendezvous(servers, *index, key)),
+            Balance::LeastLoaded => {
+                let turn = self.turn.get();
+                // A retry takes no turn, or every request would begin at the server that fails.
+                self.turn.set(turn.wrapping_add(usize::from(tried.is_none())));
+                let place =
+                    |index: usize| (index + servers.len() - turn % servers.len()) % servers.len();
+                others.min_by_key(|index| (self.connections[*index].busy(), place(*index)))
+            }
+        };
+        chosen.or_else(|| tried.filter(healthy))
+    }
+
+    /// Sends to one server; a kept connection that turns out dead is replaced, at no cost.
+    async fn send_to(&self, server: usize, dispatch: Dispatch<'_>) -> Result<Response, FetchError> {
+        let permit = self.connections[server].permit()?;
+        let kept = permit.connections().take_kept(Instant::now());
+        if let Some(mut connection) = kept {
+            let head = self.ask(&mut connection, dispatch).await;
+            // The server may have closed it while the request was under way.
+            let may_repeat = dispatch.request.is_idempotent() || connection.sent() == 0;
+            let is_lost = head.as_ref().is_err_and(|error| *error == FetchError::Closed);
+            if !(is_lost && may_repeat && !connection.has_heard()) {
+                return self.response(dispatch, head?, connection, permit);
+            }
+        }
+        let mut connection = self.connect(server).await?;
+        let head = self.ask(&mut connection, dispatch).await?;
+        self.response(dispatch, head, connection, permit)
+    }
+
+    async fn ask(
+        &self,
+        connection: &mut UpstreamConnection,
+        dispatch: Dispatch<'_>,
+    ) -> Result<Head, FetchError> {
+        let answer_timeout = self.upstream.plan.answer_timeout;
+        let deadlines = Deadlines { answer_timeout, deadline: dispatch.deadline };
+        connection.ask(dispatch.request, dispatch.interim, deadlines).await
+    }
+
+    fn response(
+        &self,
+        dispatch: Dispatch<'_>,
+        head: Head,
+        connection: UpstreamConnection,
+        permit: Permit,
+    ) -> Result<Response, FetchError> {
+        let lent = Lent { connection, permit, reusable: false };
+        Response::to(dispatch.request, head, lent, self.upstream.plan.piece_timeout)
+    }
+
+    async fn connect(&self, server: usize) -> Result<UpstreamConnection, FetchError> {
+        let address = self.upstream.servers[server].address;
+        let connect = timeout(self.upstream.plan.connect_timeout, TcpStream::connect(address));
+        let stream = match connect.await {
+            Err(_) => return Err(FetchError::Timeout),
+            Ok(stream) => stream.map_err(|_| FetchError::Connect)?,
+        };
+        // Requests are whole writes; waiting for more (Nagle) would only delay them.
+        let _ = stream.set_nodelay(true);
+        Ok(UpstreamConnection::new(UpstreamStream::Tcp(stream)))
+    }
+}
+
+/// Highest random weight (Thaler and Ravishankar, 1998).
+fn rendezvous(servers: &[UpstreamServer], index: usize, key: &[u8]) -> u64 {
+    let state = foldhash::fast::FixedState::with_seed(0x7464);
+    state.hash_one((servers[index].address, key))
+}

@@ -1,0 +1,429 @@
+//! A request head, parsed in place, and how its body is framed.
+//!
+//! Invariant: a `Head` exists only for a request whose framing is beyond doubt: one `Host`, one
+//! `Content-Length` or one `Transfer-Encoding`, no coding but `chunked`, no name that a CGI-like
+//! server would take for one of these. Everything doubtful is refused, so no two servers in a row
+//! can disagree about where a request ends.
+//! Sources: RFC 9112 §2–6; RFC 9110 §7.6.1, §7.8, §10.1.1.
+
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+
+use crate::hop_by_hop;
+
+/// Fields in one head; more are refused with 431.
+const FIELDS_MAX: usize = 96;
+
+/// Where a field's name and value lie in the head's bytes, as positions.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldPlace {
+    name: (u32, u16),
+    value: (u32, u32),
+}
+
+/// The request line's parts as positions in the head's bytes, and what the head says of its end.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestLine {
+    method: (u32, u16),
+    target: (u32, u32),
+    minor: u8,
+    body: BodyLength,
+    /// Bytes of the head, its empty line included.
+    length: usize,
+}
+
+impl RequestLine {
+    /// Bytes of the head, its empty line included.
+    pub fn head_bytes(&self) -> usize {
+        self.length
+    }
+
+    /// How the body is framed.
+    pub fn body_length(&self) -> BodyLength {
+        self.body
+    }
+}
+
+/// How the length of a request's body is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyLength {
+    /// No body.
+    None,
+    /// `Content-Length` bytes.
+    Exact(u64),
+    /// Chunks, until the empty one.
+    Chunked,
+}
+
+/// Why a head is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// Not HTTP, or a field that no parser should guess at: 400.
+    #[error("malformed request: {0}")]
+    Bad(&'static str),
+    /// Too many fields: 431.
+    #[error("too many header fields")]
+    TooManyFields,
+    /// More bytes than a head may have: 431.
+    #[error("the request head is too long")]
+    TooLong,
+    /// A version other than 1.0 and 1.1: 505.
+    #[error("unsupported HTTP version")]
+    Version,
+    /// A transfer coding other than `chunked`: 501.
+    #[error("unsupported transfer coding")]
+    Coding,
+    /// A tunnel, which nobody offers here: 501.
+    #[error("no tunnels here")]
+    Tunnel,
+    /// An expectation other than `100-continue`: 417.
+    #[error("unknown expectation")]
+    Expectation,
+}
+
+impl Malformed {
+    /// The status to answer with.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Bad(_) => 400,
+            Self::TooManyFields | Self::TooLong => 431,
+            Self::Version => 505,
+            Self::Coding | Self::Tunnel => 501,
+            Self::Expectation => 417,
+        }
+    }
+}
+
+/// A request head; borrows the connection's buffer.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'b> {
+    bytes: &'b [u8],
+    line: &'b RequestLine,
+    fields: &'b [FieldPlace],
+    peer: SocketAddr,
+    // Asked for again and again, and text only once it is looked at byte by byte.
+    method: &'b str,
+    target: &'b str,
+    path_and_query: &'b str,
+    path_bytes: usize,
+    host: &'b str,
+}
+
+impl<'b> Head<'b> {
+    /// The head that [`parse`] found at the start of `bytes`.
+    pub fn new(
+        bytes: &'b [u8],
+        line: &'b RequestLine,
+        fields: &'b [FieldPlace],
+        peer: SocketAddr,
+    ) -> Self {
+        let method = text(bytes, (line.method.0, line.method.1.into()));
+        let target = text(bytes, line.target);
+        let (authority, path_and_query) = parts(target);
+        let question_mark = memchr::memchr(b'?', path_and_query.as_bytes());
+        let path_bytes = question_mark.unwrap_or(path_and_query.len());
+        let host = "";
+        let head =
+            Self { bytes, line, fields, peer, method, target, path_and_query, path_bytes, host };
+        let sent = || head.get("host").and_then(|host| std::str::from_utf8(host).ok());
+        Self { host: authority.or_else(sent).unwrap_or(""), ..head }
+    }
+
+    /// The method, as sent.
+    pub fn method(&self) -> &'b str {
+        self.method
+    }
+
+    /// The request target, as sent.
+    pub fn target(&self) -> &'b str {
+        self.target
+    }
+
+    /// Path and query: the target without scheme and authority.
+    pub fn path_and_query(&self) -> &'b str {
+        self.path_and_query
+    }
+
+    /// The path, percent-encoded as sent.
+    pub fn path(&self) -> &'b str {
+        &self.path_and_query[..self.path_bytes]
+    }
+
+    /// The query without its `?`.
+    pub fn query(&self) -> Option<&'b str> {
+        self.path_and_query.get(self.path_bytes + 1..)
+    }
+
+    /// The host that is asked, with its port when one was sent; empty under HTTP/1.0 without.
+    pub fn host(&self) -> &'b str {
+        self.host
+    }
+
+    /// True under HTTP/1.0.
+    pub fn is_http_10(&self) -> bool {
+        self.line.minor == 0
+    }
+
+    /// How the body is framed.
+    pub fn body_length(&self) -> BodyLength {
+        self.line.body
+    }
+
+    /// The client's address.
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// The first value of the field `name` (lower case).
+    pub fn get(&self, name: &str) -> Option<&'b [u8]> {
+        self.all(name).next()
+    }
+
+    /// Every value of the field `name` (lower case), in the order sent.
+    pub fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'b [u8]> + use<'b, 'n> {
+        let (bytes, fields) = (self.bytes, self.fields);
+        fields.iter().filter_map(move |field| {
+            let (start, length) = field.name;
+            if usize::from(length) != name.len() {
+                return None;
+            }
+            let sent = &bytes[start as usize..start as usize + name.len()];
+            sent.eq_ignore_ascii_case(name.as_bytes()).then(|| value(bytes, field))
+        })
+    }
+
+    /// Every field, name as sent, in the order sent.
+    pub fn fields(&self) -> impl Iterator<Item = (&'b str, &'b [u8])> + use<'b> {
+        let (bytes, fields) = (self.bytes, self.fields);
+        fields.iter().map(move |field| {
+            let (start, length) = field.name;
+            let name = &bytes[start as usize..start as usize + usize::from(length)];
+            (std::str::from_utf8(name).unwrap_or(""), value(bytes, field))
+        })
+    }
+
+    /// Whether a comma-separated field holds `token`, whatever its case.
+    pub fn has_token(&self, name: &str, token: &str) -> bool {
+        self.all(name).any(|value| {
+            value
+                .split(|b| *b == b',')
+                .any(|t| t.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
+        })
+    }
+
+    /// Whether the connection may carry another request after this one (RFC 9112 §9.3). A body
+    /// of HTTP/1.0 whose length is not told may go on to the end of the connection.
+    pub fn keeps_alive(&self) -> bool {
+        if self.is_http_10() {
+            let ends =
+                matches!(self.method(), "GET" | "HEAD") || self.line.body != BodyLength::None;
+            return ends && self.has_token("connection", "keep-alive");
+        }
+        !self.has_token("connection", "close")
+    }
+
+    /// The protocols that the client offers to change to, as sent; none when the connection is not
+    /// said to be about that, and none under HTTP/1.0 (RFC 9110 §7.8).
+    pub fn upgrades(&self) -> impl Iterator<Item = &'b [u8]> + use<'b> {
+        let asked = !self.is_http_10() && self.has_token("connection", "upgrade");
+        let lines = self.all("upgrade").filter(move |_| asked);
+        let offers = lines.flat_map(|line| line.split(|b| *b == b',').map(<[u8]>::trim_ascii));
+        offers.filter(|offer| !offer.is_empty())
+    }
+
+    /// Whether a `Connection` option names a field that is the server's to see: whoever takes it
+    /// out on the way changes the request, so that its answer is nobody else's.
+    pub fn strips_fields(&self) -> bool {
+        let options = self.all("connection").flat_map(|line| line.split(|b| *b == b','));
+        options.map(<[u8]>::trim_ascii).any(|option| {
+            let stays = hop_by_hop::is_of_the_connection(option);
+            !stays && self.fields().any(|(name, _)| name.as_bytes().eq_ignore_ascii_case(option))
+        })
+    }
+}
+
+fn text(bytes: &[u8], (start, length): (u32, u32)) -> &str {
+    let bytes = &bytes[start as usize..(start + length) as usize];
+    std::str::from_utf8(bytes).unwrap_or("")
+}
+
+/// A target's authority, when it is in absolute form, and what follows that.
+fn parts(target: &str) -> (Option<&str>, &str) {
+    if target.starts_with('/') {
+        return (None, target);
+    }
+    let Some((_, rest)) = target.split_once("://") else { return (None, target) };
+    match rest.find(['/', '?']) {
+        Some(end) => (Some(&rest[..end]), &rest[end..]),
+        None => (Some(rest), "/"),
+    }
+}
+
+fn value<'b>(bytes: &'b [u8], field: &FieldPlace) -> &'b [u8] {
+    let (start, length) = field.value;
+    &bytes[start as usize..(start + length) as usize]
+}
+
+/// Bytes of the empty lines before a request, which are passed over (RFC 9112 §2.2).
+pub fn empty_lines(bytes: &[u8]) -> usize {
+    bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
+}
+
+/// Parses a head at the start of `bytes`, its fields into `fields`; `None` when it is not complete.
+///
+/// # Errors
+/// What must not be guessed at; the connection answers with [`Malformed::status`] and closes.
+pub fn parse(bytes: &[u8], fields: &mut Vec<FieldPlace>) -> Result<Option<RequestLine>, Malformed> {
+    if bytes.first() == Some(&b'\n') {
+        return Err(BARE_LF);
+    }
+    let mut storage = [const { MaybeUninit::uninit() }; FIELDS_MAX];
+    let mut request = httparse::Request::new(&mut []);
+    let length = match request.parse_with_uninit_headers(bytes, &mut storage) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(Malformed::TooManyFields),
+        Err(httparse::Error::Version) => return Err(Malformed::Version),
+        Err(_) => return Err(Malformed::Bad("not an HTTP/1.1 request head")),
+    };
+    let base = bytes.as_ptr() as usize;
+    let at = |part: &[u8]| (part.as_ptr() as usize - base) as u32;
+    let method = request.method.unwrap_or("");
+    let target = request.path.unwrap_or("");
+    let minor = request.version.unwrap_or(1);
+    let target_at = at(target.as_bytes()) as usize;
+    let line_end = target_at + target.len() + " HTTP/1.1".len();
+    if bytes[line_end] != b'\r' || bytes[length - 2] != b'\r' {
+        return Err(BARE_LF);
+    }
+    fields.clear();
+    for header in request.headers.iter() {
+        let name = header.name.as_bytes();
+        if !ends_in_cr(&bytes[at(header.value) as usize + header.value.len()..]) {
+            return Err(BARE_LF);
+        }
+        let length = u16::try_from(name.len()).map_err(|_| Malformed::TooManyFields)?;
+        fields.push(FieldPlace {
+            name: (at(name), length),
+            value: (at(header.value), header.value.len() as u32),
+        });
+    }
+    check_target(method, target)?;
+    let body = framing(request.headers, minor)?;
+    let method_length = u16::try_from(method.len()).map_err(|_| Malformed::TooLong)?;
+    let method = (at(method.as_bytes()), method_length);
+    let target = (target_at as u32, target.len() as u32);
+    Ok(Some(RequestLine { method, target, minor, body, length }))
+}
+
+/// A line that ends in LF alone: the next server may read it as part of a longer line.
+const BARE_LF: Malformed = Malformed::Bad("a line ends without a carriage return");
+
+/// Whether the line whose value ended here ends in CR LF.
+fn ends_in_cr(rest: &[u8]) -> bool {
+    rest.iter().find(|b| !matches!(b, b' ' | b'\t')) == Some(&b'\r')
+}
+
+/// Allows a path, a URL, or `*` to OPTIONS (RFC 9112 §3.2); never a fragment or user information.
+fn check_target(method: &str, target: &str) -> Result<(), Malformed> {
+    if method == "CONNECT" {
+        return Err(Malformed::Tunnel);
+    }
+    if memchr::memchr(b'#', target.as_bytes()).is_some() {
+        return Err(Malformed::Bad("the request target holds a fragment"));
+    }
+    if target.starts_with('/') || (target == "*" && method == "OPTIONS") {
+        return Ok(());
+    }
+    let known =
+        |scheme: &&str| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    let Some((_, rest)) = target.split_once("://").filter(|(scheme, _)| known(scheme)) else {
+        return Err(Malformed::Bad("the request target is not a path"));
+    };
+    let authority = rest.split(['/', '?']).next().unwrap_or("");
+    if authority.is_empty() || !host_is_plain(authority.as_bytes()) {
+        return Err(Malformed::Bad("the request target names no plain host"));
+    }
+    if rest[authority.len()..].starts_with('?') {
+        return Err(Malformed::Bad("the request target has a query, but no path"));
+    }
+    Ok(())
+}
+
+/// Decides how the body is framed, or refuses (RFC 9112 §6.3, and §3.2 for `Host`).
+fn framing(fields: &[httparse::Header<'_>], minor: u8) -> Result<BodyLength, Malformed> {
+    let (mut hosts, mut length, mut chunked) = (0, None, false);
+    for field in fields {
+        match field.name.len() {
+            4 if field.name.eq_ignore_ascii_case("host") => {
+                hosts += 1;
+                if !host_is_plain(field.value) {
+                    return Err(Malformed::Bad("the Host field holds no host"));
+                }
+            }
+            6 if field.name.eq_ignore_ascii_case("expect") && minor == 1 => {
+                check_expectation(field.value)?;
+            }
+            14 if is_called(field.name, "content-length")? => {
+                let before = length.replace(decimal(field.value)?);
+                if before.is_some() {
+                    return Err(Malformed::Bad("more than one Content-Length field"));
+                }
+            }
+            17 if is_called(field.name, "transfer-encoding")? => {
+                if minor == 0 {
+                    return Err(Malformed::Bad("Transfer-Encoding under HTTP/1.0"));
+                }
+                if chunked || !field.value.eq_ignore_ascii_case(b"chunked") {
+                    return Err(Malformed::Coding);
+                }
+                chunked = true;
+            }
+            _ => {}
+        }
+    }
+    if hosts > 1 || (hosts == 0 && minor == 1) {
+        return Err(Malformed::Bad("exactly one Host field is needed"));
+    }
+    match (chunked, length) {
+        (true, Some(_)) => Err(Malformed::Bad("Content-Length beside Transfer-Encoding")),
+        (true, None) => Ok(BodyLength::Chunked),
+        (false, Some(0) | None) => Ok(BodyLength::None),
+        (false, Some(bytes)) => Ok(BodyLength::Exact(bytes)),
+    }
+}
+
+/// Whether a field is called `wanted`, which is as long. With `_` for `-` it is not, but CGI and
+/// what follows it (WSGI, PHP, Rack) give both the same variable: such a name is there to be
+/// misread.
+fn is_called(name: &str, wanted: &str) -> Result<bool, Malformed> {
+    let passes_for = |(byte, wanted): (u8, u8)| {
+        byte.eq_ignore_ascii_case(&wanted) || (byte == b'_' && wanted == b'-')
+    };
+    let passes = name.bytes().zip(wanted.bytes()).all(passes_for);
+    match passes && name.contains('_') {
+        true => Err(Malformed::Bad("a field name passes for another")),
+        false => Ok(passes),
+    }
+}
+
+/// Allows `100-continue` alone (RFC 9110 §10.1.1).
+fn check_expectation(value: &[u8]) -> Result<(), Malformed> {
+    let mut expectations = value.split(|b| *b == b',').map(<[u8]>::trim_ascii);
+    match expectations.all(|e| e.is_empty() || e.eq_ignore_ascii_case(b"100-continue")) {
+        true => Ok(()),
+        false => Err(Malformed::Expectation),
+    }
+}
+
+fn decimal(text: &[u8]) -> Result<u64, Malformed> {
+    let wrong = Malformed::Bad("Content-Length is not a number");
+    if text.is_empty() || text.len() > 18 || !text.iter().all(u8::is_ascii_digit) {
+        return Err(wrong);
+    }
+    Ok(text.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
+fn host_is_plain(host: &[u8]) -> bool {
+    host.iter().all(|b| b.is_ascii_alphanumeric() || b".-_:[]%~!$&'()*+;=".contains(b))
+}

@@ -1,0 +1,68 @@
+//! A request that waits for a thread of the pool, and where its answer goes.
+//!
+//! Invariant: a sender is used once, or dropped, which tells nobody anything.
+//! Refuses: to know what carries requests; the binary connects senders to the gateway's.
+
+use bytes::Bytes;
+use exchange::{ModelAnswer, ModelRequest, Refusal};
+
+/// An answer and its body.
+pub(crate) type WholeAnswer = (ModelAnswer, Bytes);
+
+/// What became of a queued request.
+pub type QueuedAnswer = Result<(ModelAnswer, Bytes), Refusal>;
+
+/// Where the answer to a queued request goes.
+pub trait AnswerSender: Send {
+    /// Whether the answer still matters: the client may have left, its time may be over.
+    fn is_waiting(&self) -> bool;
+
+    /// Hands the answer over.
+    fn send(self: Box<Self>, answer: QueuedAnswer);
+}
+
+/// Threads for work that is too long for an I/O core.
+pub trait Pool: Send + Sync {
+    /// Queues a job behind those that wait; false when too many do.
+    fn spawn(&self, job: Box<dyn FnOnce() + Send>) -> bool;
+}
+
+/// A request to the model APIs that outlives the I/O core's hold on it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct QueuedRequest {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    pub(crate) body: Bytes,
+    pub(crate) json_length: Option<usize>,
+    pub(crate) id: u128,
+}
+
+impl QueuedRequest {
+    /// Keeps a request; `body` is the request's.
+    pub(crate) fn new(request: &ModelRequest<'_>, body: Bytes) -> Self {
+        Self {
+            method: request.method.to_owned(),
+            path: request.path.to_owned(),
+            body,
+            json_length: request.json_length,
+            id: request.id,
+        }
+    }
+
+    /// Returns the request as it came.
+    pub(crate) fn request(&self) -> ModelRequest<'_> {
+        ModelRequest {
+            method: &self.method,
+            path: &self.path,
+            body: &self.body,
+            json_length: self.json_length,
+            id: self.id,
+            ..ModelRequest::default()
+        }
+    }
+}
+
+/// Returns an answer in JSON with its body.
+pub(crate) fn json(body: impl Into<Bytes>) -> WholeAnswer {
+    (ModelAnswer::default(), body.into())
+}

@@ -1,0 +1,133 @@
+//! A check that takes seconds: what has changed, and nothing that the change did not touch.
+//!
+//! It compares the working tree with where the branch left `main`, or with the last commit on
+//! `main` itself. It says what it leaves out; `make test` runs everything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::checkout::root;
+use crate::suite::Suite;
+use crate::tidy;
+
+/// Directories of packages besides those in `crates/`; the longer name first.
+const PACKAGES: [(&str, &str); 5] = [
+    ("xtask/tidy/", "tidy"),
+    ("xtask/", "xtask"),
+    ("bench/", "bench"),
+    ("fuzz/", "fuzz"),
+    ("soak/", "soak"),
+];
+
+/// Checks format, house rules, and the packages that have changed.
+pub(crate) fn run() -> Result<()> {
+    let changed = changed_files()?;
+    let packages = packages(&changed);
+    let mut suite = Suite::default();
+    suite.cargo("fmt", &["fmt", "--all", "--check"]);
+    suite.step("tidy", "cargo xtask tidy", || tidy::run(&[]));
+    if !packages.is_empty() {
+        let targets = ["--all-targets", "--", "-D", "warnings"];
+        suite.cargo("clippy", &command("clippy", &packages, &targets));
+        for (target, file) in [("--lib", "lib.rs"), ("--bins", "main.rs")] {
+            let has = |package: &&&str| source_dir(package).join(file).exists();
+            let here: Vec<&str> = packages.iter().filter(has).copied().collect();
+            if !here.is_empty() {
+                suite.cargo(&format!("test {target}"), &command("test", &here, &[target]));
+            }
+        }
+    }
+    println!("\nleft out: {}", left_out(&changed, &packages).join("; "));
+    suite.finish()
+}
+
+fn command<'w>(verb: &'w str, packages: &[&'w str], rest: &[&'w str]) -> Vec<&'w str> {
+    let mut words = vec![verb];
+    for package in packages {
+        words.extend(["--package", package]);
+    }
+    words.extend(rest);
+    words
+}
+
+/// Returns what differs from `main`, and what git does not know yet.
+fn changed_files() -> Result<Vec<String>> {
+    let base = git(&["merge-base", "HEAD", "main"]).unwrap_or_else(|_| "HEAD".to_owned());
+    let mut files = git(&["diff", "--name-only", base.trim()])?;
+    files.push_str(&git(&["ls-files", "--others", "--exclude-standard"])?);
+    Ok(files.lines().map(str::to_owned).collect())
+}
+
+fn git(words: &[&str]) -> Result<String> {
+    let output = Command::new("git").args(words).current_dir(root()).output();
+    let output = output.context("starting `git`")?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`git {}`: {}", words.join(" "), error.trim());
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Returns the packages that the files belong to, each once.
+fn packages(files: &[String]) -> Vec<&str> {
+    let mut found: Vec<&str> = files.iter().filter_map(|file| package(file)).collect();
+    found.sort_unstable();
+    found.dedup();
+    // A package that was removed leaves its name in the difference.
+    found.retain(|name| source_dir(name).exists());
+    found
+}
+
+fn package(file: &str) -> Option<&str> {
+    if let Some(below) = file.strip_prefix("crates/") {
+        return below.split_once('/').map(|(name, _)| name);
+    }
+    let ours = PACKAGES.iter().find(|(dir, _)| file.starts_with(dir));
+    ours.map(|(_, name)| *name)
+}
+
+fn source_dir(package: &str) -> PathBuf {
+    let beside = PACKAGES.iter().find(|(_, name)| *name == package);
+    match beside {
+        Some((dir, _)) => root().join(dir).join("src"),
+        None => root().join("crates").join(package).join("src"),
+    }
+}
+
+/// Says what a change of these files may have broken that was not looked at.
+fn left_out(files: &[String], packages: &[&str]) -> Vec<String> {
+    let mut parts = Vec::new();
+    let users = users(packages);
+    if !users.is_empty() {
+        parts.push(format!("packages that use what has changed ({})", users.join(", ")));
+    }
+    if files.iter().any(|file| matches!(file.as_str(), "Cargo.toml" | "Cargo.lock")) {
+        parts.push("what a change of dependencies means for all others".to_owned());
+    }
+    if files.iter().any(|file| file.ends_with(".py")) {
+        parts.push("Python".to_owned());
+    }
+    parts.push("integration tests, `cargo deny` and soaks: `make test` runs all".to_owned());
+    parts
+}
+
+/// Returns the packages whose manifests name one of these, and are none of these.
+fn users(packages: &[&str]) -> Vec<String> {
+    let crates = fs::read_dir(root().join("crates")).into_iter().flatten().flatten();
+    let names = crates.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut users: Vec<String> = names.filter(|name| !packages.contains(&name.as_str())).collect();
+    users.retain(|name| {
+        let manifest = Path::new("crates").join(name).join("Cargo.toml");
+        let manifest = fs::read_to_string(root().join(manifest)).unwrap_or_default();
+        let uses = |used: &&str| {
+            manifest.lines().any(|line| line.starts_with(&format!("{used}.workspace")))
+        };
+        packages.iter().any(uses)
+    });
+    users.sort_unstable();
+    users
+}
+
+#[cfg(test)]
+mod tests;
