@@ -76,8 +76,8 @@ pub enum BenchProgress {
 }
 
 impl Bench<'_> {
-    /// Runs the subjects in turns, each once a round. The order is turned around every round, so what
-    /// changes slowly on the machine strikes them alike.
+    /// Runs the subjects in turns, each once a round. The order is turned around every round, so
+    /// what changes slowly on the machine strikes them alike.
     ///
     /// # Errors
     /// When a command cannot be run or fails, as far as failures are not ignored.

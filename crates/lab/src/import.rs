@@ -3,8 +3,8 @@
 //! [`read`] tells the format by the first bytes. It knows our session files, results of load
 //! generators, OTLP spans, exchanges of the journal, and access logs with timings. Anything else is
 //! read as CSV.
-//! Invariant: every row is in the series or counted in what it left out. The first bad ones are named
-//! by file, line and column.
+//! Invariant: every row is in the series or counted in what it left out. The first bad ones are
+//! named by file, line and column.
 //!
 //! Refuses: to open files or sockets, and to decompress; callers do.
 
@@ -21,7 +21,7 @@ mod value;
 use verdicts::Series;
 
 use crate::error::LabError;
-use crate::session_file::{self, Session};
+use crate::session_file::{self, SeriesSet};
 
 pub use exchanges::journal;
 pub use options::ReadOptions;
@@ -48,7 +48,7 @@ enum Format {
 ///
 /// # Errors
 /// `File` when the bytes are of no format, or no row is good; `Row`, when strict, for a bad row.
-pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Session, LabError> {
+pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<SeriesSet, LabError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let reason = |reason: String| LabError::File { file: name.to_owned(), reason };
     if bytes.trim_ascii().is_empty() {
@@ -68,7 +68,7 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Session, 
     }
     if let Format::Generator(generator) = format {
         let series = generators::read(generator, name, bytes, options)?;
-        return Ok(Session { series, is_paired: false });
+        return Ok(SeriesSet { series, is_paired: false });
     }
     let mut rows = SeriesBuilder::new(name, options);
     match format {
@@ -78,7 +78,7 @@ pub fn read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Session, 
         Format::Nginx => nginx::read(bytes, &mut rows)?,
         Format::Csv => csv::read(bytes, &mut rows)?,
     }
-    Ok(Session { series: vec![rows.into_series()?], is_paired: false })
+    Ok(SeriesSet { series: vec![rows.into_series()?], is_paired: false })
 }
 
 fn format_of(bytes: &[u8]) -> Format {

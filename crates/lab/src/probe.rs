@@ -1,8 +1,8 @@
 //! Probes: single calls to a target, each with its phases, at times that were chosen beforehand.
 //!
 //! [`run`] makes the calls of a [`Plan`] and returns a [`ProbeResult`], whose series have a row for
-//! each call that succeeded. A call counts from the moment at which it was really sent. Its attribute
-//! `late_ms` is how much later that was than intended.
+//! each call that succeeded. A call counts from the moment at which it was really sent. Its
+//! attribute `late_ms` is how much later that was than intended.
 //! Invariant: every call that was begun is a row, a failure, or noted as given up.
 //!
 //! Refuses: to judge what it measured, and more than [`IN_FLIGHT_MAX`] calls at once. Calls beyond

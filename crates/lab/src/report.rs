@@ -247,8 +247,8 @@ impl<'a> Report<'a> {
         modes.map_or_else(Vec::new, |modes| modes.iter().map(|mode| mode.at_ms).collect())
     }
 
-    /// Calls against time in the unit of `axis`, or against their number where times are unknown. None
-    /// where the order is unknown too: in a file that holds a histogram or sorted latencies.
+    /// Calls against time in the unit of `axis`, or against their number where times are unknown.
+    /// None where the order is unknown too: in a file that holds a histogram or sorted latencies.
     fn points(&self, clock: TimeAxis) -> Vec<(f64, f64)> {
         let series = self.series;
         if series.began_ms.is_empty() {

@@ -31,7 +31,7 @@ pub const FORMAT: &str = "tidegate-lab/1";
 
 /// One series, or two to compare.
 #[derive(Debug, Clone, Default)]
-pub struct Session {
+pub struct SeriesSet {
     /// The series; the second is compared with the first.
     pub series: Vec<Series>,
     /// Whether call i of one was measured beside call i of the other.
@@ -61,13 +61,13 @@ pub fn is_session_file(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// Why it is none, in words.
-pub fn read(bytes: &[u8]) -> Result<Session, String> {
+pub fn read(bytes: &[u8]) -> Result<SeriesSet, String> {
     let file: FileIn = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if file.format != FORMAT {
         return Err(format!("its format is `{}`; this reads `{FORMAT}`", file.format));
     }
     let series = file.series.into_iter().map(SeriesIn::checked).collect::<Result<_, _>>()?;
-    Ok(Session { series, is_paired: file.paired })
+    Ok(SeriesSet { series, is_paired: file.paired })
 }
 
 #[derive(SerializeDerive)]

@@ -1,8 +1,8 @@
-//! Makes the calibration tables of docs/lab/trust.md again: `cargo run --release -p verdicts --example
-//! calibrate -- [SETS [POWER_SETS [combs | power | humps | clocks]]]`.
+//! Makes the calibration tables of docs/lab/trust.md again.
 //!
-//! A cell has 1,000 sets and 200 sets of power unless said otherwise. `combs`, `humps` and `clocks`
-//! make two tables alone, `power` the second one of combs.
+//! `cargo run --release -p verdicts --example calibrate -- [SETS [POWER_SETS [TABLES]]]`:
+//! a cell has 1,000 sets, and 200 sets of power, unless said otherwise. TABLES is `combs`, `humps`
+//! or `clocks` for two tables alone, or `power` for the second one of combs.
 //!
 //! Prints Markdown to stdout, cell by cell as it is counted, on two threads.
 

@@ -1,7 +1,7 @@
 //! How far verdicts are to be trusted, counted on made samples.
 //!
-//! This module counts "quantised": false alarms on samples without a comb, combs that are found, and
-//! intervals that hold the true quantum. The modules below count the other verdicts.
+//! This module counts "quantised": false alarms on samples without a comb, combs that are found,
+//! and intervals that hold the true quantum. The modules below count the other verdicts.
 //! Invariant: samples are drawn from seeds that are fixed here, so a table can be made again to the
 //! digit. Verdicts draw from seeds of their own.
 //!

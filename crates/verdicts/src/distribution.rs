@@ -1,13 +1,13 @@
 //! How the times of calls are distributed: quantised, with several modes, or with one.
 //!
-//! [`judge`] reads top to bottom. What cannot be judged comes first, then the steps of the recorder.
-//! Combs are searched for among all calls and among the slow ones, linear ones before geometric
-//! ones. Without a comb there are modes, and perhaps a clock that calls end with.
+//! [`judge`] reads top to bottom. What cannot be judged comes first, then the steps of the
+//! recorder. Combs are searched for among all calls and among the slow ones, linear ones before
+//! geometric ones. Without a comb there are modes, and perhaps a clock that calls end with.
 //! Invariant: of samples without a comb at most one in two hundred is called quantised, over all
 //! searches together. The same series and seed give the same verdict.
 //!
-//! Refuses: combs of less than three teeth, a quantum that is the step of the recorder, and ramps that
-//! a fixed rate of sending makes. Two humps are only humps.
+//! Refuses: combs of less than three teeth, a quantum that is the step of the recorder, and ramps
+//! that a fixed rate of sending makes. Two humps are only humps.
 
 mod backlog;
 mod comb;
@@ -46,9 +46,9 @@ const RETRY_MS: f64 = 1000.0;
 /// millisecond on.
 const STEP_SHOWS: f64 = 0.005;
 
-/// Says how the times of a series' calls are distributed, in one verdict. A second one says that the
-/// calls end in step with a clock without being quantised. Never fails: what cannot be judged is
-/// [`Verdict::Unclear`]. The same `seed` gives the same verdicts.
+/// Says how the times of a series' calls are distributed, in one verdict. A second one says that
+/// the calls end in step with a clock without being quantised. Never fails: what cannot be judged
+/// is [`Verdict::Unclear`]. The same `seed` gives the same verdicts.
 pub fn judge(series: &Series, seed: u64) -> Vec<Verdict> {
     let sorted = Sorted::new(&series.total_ms);
     if let Some(reason) = unclear(series, &sorted) {

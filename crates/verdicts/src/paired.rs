@@ -1,9 +1,9 @@
 //! How much slower B is than A: the shift between two samples, with a 95 % interval and a p-value.
 //!
-//! [`paired`] compares call i of A with call i of B, as two interleaved targets give them. It has the
-//! median of the differences, Hodges and Lehmann's estimate, and Wilcoxon's signed-rank test.
-//! [`unpaired`] does the same for two samples, with the rank-sum test of Mann and Whitney.
-//! Both assume nothing about the distributions. p-values are exact for small samples, with ties, and
+//! [`paired`] compares call i of A with call i of B, as two interleaved targets give them. It has
+//! the median of the differences, Hodges and Lehmann's estimate, and Wilcoxon's signed-rank test.
+//! [`unpaired`] does the same for two samples, with the rank-sum test of Mann and Whitney. Both
+//! assume nothing about the distributions. p-values are exact for small samples, with ties, and
 //! normal approximations with the correction for ties beyond.
 //! Invariant: positive means that B is slower; work is O(n log n) and memory O(n).
 //!
@@ -27,11 +27,11 @@ pub struct Difference {
     /// than six pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_ci_ms: Option<[f64; 2]>,
-    /// Hodges and Lehmann's shift: the median of the mean of any two differences. Of unpaired samples
-    /// it is the median of the difference of any call of B to any of A.
+    /// Hodges and Lehmann's shift: the median of the mean of any two differences. Of unpaired
+    /// samples it is the median of the difference of any call of B to any of A.
     pub shift_ms: f64,
-    /// 95 % interval of the shift, the inversion of the test below. Absent with less than six pairs,
-    /// or less than four calls a side.
+    /// 95 % interval of the shift, the inversion of the test below. Absent with less than six
+    /// pairs, or less than four calls a side.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shift_ci_ms: Option<[f64; 2]>,
     /// Two-sided p-value of no shift.

@@ -2,7 +2,8 @@
 //!
 //! Invariant: the values of a [`Sorted`] ascend, are finite, and never change.
 //!
-//! Refuses: to guess a bound that the sample cannot give. The p99.9 of fifty calls has no upper one.
+//! Refuses: to guess a bound that the sample cannot give. The p99.9 of fifty calls has no upper
+//! one.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
@@ -62,8 +63,8 @@ impl Sorted {
         (squares / self.0.len().saturating_sub(1).max(1) as f64).sqrt()
     }
 
-    /// Returns the quantile `q` (0..=1), linear between the two nearest values; 0 of nothing. That is
-    /// type 7 of Hyndman and Fan ("Sample Quantiles in Statistical Packages", 1996).
+    /// Returns the quantile `q` (0..=1), linear between the two nearest values; 0 of nothing. That
+    /// is type 7 of Hyndman and Fan ("Sample Quantiles in Statistical Packages", 1996).
     pub fn at(&self, q: f64) -> f64 {
         let Some(last) = self.0.len().checked_sub(1) else { return 0.0 };
         let place = q.clamp(0.0, 1.0) * last as f64;
@@ -84,8 +85,8 @@ impl Sorted {
         1.4826 * Self::of(self.0.iter().map(|value| (value - median).abs())).median()
     }
 
-    /// Returns the quantile `q` with its interval. Its bounds are the two order statistics between which
-    /// it lies with at least 95 % (by the binomial distribution; David and Nagaraja, "Order
+    /// Returns the quantile `q` with its interval. Its bounds are the two order statistics between
+    /// which it lies with at least 95 % (by the binomial distribution; David and Nagaraja, "Order
     /// Statistics", §7.1).
     pub fn quantile(&self, q: f64) -> Quantile {
         let [below, above] = ranks(self.0.len() as u64, q);

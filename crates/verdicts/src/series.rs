@@ -103,8 +103,8 @@ impl Series {
     }
 
     /// Adds the calls of another series after those of this one. Times are kept only where both
-    /// have the same kind. An attribute that is numbers in one and names in the other is lost, and a
-    /// note says so.
+    /// have the same kind. An attribute that is numbers in one and names in the other is lost, and
+    /// a note says so.
     pub fn append(&mut self, other: Self) {
         let (before, after) = (self.len(), other.len());
         let is_timed = |series: &Self| series.is_empty() || !series.began_ms.is_empty();

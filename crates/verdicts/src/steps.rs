@@ -6,11 +6,11 @@
 //! A step with more than its part is significant by its exact binomial probability, after Benjamini
 //! and Hochberg over all steps. It is taken out, and the rest is tested again.
 //! Where neither can be blamed, the excess says whose the time is.
-//! Invariants: excesses add up to the excess of the whole call exactly. "Outside" is only said where
-//! several steps had slow-downs, and where steps could have been told apart.
+//! Invariants: excesses add up to the excess of the whole call exactly. "Outside" is only said
+//! where several steps had slow-downs, and where steps could have been told apart.
 //!
-//! Refuses: steps that overlap in time. Readers of measurements hand over what each step adds to the
-//! whole.
+//! Refuses: steps that overlap in time. Readers of measurements hand over what each step adds to
+//! the whole.
 
 mod admission_step;
 mod columns;
@@ -108,10 +108,10 @@ impl StepTests<'_> {
         let mut verdicts = Vec::new();
         let mut outside = rest.as_ref().ok().cloned();
         for (at, verdict) in significant {
-            let held_up = admission_step::may_admit(columns, at)
+            let is_explained = admission_step::may_admit(columns, at)
                 && admission_step::explains(found, &left, at, self.series);
             match &mut outside {
-                Some(outside) if outside.admission_step.is_none() && held_up => {
+                Some(outside) if outside.admission_step.is_none() && is_explained => {
                     outside.admission_step = Some(verdict.step);
                 }
                 _ => verdicts.push(Verdict::Step(verdict)),
@@ -130,8 +130,8 @@ impl StepTests<'_> {
         }
     }
 
-    /// What the slow-downs of the steps `left` say together, none of which is significant. They come
-    /// from outside, or there is a reason for which that cannot be said.
+    /// What the slow-downs of the steps `left` say together, none of which is significant. They
+    /// come from outside, or there is a reason for which that cannot be said.
     fn rest(&self, left: &[usize]) -> Result<Outside, String> {
         let counts: Vec<u64> = left.iter().map(|at| self.found.counts[*at]).collect();
         let total: u64 = counts.iter().sum();

@@ -47,8 +47,8 @@ pub struct Judged {
 }
 
 impl Verdict {
-    /// Returns at which rate of false alarms, and by how many draws, this was judged. Of "unimodal" it
-    /// is the rate of "multimodal". "Outside" has none: it is said where no step stands out.
+    /// Returns at which rate of false alarms, and by how many draws, this was judged. Of "unimodal"
+    /// it is the rate of "multimodal". "Outside" has none: it is said where no step stands out.
     pub fn judged(&self) -> Judged {
         let (false_alarm_rate, draws_max) = match self {
             Self::Quantised(_) => (Some(COMB_FALSE_ALARM_RATE), Some(COMB_DRAWS)),
@@ -160,8 +160,8 @@ pub struct TickCost {
     pub ci_ms: [f64; 2],
     /// Part of the time of all calls that this is.
     pub part: f64,
-    /// Too little to matter: less than 2 % of all time. That holds for a wait of half a period by those
-    /// that end with the tick, and for what they are seen to take longer.
+    /// Too little to matter: less than 2 % of all time. That holds for a wait of half a period by
+    /// those that end with the tick, and for what they are seen to take longer.
     pub is_slight: bool,
 }
 

@@ -52,8 +52,8 @@ pub struct BenchResult {
     /// The runs as they were measured.
     #[serde(skip)]
     pub trials: Vec<Trial>,
-    /// Peaks up to this cannot be told apart. The kernel books the memory of this program to a child
-    /// until the child has become another program.
+    /// Peaks up to this cannot be told apart. The kernel books the memory of this program to a
+    /// child until the child has become another program.
     #[serde(skip)]
     pub peak_floor_bytes: u64,
     /// What a reader has to know.
@@ -118,8 +118,8 @@ impl BenchResult {
         benched
     }
 
-    /// Returns the runs as a series of milliseconds, with CPU time in user mode and in the kernel as
-    /// its steps. The rest of the time was waited.
+    /// Returns the runs as a series of milliseconds, with CPU time in user mode and in the kernel
+    /// as its steps. The rest of the time was waited.
     pub fn series(&self) -> Series {
         let column = |of: fn(&Trial) -> f64| self.trials.iter().map(|t| 1e3 * of(t)).collect();
         // Of a command that keeps several cores busy, CPU time is no part of the time.

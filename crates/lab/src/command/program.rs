@@ -229,9 +229,9 @@ fn ended(status: ExitStatus) -> String {
     }
 }
 
-/// A text of another length for each run. The stack begins where the environment ends, and the speed
-/// of some programs depends on that place (Mytkowicz and others, "Producing Wrong Data Without Doing
-/// Anything Obviously Wrong!", 2009).
+/// A text of another length for each run. The stack begins where the environment ends, and the
+/// speed of some programs depends on that place. (Mytkowicz and others, "Producing Wrong Data
+/// Without Doing Anything Obviously Wrong!", 2009.)
 fn offset(occasion: RunPurpose) -> String {
     let number = match occasion {
         RunPurpose::WarmUp(number) => number,

@@ -1,4 +1,5 @@
-//! The time that the start of a shell takes. It is subtracted from the times of what the shell runs.
+//! The time that the start of a shell takes. It is subtracted from the times of what the shell
+//! runs.
 //!
 //! Invariant: what is left is never below zero.
 

@@ -1,5 +1,5 @@
-//! Benchmarks as text: hyperfine's lines, then quantiles, totals as `time` prints them and verdicts,
-//! then the comparison.
+//! Benchmarks as text: hyperfine's lines, then quantiles, totals as `time` prints them and
+//! verdicts, then the comparison.
 //!
 //! Invariant: no line is wider than the terminal.
 

@@ -1,8 +1,8 @@
 //! CSV: a column for the whole call or one for each step, moments, attributes.
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the first line has most of. With
-//! semicolons a number may have a decimal comma. Lines that begin with `#` are skipped. A first line
-//! of numbers only is no header: one column of latencies in milliseconds.
+//! semicolons a number may have a decimal comma. Lines that begin with `#` are skipped. A first
+//! line of numbers only is no header: one column of latencies in milliseconds.
 //! Invariant: without a column for the whole call it is the sum of the steps.
 
 use ::csv::{ByteRecord, ReaderBuilder, Trim};

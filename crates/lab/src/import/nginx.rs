@@ -11,8 +11,8 @@
 //!
 //! Times are seconds since the request began. So the steps are `connect` to the upstream, `wait`
 //! until its header, and `transfer` until its end; `upstream` where only its whole time is logged.
-//! Several upstreams of a request (`0.001, 0.002 : 0.003`) count together; `-` is none. The time of a
-//! line is the end of its request.
+//! Several upstreams of a request (`0.001, 0.002 : 0.003`) count together; `-` is none. The time
+//! of a line is the end of its request.
 //! Invariants: the steps of a line are at most its upstream time. A line without a request time is
 //! bad.
 
@@ -78,7 +78,7 @@ struct TimedLine<'a> {
 
 impl TimedLine<'_> {
     fn get(&self, names: &[&str]) -> Option<&str> {
-        let find = |name: &&str| self.fields.iter().find(|(own, _)| own == name);
+        let find = |name: &&str| self.fields.iter().find(|(field, _)| field == name);
         names.iter().find_map(find).map(|(_, text)| &**text)
     }
 

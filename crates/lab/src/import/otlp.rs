@@ -1,10 +1,10 @@
 //! Spans in OTLP's JSON, as the collector's file exporter writes them.
 //!
 //! The root of a trace is a call. What its descendants add to the critical path are its steps, by
-//! their names. From the end of a span backwards, the span waited for the child that ended last; time
-//! without a child is spent by the span itself. (Zhang and others, "CRISP: Critical Path Analysis of
-//! Large-Scale Microservice Architectures", ATC 2022.)
-//! Attributes are those of the root and its resource.
+//! their names. From the end of a span backwards, the span waited for the child that ended last.
+//! Time without a child is spent by the span itself. (Zhang and others, "CRISP: Critical Path
+//! Analysis of Large-Scale Microservice Architectures", ATC 2022.) Attributes are those of the root
+//! and its resource.
 //! Invariants: a call's steps add up to at most its time. What the root spends itself is left over.
 //!
 //! Refuses: protobuf. Traces without their root are counted as failed calls.
@@ -150,7 +150,7 @@ fn take(
 fn link(spans: &mut [TimedSpan], rows: &mut SeriesBuilder<'_>) -> Vec<usize> {
     let key = |placed: &TimedSpan, id: &str| (placed.span.trace_id.clone(), id.to_owned());
     let known: HashMap<(String, String), usize> =
-        spans.iter().enumerate().map(|(at, own)| (key(own, &own.span.span_id), at)).collect();
+        spans.iter().enumerate().map(|(at, timed)| (key(timed, &timed.span.span_id), at)).collect();
     let mut roots = Vec::new();
     for at in 0..spans.len() {
         let parent = spans[at].span.parent_span_id.as_str();
@@ -175,10 +175,11 @@ fn push(
     rows: &mut SeriesBuilder<'_>,
 ) -> Result<(), LabError> {
     let placed = &spans[root];
-    let mut own: HashMap<usize, u64> = HashMap::new();
-    walk(spans, root, (placed.start, placed.end), 0, &mut own);
+    let mut path = CriticalPath { spans, spent: HashMap::new() };
+    path.walk(root, (placed.start, placed.end), 0);
     let mut steps: Vec<(usize, f64)> = Vec::new();
-    let mut spent: Vec<(usize, u64)> = own.into_iter().filter(|(at, _)| *at != root).collect();
+    let mut spent: Vec<(usize, u64)> =
+        path.spent.into_iter().filter(|(at, _)| *at != root).collect();
     spent.sort_unstable();
     for (at, nanos) in spent {
         steps.push((step(&spans[at].span.name, names), nanos as f64 / 1e6));
@@ -197,28 +198,31 @@ fn push(
     rows.push(&row, placed.line)
 }
 
-/// Adds each span's own time on the critical path between two moments.
-fn walk(
-    spans: &[TimedSpan],
-    at: usize,
-    (start, end): (u64, u64),
-    depth: usize,
-    own: &mut HashMap<usize, u64>,
-) {
-    let mut until = end;
-    let mut last_first: Vec<usize> = spans[at].children.clone();
-    last_first.sort_by_key(|child| std::cmp::Reverse((spans[*child].end, spans[*child].start)));
-    for child in last_first.into_iter().take_while(|_| depth < DEPTH_MAX) {
-        let from = spans[child].start.max(start);
-        let to = spans[child].end.min(until);
-        if from >= to {
-            continue;
+/// What each span spends itself on the critical path of a trace, in nanoseconds.
+struct CriticalPath<'s> {
+    spans: &'s [TimedSpan],
+    spent: HashMap<usize, u64>,
+}
+
+impl CriticalPath<'_> {
+    /// Adds the time of a span and its descendants between two moments.
+    fn walk(&mut self, at: usize, (start, end): (u64, u64), depth: usize) {
+        let spans = self.spans;
+        let mut reached = end;
+        let mut last_first: Vec<usize> = spans[at].children.clone();
+        last_first.sort_by_key(|child| std::cmp::Reverse((spans[*child].end, spans[*child].start)));
+        for child in last_first.into_iter().take_while(|_| depth < DEPTH_MAX) {
+            let from = spans[child].start.max(start);
+            let to = spans[child].end.min(reached);
+            if from >= to {
+                continue;
+            }
+            *self.spent.entry(at).or_default() += reached - to;
+            self.walk(child, (from, to), depth + 1);
+            reached = from;
         }
-        *own.entry(at).or_default() += until - to;
-        walk(spans, child, (from, to), depth + 1, own);
-        until = from;
+        *self.spent.entry(at).or_default() += reached - start;
     }
-    *own.entry(at).or_default() += until - start;
 }
 
 fn step(name: &str, names: &mut Vec<String>) -> usize {

@@ -35,8 +35,8 @@ pub(super) fn duration_ms(text: &str, unit: Unit) -> Option<f64> {
         return Some(number * unit.0);
     }
     let end = text.find(|character: char| character.is_alphabetic() && character != 'e')?;
-    let own = Unit::named(text[end..].trim())?;
-    text[..end].trim().parse::<f64>().ok().map(|number| number * own.0)
+    let named = Unit::named(text[end..].trim())?;
+    text[..end].trim().parse::<f64>().ok().map(|number| number * named.0)
 }
 
 /// What a column of moments counts.
@@ -49,8 +49,8 @@ pub(super) enum Moment {
 }
 
 /// Returns a moment: RFC 3339, an access log's time, or a number. A number without a `unit` counts
-/// from the Unix epoch if it is as large as the present: in seconds, milliseconds, microseconds or
-/// nanoseconds, by its size. A smaller one is relative, and in seconds.
+/// from the Unix epoch if it is as large as the present. Its size says whether it is in seconds,
+/// milliseconds, microseconds or nanoseconds. A smaller one is relative, and in seconds.
 pub(super) fn moment(text: &str, unit: Option<Unit>) -> Option<Moment> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

@@ -153,7 +153,7 @@ impl Calls {
             ("", "") if !body.is_empty() => "POST",
             ("", "") => "GET",
             ("", default) => default,
-            (own, _) => own,
+            (written, _) => written,
         };
         let name = if method == "GET" { url.clone() } else { format!("{method} {url}") };
         let headers = merged(&self.defaults.headers, written.headers);
@@ -231,10 +231,10 @@ fn json_target(text: &str) -> Result<Written, LabError> {
     Ok(Written { method: target.method, url: target.url, headers, body })
 }
 
-/// The default headers that the call does not have itself, then its own.
-fn merged(defaults: &[(String, String)], own: Vec<(String, String)>) -> Vec<(String, String)> {
-    let has = |name: &str| own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
-    defaults.iter().filter(|(name, _)| !has(name)).cloned().chain(own.clone()).collect()
+/// The default headers that the call does not have itself, then those of the call.
+fn merged(defaults: &[(String, String)], call: Vec<(String, String)>) -> Vec<(String, String)> {
+    let has = |name: &str| call.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+    defaults.iter().filter(|(name, _)| !has(name)).cloned().chain(call.clone()).collect()
 }
 
 fn plan(reason: &str) -> LabError {

@@ -85,7 +85,8 @@ impl MergedRun {
         whole
     }
 
-    /// Whether the generator was late: by more than a tenth of the median latency, and by more than a timer's whim.
+    /// Whether the generator was late: by more than a tenth of the median latency, and by more than
+    /// a timer's whim.
     pub(super) fn is_late(&self, latency: &Sorted) -> bool {
         let late_us = self.report.late.value_at_quantile(0.99);
         late_us > LATE_US_MIN && late_us as f64 / 1e3 > 0.1 * latency.median()

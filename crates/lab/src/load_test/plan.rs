@@ -135,8 +135,8 @@ impl LoadTest {
                 let calls: Box<dyn Iterator<Item = u32>> =
                     if trace.calls.is_empty() { Box::new(in_turn) } else { Box::new(given) };
                 let rows = trace.at_ns.iter().zip(calls);
-                let own = rows.filter(|(_, call)| group.calls.binary_search(call).is_ok());
-                let (at, order): (Vec<u64>, Vec<u32>) = own.unzip();
+                let rows = rows.filter(|(_, call)| group.calls.binary_search(call).is_ok());
+                let (at, order): (Vec<u64>, Vec<u32>) = rows.unzip();
                 (Arrivals::At(at.into()), order.into())
             }
         };

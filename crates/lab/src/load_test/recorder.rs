@@ -1,7 +1,7 @@
 //! Sits between the engine of one thread and the calls it makes, and notes what becomes of each.
 //!
-//! A call that succeeded costs one histogram entry and one entry in the sample, beside the report of
-//! the engine. The histogram of a second is handed over when the second is over.
+//! A call that succeeded costs one histogram entry and one entry in the sample, beside the report
+//! of the engine. The histogram of a second is handed over when the second is over.
 //! Invariant: what began during the warm-up is counted nowhere.
 
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! An arrival trace: when each call is to be made, and optionally which.
 //!
 //! One arrival a line: a time, then optionally a method and a URL, separated by blanks or commas.
-//! Times are seconds since the start, or timestamps: seconds or milliseconds since the Unix epoch, or
-//! RFC 3339. Timestamps count from the first of them.
+//! Times are seconds since the start, or timestamps: seconds or milliseconds since the Unix epoch,
+//! or RFC 3339. Timestamps count from the first of them.
 //! Invariant: arrivals are in order of time, those of one moment in the order of the file.
 
 use std::path::Path;

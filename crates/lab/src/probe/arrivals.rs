@@ -1,7 +1,7 @@
 //! When calls arrive.
 //!
-//! Invariant: the times of an open loop do not depend on what the target does. Only a loop that has to
-//! find its rate depends on the first five calls.
+//! Invariant: the times of an open loop do not depend on what the target does. Only a loop that has
+//! to find its rate depends on the first five calls.
 
 use stdx::Random;
 

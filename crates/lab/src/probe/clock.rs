@@ -5,8 +5,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long before a moment a thread stops sleeping and looks at the clock instead. Nearly all sleeps
-/// overshoot by less (docs/lab/probe.md has what was measured).
+/// How long before a moment a thread stops sleeping and looks at the clock instead. Nearly all
+/// sleeps overshoot by less (docs/lab/probe.md has what was measured).
 pub(crate) const SPIN_MAX: Duration = Duration::from_micros(500);
 /// The same where calls are close together: on an idle machine sleeps overshoot by less.
 pub(crate) const SPIN_MIN: Duration = Duration::from_micros(150);
@@ -53,8 +53,8 @@ impl Origin {
         std::thread::sleep(left.saturating_sub(before));
     }
 
-    /// Looks at the clock until `ns`. While more than one thread is `awake`, others go first: a thread
-    /// that waits for a later moment would keep the rest from theirs.
+    /// Looks at the clock until `ns`. While more than one thread is `awake`, others go first: a
+    /// thread that waits for a later moment would keep the rest from theirs.
     pub(crate) fn look_until(&self, ns: u64, awake: &AtomicUsize) {
         while self.ns() < ns {
             match awake.load(Ordering::Relaxed) {

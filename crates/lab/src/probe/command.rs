@@ -1,8 +1,9 @@
 //! One run of a program. Phases: `spawn`, until it was started, and `run`, until it ended.
 //!
-//! A program is a plug-in of Nagios if it prints a state that fits its exit code, or performance data.
-//! What it measured becomes attributes, `time_…` become phases, and its state is an attribute. A
-//! plug-in that measured something has succeeded whatever its state: slow calls are wanted.
+//! A program is a plug-in of Nagios if it prints a state that fits its exit code, or performance
+//! data. What it measured becomes attributes, `time_…` become phases, and its state is an
+//! attribute. A plug-in that measured something has succeeded whatever its state: slow calls are
+//! wanted.
 //!
 //! Refuses: a shell, which would be timed as well; `exec:sh -c '…'` has one.
 
@@ -131,8 +132,8 @@ fn plugin(state: &str, perfdata: Perfdata) -> CallDetails {
     made
 }
 
-/// Performance data stand behind the bar of the first line. Behind the bar of a later line they go on
-/// to the end.
+/// Performance data stand behind the bar of the first line. Behind the bar of a later line they go
+/// on to the end.
 fn perfdata(printed: &str) -> Perfdata {
     let (first, rest) = printed.split_once('\n').unwrap_or((printed, ""));
     let of_first = first.split_once('|').map_or("", |(_, data)| data);

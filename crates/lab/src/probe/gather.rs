@@ -1,9 +1,9 @@
 //! From calls to series: a row for each that succeeded, in the order in which they were meant to
 //! begin.
 //!
-//! Invariant: no millisecond is in two phases. Times that others have measured inside a phase become
-//! phases if they add up to no more than it, in all but one of twenty calls. The phase is then what
-//! they leave of it. Otherwise they overlap or count time twice, and are attributes.
+//! Invariant: no millisecond is in two phases. Times that others have measured inside a phase
+//! become phases if they add up to no more than it; one call of twenty may differ. The phase is
+//! then what they leave of it. Otherwise they overlap or count time twice, and are attributes.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Addresses that a host is called at, whatever the resolver says: curl's `--resolve`.
 //!
-//! Invariant: request, certificate and report keep the name of the host. Only the connection goes to
-//! another address.
+//! Invariant: request, certificate and report keep the name of the host. Only the connection goes
+//! to another address.
 
 use std::fmt;
 use std::net::IpAddr;

@@ -47,8 +47,8 @@ pub enum End {
     After(Duration),
 }
 
-/// How calls arrive. Without a rate the first five come one after the other. The mean distance of the
-/// rest is four times their median, 50 ms at least, so calls seldom overlap.
+/// How calls arrive. Without a rate the first five come one after the other. The mean distance of
+/// the rest is four times their median, 50 ms at least, so calls seldom overlap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
     /// At random, as independent clients do, so many a second on average.

@@ -113,8 +113,8 @@ impl<'p> Scheduler<'p> {
             if next_ns.is_none() && self.threads.in_flight() == 0 {
                 return Ok(false);
             }
-            let until = next_ns.map_or(LOOK, |at| self.until(at));
-            if let Some(call) = self.threads.wait(until.min(LOOK)) {
+            let time = next_ns.map_or(LOOK, |at| self.wait_for(at));
+            if let Some(call) = self.threads.wait(time.min(LOOK)) {
                 self.note(call);
             }
             self.progress.elapsed = Duration::from_nanos(self.origin.ns());
@@ -186,7 +186,7 @@ impl<'p> Scheduler<'p> {
         Ok(None)
     }
 
-    fn until(&self, at_ns: u64) -> Duration {
+    fn wait_for(&self, at_ns: u64) -> Duration {
         Duration::from_nanos(at_ns.saturating_sub(LEAD_NS).saturating_sub(self.origin.ns()))
     }
 

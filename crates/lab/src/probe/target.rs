@@ -101,11 +101,11 @@ impl fmt::Display for ProbeTarget {
             Self::Http(url) => {
                 let scheme = if url.is_tls { "https" } else { "http" };
                 write!(f, "{scheme}://{}{}", url.authority, url.path)?;
-                held(&url.place, f)
+                pinned(&url.place, f)
             }
             Self::Tcp(place) => {
                 write!(f, "tcp://{place}")?;
-                held(place, f)
+                pinned(place, f)
             }
             Self::Dns(question) => {
                 write!(f, "dns:{}", question.name)?;
@@ -127,7 +127,7 @@ impl fmt::Display for ProbeTarget {
 }
 
 /// Where a place is called, if that is not left to the resolver.
-fn held(place: &Endpoint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn pinned(place: &Endpoint, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for (at, address) in place.addresses.iter().enumerate() {
         write!(f, "{} {address}", if at == 0 { " at" } else { "," })?;
     }

@@ -1,6 +1,7 @@
 //! Finds a host and connects to it. A target `tcp://…` is called by that alone.
 //!
-//! Invariant: the addresses of a host share the time that is left, so a silent one does not use it up.
+//! Invariant: the addresses of a host share the time that is left, so a silent one does not use it
+//! up.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};

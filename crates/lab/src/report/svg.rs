@@ -1,7 +1,7 @@
 //! The charts of the HTML report, written by hand: text in, text out.
 //!
-//! Invariants: every text of a user is escaped. Colours come from the style of the page by class, so
-//! light and dark need no second drawing. Every chart has a title for those who cannot see it.
+//! Invariants: every text of a user is escaped. Colours come from the style of the page by class,
+//! so light and dark need no second drawing. Every chart has a title for those who cannot see it.
 
 use std::fmt::Write;
 

@@ -59,9 +59,9 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
         shell,
         cancel: &cancel,
     };
-    let session = Session { args, screen: &screen, exports: &exports };
+    let bench_run = BenchRun { args, screen: &screen, exports: &exports };
     let mut results = Vec::new();
-    let outcome = session.measure(&bench, &subjects, &mut results);
+    let outcome = bench_run.measure(&bench, &subjects, &mut results);
     if cancel.load(Ordering::Relaxed) && outcome.is_ok() {
         eprintln!("interrupted; this is what was measured until then");
     }
@@ -79,13 +79,13 @@ pub(super) fn run(args: &BenchArgs) -> Result<()> {
 }
 
 /// What is shown and written of a benchmark while it goes on.
-struct Session<'a> {
+struct BenchRun<'a> {
     args: &'a BenchArgs,
     screen: &'a Screen,
     exports: &'a [(ResultFile, &'a Path)],
 }
 
-impl Session<'_> {
+impl BenchRun<'_> {
     /// Runs one subject after the other, or the two of `--vs` in turns, and shows each.
     fn measure(
         &self,

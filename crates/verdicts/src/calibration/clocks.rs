@@ -1,4 +1,5 @@
-//! How far "locked" is to be trusted: false alarms on calls without a clock, and ticks that are found.
+//! How far "locked" is to be trusted: false alarms on calls without a clock, and ticks that are
+//! found.
 //!
 //! Invariant: as in the tables of combs, sets are drawn from seeds fixed here.
 
@@ -38,7 +39,7 @@ pub enum Lengths {
     /// 50, with a deviation of 0.2.
     Narrow,
     /// 70 % at 10, 30 % at 50.
-    Humps,
+    TwoModes,
 }
 
 impl Starts {
@@ -76,15 +77,15 @@ impl Starts {
 
 impl Lengths {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Lognormal, Self::Gamma, Self::Narrow, Self::Humps];
+    pub const ALL: [Self; 4] = [Self::Lognormal, Self::Gamma, Self::Narrow, Self::TwoModes];
 
     fn draw(self, draw: &mut Draw) -> f64 {
         match self {
             Self::Lognormal => 20.0 * (0.6 * draw.normal()).exp(),
             Self::Gamma => 10.0 * (0..3).map(|_| draw.exponential()).sum::<f64>(),
             Self::Narrow => 50.0 + 0.2 * draw.normal(),
-            Self::Humps if draw.fraction() < 0.7 => 10.0 + draw.normal(),
-            Self::Humps => 50.0 + 4.0 * draw.normal(),
+            Self::TwoModes if draw.fraction() < 0.7 => 10.0 + draw.normal(),
+            Self::TwoModes => 50.0 + 4.0 * draw.normal(),
         }
     }
 }
@@ -99,8 +100,8 @@ pub fn locked_alarms(starts: Starts, calls: usize, sets: Range<u64>) -> u64 {
     alarms.count() as u64
 }
 
-/// Counts the sets of a range that are called locked to a tick of 100 ms. In each of them a share of
-/// the calls ends with that tick.
+/// Counts the sets of a range that are called locked to a tick of 100 ms. In each of them a share
+/// of the calls ends with that tick.
 pub fn ticks_found(share: f64, calls: usize, sets: Range<u64>) -> u64 {
     let found = sets.filter(|set| {
         let mut draw = Draw::new(TICK_SEED, stream((share * 100.0) as u64, calls, *set));

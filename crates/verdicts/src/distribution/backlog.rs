@@ -1,9 +1,10 @@
 //! Combs that a fixed rate of sending makes by itself.
 //!
 //! When a target pauses, calls that are sent every 10 ms wait 10 ms less each. A histogram that is
-//! corrected for coordinated omission has the same ramp. Two things tell such a comb from a timer's:
-//! - in the order of the calls it goes down from tooth to tooth and jumps up; calls without a memory
-//!   go either way alike;
+//! corrected for coordinated omission has the same ramp. Two things tell such a comb from a
+//! timer's:
+//! - in the order of the calls it goes down from tooth to tooth and jumps up; calls without a
+//!   memory go either way alike;
 //! - in any order its calls are a whole number of intervals apart, to the last digit.
 //!
 //! Invariant: a comb is refused by what it is made of, never by how faint it is.
@@ -26,8 +27,8 @@ const DENOMINATORS: std::ops::RangeInclusive<u32> = 1..=8;
 /// Calls nearer to each other than so many times the exactness asked for have partners by chance.
 const CROWDED: f64 = 20.0;
 
-/// Returns whether the comb of `line` is the draining of a backlog. `values` are in the order of the
-/// calls; `step` is that of the clock.
+/// Returns whether the comb of `line` is the draining of a backlog. `values` are in the order of
+/// the calls; `step` is that of the clock.
 pub(super) fn is_backlog(values: &[f64], line: &CombLine, step: f64) -> bool {
     let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
     let reach = (3.0 * line.jitter).min(line.quantum / 3.0);

@@ -22,8 +22,9 @@ const AS_GOOD: f64 = 3.0;
 
 /// Least squares through the teeth, repeated.
 const REFINED: usize = 2;
-/// The window in which the other half's calls are counted, in deviations of the seen half's calls from
-/// its teeth. It is at most this part of the quantum. A tooth of few calls is wider than they show.
+/// The window in which the other half's calls are counted, in deviations of the seen half's calls
+/// from its teeth. It is at most this part of the quantum. A tooth of few calls is wider than they
+/// show.
 const WIDER: f64 = 5.0;
 const WIDEST: f64 = 0.4;
 /// Splits of a sample, and the calls above which one is enough.
@@ -98,8 +99,8 @@ impl CombSearch<'_> {
         (width > 1e-9 * high && cycles >= 2.0).then_some(SearchRange { low, width, cycles })
     }
 
-    /// Whether a large smooth sample nearly always shows as much evidence, by the number of spacings
-    /// alone. No draw is needed to say so.
+    /// Whether a large smooth sample nearly always shows as much evidence, by the number of
+    /// spacings alone. No draw is needed to say so.
     fn hopeless(&self, frame: &Frame, score: f64) -> bool {
         self.values.len() >= 200 && score < frame.cycles().ln() + 2.0
     }

@@ -9,8 +9,8 @@
 
 /// Levels of the quantiles in [`UNIFORM`].
 const LEVELS: [f64; 8] = [0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999];
-/// √n times the dip of n uniform values at the levels above, drawn and measured by this module. Each
-/// size had 30,000 samples, and 2,000 values had 10,000.
+/// √n times the dip of n uniform values at the levels above, drawn and measured by this module.
+/// Each size had 30,000 samples, and 2,000 values had 10,000.
 const UNIFORM: [(usize, [f64; 8]); 7] = [
     (15, [0.3242, 0.3866, 0.4264, 0.4597, 0.4967, 0.5246, 0.5498, 0.6047]),
     (30, [0.3370, 0.4065, 0.4481, 0.4843, 0.5274, 0.5545, 0.5834, 0.6431]),

@@ -1,14 +1,13 @@
 //! The quantum with its interval: teeth and background fitted together.
 //!
 //! Within its cell a call is on the tooth (normal around origin + k quanta) or beside it (a smooth
-//! density). This mixture is fitted by expectation and maximisation; only the line through the teeth
-//! is moved by steps of Newton's.
-//! Each cell has a share and a density beside the tooth for itself. With few calls they are drawn
-//! towards the share of all and an even density. With one share for all, and level cells, the line
-//! would go through a great smooth hump.
-//! Jitter need not be normal, so the interval is the sandwich: score variance between inverted
-//! curvatures (White 1982). It has Student's quantile for the calls on teeth, and is wider where the
-//! likelihood has another hill within reach.
+//! density). This mixture is fitted by expectation and maximisation; only the line through the
+//! teeth is moved by steps of Newton's. Each cell has a share and a density beside the tooth for
+//! itself. With few calls they are drawn towards the share of all and an even density. With one
+//! share for all, and level cells, the line would go through a great smooth hump. Jitter need not
+//! be normal, so the interval is the sandwich: score variance between inverted curvatures (White
+//! 1982). It has Student's quantile for the calls on teeth, and is wider where the likelihood has
+//! another hill within reach.
 //! Invariant: every tooth of a line is `origin` + k `quantum`, k a whole number.
 
 mod cells;
@@ -23,9 +22,9 @@ use cells::{Assignment, CellCounts, CellMixture, Mixture};
 const ROUNDS: usize = 60;
 /// A round that moves the quantum by less than this part of itself is the last.
 const SETTLED: f64 = 1e-8;
-/// The curvature that a tooth has at least, as a part of what its calls would have if no others were
-/// there. So a step of Newton's is at most four steps of expectation and maximisation, which alone
-/// takes hundreds of them where the teeth are faint.
+/// The curvature that a tooth has at least, as a part of what its calls would have if no others
+/// were there. So a step of Newton's is at most four steps of expectation and maximisation, which
+/// alone takes hundreds of them where the teeth are faint.
 const STIFF_MIN: f64 = 0.25;
 /// Deviations within which a call is on a tooth.
 const ON_TOOTH: f64 = 2.0;
@@ -39,7 +38,8 @@ const BENT_STIFF_MIN: f64 = 0.1;
 /// A cell at the end of a sample is covered at least so far.
 const COVERED_MIN: f64 = 0.05;
 /// How much wider the interval is where nearly all calls are beside the teeth (counted by
-/// calibration). Jitter and share are then known no better than the line, which the sandwich ignores.
+/// calibration). Jitter and share are then known no better than the line, which the sandwich
+/// ignores.
 const FAINT: f64 = 0.1;
 /// How far a quantum may move: beyond, it is another comb's, or none's.
 const SAME_COMB: std::ops::Range<f64> = 0.5..1.5;
@@ -140,8 +140,8 @@ impl CombLine {
         Self { origin: self.origin + more * self.quantum, ..*self }
     }
 
-    /// Whether the `fast` calls lie where the line through the `slow` ones has a tooth. That place is
-    /// less certain the farther it is from the slow calls.
+    /// Whether the `fast` calls lie where the line through the `slow` ones has a tooth. That place
+    /// is less certain the farther it is from the slow calls.
     pub(super) fn meets(&self, fast: &[f64], slow: &[f64]) -> bool {
         let (k, off) = self.place(Sorted::new(fast).median());
         let (middle, _) = self.place(Sorted::new(slow).median());
@@ -205,8 +205,8 @@ impl CombLine {
     }
 
     /// Looks at the likelihood of quanta up to [`FAR`] margins away, the middle of the teeth kept.
-    /// Returns a line that is better, if any, and how far away a line is still as good as the end of
-    /// the margin. Few or faint teeth fit more than one line, which no curvature shows.
+    /// Returns a line that is better, if any, and how far away a line is still as good as the end
+    /// of the margin. Few or faint teeth fit more than one line, which no curvature shows.
     fn profile(&self, values: &[f64], cells: &Mixture) -> (Option<Self>, f64) {
         let (mut weight, mut middle) = (0.0, 0.0);
         for value in values {

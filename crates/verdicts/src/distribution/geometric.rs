@@ -1,7 +1,7 @@
 //! Combs whose teeth double: exponential backoff, SYN retries after 1, 3, 7, 15 s.
 //!
-//! On the logarithm to base 2, of the time or of the time plus a second, such teeth are one apart. So
-//! only the offset is searched for.
+//! On the logarithm to base 2, of the time or of the time plus a second, such teeth are one apart.
+//! So only the offset is searched for.
 //! Invariant: the same teeth, null and confirmation as for linear combs.
 
 use super::fit;

@@ -1,8 +1,8 @@
 //! How many modes, and where: Silverman's test and Hartigans' dip, on the logarithm of the times.
 //!
 //! A mode is a hump of the density that holds enough calls.
-//! Invariant: of samples with one mode at most one in a hundred is called multimodal, because either
-//! test must reach half a percent. `calibration::modes` counts it.
+//! Invariant: of samples with one mode at most one in a hundred is called multimodal, because
+//! either test must reach half a percent. `calibration::modes` counts it.
 //!
 //! Refuses: modes of less than five calls, or of less than a five-hundredth of all calls.
 

@@ -1,11 +1,11 @@
 //! What a sample would look like if it were smooth: the null of the comb search, and how many
 //! draws from it a verdict needs.
 //!
-//! The null is a smoothed bootstrap on the logarithm of the times, at Silverman's critical bandwidth
-//! for one mode. That is the least smoothing that leaves no second mode, hence no tooth. Latencies
-//! have tails, hence the logarithm: a bandwidth in milliseconds that one outlier widens would wash
-//! out the body. Variance is kept (Silverman, 1981).
-//! A large sample is drawn bin by bin, as Poisson numbers, so that its cost does not grow.
+//! The null is a smoothed bootstrap on the logarithm of the times, at Silverman's critical
+//! bandwidth for one mode. That is the least smoothing that leaves no second mode, hence no tooth.
+//! Latencies have tails, hence the logarithm: a bandwidth in milliseconds that one outlier widens
+//! would wash out the body. Variance is kept (Silverman, 1981). A large sample is drawn bin by bin,
+//! as Poisson numbers, so that its cost does not grow.
 //! Invariant: draws depend on the seed alone.
 
 use super::density::{BINS, Grid};
@@ -82,8 +82,8 @@ impl Smooth {
 }
 
 /// Counts how often `score`, called on fresh draws, reaches `observed`: the p-value. Where none of
-/// [`FIRST`] draws reaches it, the draws end. Of samples without a comb 0.16 % get so far, or have at
-/// most two exceedances of [`COMB_DRAWS`].
+/// [`FIRST`] draws reaches it, the draws end. Of samples without a comb 0.16 % get so far, or have
+/// at most two exceedances of [`COMB_DRAWS`].
 pub(super) fn p_value(observed: f64, mut score: impl FnMut() -> f64) -> f64 {
     let mut reached = 0;
     for drawn in 1..=COMB_DRAWS {

@@ -12,8 +12,8 @@ use crate::random::Draw;
 
 /// Steps below this part of a value cannot be told from the digits of the clock.
 const RELATIVE_MIN: f64 = 2e-5;
-/// No recorder of ours or others' rounds more coarsely, except to tenths of seconds or to seconds. A
-/// coarser step is a finding, not a resolution.
+/// No recorder of ours or others' rounds more coarsely, except to tenths of seconds or to seconds.
+/// A coarser step is a finding, not a resolution.
 const STEP_MAX_MS: f64 = 20.0;
 /// Values that an octave needs before its step is believed.
 const OCTAVE_VALUES: usize = 8;

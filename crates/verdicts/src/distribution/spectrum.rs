@@ -20,8 +20,8 @@ const FUNDAMENTALS: usize = 4 * HARMONICS;
 /// Fundamentals up to these many cycles are ranked on their own: there the envelope of the sample,
 /// which is no comb, is strong.
 const COARSE_CYCLES: f64 = 6.0;
-/// Candidates kept of the coarse ones, of the fine ones, and of the fine ones in the tapered sample.
-/// There the edges of a large sample do not drown a faint comb.
+/// Candidates kept of the coarse ones, of the fine ones, and of the fine ones in the tapered
+/// sample. There the edges of a large sample do not drown a faint comb.
 const KEPT: [usize; 3] = [5, 4, 6];
 /// The mean square of Hann's window.
 const TAPERED: f64 = 0.375;
@@ -137,8 +137,8 @@ impl Frame {
     }
 }
 
-/// The transform of the sample under Hann's window, from that of the sample. The window is one cycle
-/// of a cosine, so each frequency takes from those a cycle away.
+/// The transform of the sample under Hann's window, from that of the sample. The window is one
+/// cycle of a cosine, so each frequency takes from those a cycle away.
 fn tapered(spectrum: &[Complex64]) -> impl Iterator<Item = Complex64> + '_ {
     let at = |place: usize| spectrum.get(place).copied().unwrap_or_default();
     (0..spectrum.len()).map(move |place| {
@@ -169,10 +169,10 @@ fn tops(scores: &[f64], kept: usize) -> Vec<usize> {
     let mut tops: Vec<usize> = Vec::with_capacity(kept + 1);
     let mut place = 0;
     while place < scores.len() {
-        let until = (place + APART).min(scores.len());
+        let end = (place + APART).min(scores.len());
         let top =
-            (place..until).fold(place, |top, at| if scores[at] > scores[top] { at } else { top });
-        place = until;
+            (place..end).fold(place, |top, at| if scores[at] > scores[top] { at } else { top });
+        place = end;
         let rank = tops.partition_point(|other| scores[*other] >= scores[top]);
         if rank < kept {
             tops.insert(rank, top);

@@ -18,8 +18,8 @@ pub(super) const TOOTH_CALLS: f64 = 5.0;
 pub(super) const TEETH: usize = 3;
 /// One-sided 10 % of a normal distribution: an occupied tooth stands out by that.
 const STANDS_OUT: f64 = 1.2816;
-/// A comb of up to so many teeth has at least [`TEETH`] more filled places than empty ones, from its
-/// first tooth to its last. Three humps anywhere fit *some* comb with holes.
+/// A comb of up to so many teeth has at least [`TEETH`] more filled places than empty ones, from
+/// its first tooth to its last. Three humps anywhere fit *some* comb with holes.
 const FEW: usize = 5;
 /// Calls that fill such a place.
 const FILLED: f64 = 2.0;
@@ -135,8 +135,8 @@ impl Points<'_> {
         folds.filter_map(|fold| self.comb(&fold)).collect()
     }
 
-    /// The comb of a fold, if it holds. Of few calls wider windows than that of the fold are tried, too,
-    /// the narrowest first.
+    /// The comb of a fold, if it holds. Of few calls wider windows than that of the fold are tried,
+    /// too, the narrowest first.
     fn comb(&self, fold: &Fold) -> Option<Comb> {
         let windows = WINDOWS.into_iter().map(|width| width as f64 / PHASES as f64);
         let tried = if self.at.len() < WIDENED { WINDOWS.len() } else { 1 };
@@ -320,9 +320,9 @@ pub(super) fn evidence(cells: &[CombCell], left_out: usize) -> f64 {
     -ln_tail(calls, expected / calls, within)
 }
 
-/// ln P(X ≥ `hits`) for a binomial X of `n` trials, right to a few percent; 0 where it is not a tail.
-/// It is Chernoff's exponent with the factor of Bahadur and Rao ("On deviations of the sample mean",
-/// 1960).
+/// ln P(X ≥ `hits`) for a binomial X of `n` trials, right to a few percent; 0 where it is not a
+/// tail. It is Chernoff's exponent with the factor of Bahadur and Rao ("On deviations of the sample
+/// mean", 1960).
 pub(super) fn ln_tail(n: f64, chance: f64, hits: f64) -> f64 {
     if n <= 0.0 || hits <= chance * n {
         return 0.0;

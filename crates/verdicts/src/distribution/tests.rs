@@ -195,9 +195,9 @@ fn what_cannot_be_judged_is_said_so() {
     assert_eq!(reason(vec![5.0; 40]), "all calls took 5 ms");
     let mut failed = Series::default();
     failed.left_out.failed.insert("status 503".into(), 9);
-    assert!(
-        matches!(&judge(&failed, 1)[..], [Verdict::Unclear(unclear)] if unclear.reason == "no call succeeded")
-    );
+    let verdicts = judge(&failed, 1);
+    let [Verdict::Unclear(unclear)] = &verdicts[..] else { panic!("{verdicts:?}") };
+    assert_eq!(unclear.reason, "no call succeeded");
 }
 
 #[test]

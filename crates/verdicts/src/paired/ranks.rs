@@ -1,7 +1,7 @@
 //! The null distributions of rank tests: exact by counting for small samples, normal beyond.
 //!
-//! Ranks are doubled: the mean rank of tied values is then a whole number, and the exact distribution
-//! can be counted with ties, too.
+//! Ranks are doubled: the mean rank of tied values is then a whole number, and the exact
+//! distribution can be counted with ties, too.
 //! Invariant: p-values are two-sided and at most 1.
 
 use statrs::distribution::{ContinuousCDF, Normal};

@@ -1,8 +1,9 @@
 //! The k-th smallest of all pairwise sums, without writing them down.
 //!
-//! Counting the sums up to a bound takes one walk over sorted values. The bound is bisected over the
-//! bit patterns of floating-point numbers, which ends after 64 walks on the very sum that is sought.
-//! (Counting instead of Monahan's random pivots, "Algorithm 616", 1984: no luck, same order.)
+//! Counting the sums up to a bound takes one walk over sorted values. The bound is bisected over
+//! the bit patterns of floating-point numbers, which ends after 64 walks on the very sum that is
+//! sought. (Counting instead of Monahan's random pivots, "Algorithm 616", 1984: no luck, same
+//! order.)
 //! Invariant: memory does not grow with the number of sums.
 
 /// A set of sums of which each is counted, never stored.

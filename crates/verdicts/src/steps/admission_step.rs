@@ -1,9 +1,9 @@
 //! The step in which the server admits calls: those that arrive during a pause wait there.
 //!
-//! What strikes from outside lasts. It slows the calls under way, each in the step that it is in. It
-//! also slows those that arrive meanwhile, in the step in which the server would take them up. A stop
-//! of 200 ms before calls of 20 ms is met there ten times as often as on the way. So many slow-downs
-//! do not blame that step.
+//! What strikes from outside lasts. It slows the calls under way, each in the step that it is in.
+//! It also slows those that arrive meanwhile, in the step in which the server would take them up. A
+//! stop of 200 ms before calls of 20 ms is met there ten times as often as on the way. So many
+//! slow-downs do not blame that step.
 //!
 //! Invariant: only looked at where the other steps say "outside" by themselves.
 
@@ -17,14 +17,15 @@ const BEYOND: f64 = 2.326;
 /// Two-sided 5 % of it.
 const EITHER: f64 = 1.96;
 
-/// Returns whether a server may admit calls in a step: the wait for its answer, what no step covers,
-/// or the first step.
+/// Returns whether a server may admit calls in a step: the wait for its answer, what no step
+/// covers, or the first step.
 pub(super) fn may_admit(columns: &[StepColumn<'_>], at: usize) -> bool {
     at == 0 || ["wait", UNTRACKED].contains(&columns[at].name)
 }
 
-/// Returns whether pauses that strike the steps `others` at random explain the slow-downs of the step
-/// `at`. Every call meets them there, at their rate, in its time and in what is left of a pause.
+/// Returns whether pauses that strike the steps `others` at random explain the slow-downs of the
+/// step `at`. Every call meets them there, at their rate, in its time and in what is left of a
+/// pause.
 pub(super) fn explains(found: &Slowdowns, others: &[usize], at: usize, series: &Series) -> bool {
     let of = |what: &[f64]| others.iter().map(|at| what[*at]).sum::<f64>();
     let count: u64 = others.iter().map(|at| found.counts[*at]).sum();

@@ -77,8 +77,8 @@ impl<'a> RankedCalls<'a> {
         Excess { ms: excess, ci_ms: [excess - margin, excess + margin], influence, student }
     }
 
-    fn mean(&self, ms: &[f64], from: usize, until: usize) -> f64 {
-        let rows = &self.rows[from..until.max(from)];
+    fn mean(&self, ms: &[f64], from: usize, end: usize) -> f64 {
+        let rows = &self.rows[from..end.max(from)];
         rows.iter().map(|row| ms[*row as usize]).sum::<f64>() / rows.len().max(1) as f64
     }
 

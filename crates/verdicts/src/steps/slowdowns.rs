@@ -2,8 +2,9 @@
 //!
 //! A slow-down of step s in call i is d > m + τ, where m is the step's median. τ is the largest of:
 //! - six robust standard deviations (1.4826 times the median distance from the median);
-//! - the distance beyond which an exponential tail leaves a tenth of a call in the whole series: jitter
-//!   with a long tail is no slow-down. The tail goes through the median and the upper quartile;
+//! - the distance beyond which an exponential tail leaves a tenth of a call in the whole series:
+//!   jitter with a long tail is no slow-down. The tail goes through the median and the upper
+//!   quartile;
 //! - a fifth of what slowed-down calls as a whole usually lose: less does not make calls slow. The
 //!   same two rules find those calls.
 //!

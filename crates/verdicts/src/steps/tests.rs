@@ -77,8 +77,8 @@ fn excess(found: &Steps) -> &ExcessVerdict {
     excess
 }
 
-/// Calls of fifteen steps to a server that is stopped for 200 ms now and then. Calls under way stand
-/// still where they are, and those that arrive meanwhile wait before the first step.
+/// Calls of fifteen steps to a server that is stopped for 200 ms now and then. Calls under way
+/// stand still where they are, and those that arrive meanwhile wait before the first step.
 fn stopped(calls: usize, seed: u64) -> Series {
     let mut series = handler(calls, Jitter::Uniform, NOTHING, seed);
     let mut random = Random::new(seed);

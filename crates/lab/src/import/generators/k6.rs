@@ -1,8 +1,8 @@
-//! k6's measurements, as JSON (`--out json`) or CSV (`--out csv`): a line for each number of each
-//! request, those of one request one after the other.
+//! k6's measurements, as JSON (`--out json`) or CSV (`--out csv`). Each number of a request has a
+//! line, and those of one request follow each other.
 //!
 //! A row begins with `http_req_duration`; the parts that follow are its steps. k6's duration leaves
-//! out how long the connection took: `http_req_blocked`, which holds `connecting` and
+//! out the time of the connection: `http_req_blocked`, which holds `connecting` and
 //! `tls_handshaking`. Here the time of a call is both together, because its user waits for both.
 
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! Calls out of a histogram.
 //!
-//! Invariants: the calls of a step lie evenly within it, so no step is a peak that a search for combs
-//! would find. Of more than [`CALLS_MAX`] calls each step keeps its share.
+//! Invariants: the calls of a step lie evenly within it, so no step is a peak that a search for
+//! combs would find. Of more than [`CALLS_MAX`] calls each step keeps its share.
 
 use super::super::rows::{CallRow, SeriesBuilder};
 use crate::error::LabError;

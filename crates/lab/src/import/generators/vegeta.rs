@@ -1,8 +1,8 @@
 //! vegeta's results, encoded as JSON (an object a line) or CSV (twelve fields without a header;
 //! older versions write nine, without method, URL and headers).
 //!
-//! Latencies are nanoseconds from sending to the end of the reply. A code from 200 to 399 without an
-//! error is a success, as in the report of vegeta (`lib/results.go`, `lib/metrics.go`).
+//! Latencies are nanoseconds from sending to the end of the reply. A code from 200 to 399 without
+//! an error is a success, as in the report of vegeta (`lib/results.go`, `lib/metrics.go`).
 
 use serde::Deserialize;
 

@@ -54,12 +54,10 @@ fn the_critical_path_adds_up_and_the_rest_is_the_roots() {
 fn attributes_are_the_roots_and_its_resources() {
     let series = read(&export(&[span("1", "", "GET /", (0, 100))]));
     let named = |name: &str| series.attributes.iter().find(|own| own.name == name).unwrap();
-    assert!(
-        matches!(&named("service.name").values, AttributeValues::Names { names, .. } if names[0] == "shop")
-    );
-    assert!(
-        matches!(&named("http.status").values, AttributeValues::Numbers(numbers) if numbers[0] == 200.0)
-    );
+    let AttributeValues::Names { names, .. } = &named("service.name").values else { panic!() };
+    assert_eq!(names[0], "shop");
+    let AttributeValues::Numbers(numbers) = &named("http.status").values else { panic!() };
+    assert_eq!(numbers[0], 200.0);
 }
 
 #[test]

@@ -74,8 +74,8 @@ fn join(made: &mut CallDetails, name: String, value: String) {
     }
 }
 
-/// `Cache-Status` (RFC 9211) without what differs from call to call. Of each cache it keeps the name,
-/// and whether it was a hit or the reason for which it was not.
+/// `Cache-Status` (RFC 9211) without what differs from call to call. Of each cache it keeps the
+/// name, and whether it was a hit or the reason for which it was not.
 fn outcome(value: &str) -> String {
     let cache = |member: &str| {
         let mut parameters = pieces(member, ';').map(str::trim);

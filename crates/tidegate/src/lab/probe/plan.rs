@@ -38,8 +38,8 @@ pub(super) fn of(args: &ProbeArgs) -> Result<Plan> {
     })
 }
 
-/// The targets, each called at the addresses that `--resolve` gives for it. A `--resolve` that fits no
-/// target is a slip: another server would be measured than the one that was meant.
+/// The targets, each called at the addresses that `--resolve` gives for it. A `--resolve` that fits
+/// no target is a slip: another server would be measured than the one that was meant.
 fn pinned(mut targets: Vec<ProbeTarget>, args: &ProbeArgs) -> Result<Vec<ProbeTarget>> {
     let all = args.resolve.iter().map(|pin| (pin, 0));
     for (pin, from) in all.chain(args.vs_resolve.iter().map(|pin| (pin, 1))) {

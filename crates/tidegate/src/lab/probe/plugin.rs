@@ -1,7 +1,7 @@
 //! A probe as a plug-in of Nagios and its like: one line, and an exit code that is a state.
 //!
-//! A call that failed is a warning at least. No call that succeeded is critical: a target is not well
-//! because the calls that it answered were fast.
+//! A call that failed is a warning at least. No call that succeeded is critical: a target is not
+//! well because the calls that it answered were fast.
 
 use std::fmt;
 use std::fmt::Write as _;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use lab::import::{self, ReadOptions};
-use lab::session_file::Session;
+use lab::session_file::SeriesSet;
 use stdx::RealDisk;
 
 use crate::commands;
@@ -22,7 +22,7 @@ const BYTES_MAX: u64 = 4 << 30;
 const FETCH_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Reads what `from` names.
-pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<Session> {
+pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<SeriesSet> {
     let path = Path::new(from);
     if from == "journal" && !path.exists() {
         let plan = commands::load(config)?;
@@ -38,9 +38,9 @@ pub(super) fn read(from: &str, config: &Path, options: &ReadOptions) -> Result<S
     Ok(import::read(from, &bytes, options)?)
 }
 
-fn exchanges(dir: &Path, options: &ReadOptions) -> Result<Session> {
+fn exchanges(dir: &Path, options: &ReadOptions) -> Result<SeriesSet> {
     let series = import::journal(dir, Arc::new(RealDisk), options)?;
-    Ok(Session { series: vec![series], is_paired: false })
+    Ok(SeriesSet { series: vec![series], is_paired: false })
 }
 
 fn bytes(from: &str) -> Result<Vec<u8>> {

@@ -11,8 +11,8 @@ const EQUAL_FROM: f64 = 20.0;
 const SHARE_MIN: f64 = 1e-4;
 /// The density beside a tooth is nowhere less than this part of its mean.
 const DENSITY_MIN: f64 = 0.05;
-/// Legendre polynomials that say how the calls beside a tooth lie. With the first alone, a hump that
-/// bends would be taken for a tooth.
+/// Legendre polynomials that say how the calls beside a tooth lie. With the first alone, a hump
+/// that bends would be taken for a tooth.
 const TERMS: usize = 3;
 
 /// A call with the tooth that it is nearest to.
