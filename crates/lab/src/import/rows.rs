@@ -136,17 +136,17 @@ impl<'a> SeriesBuilder<'a> {
             column => format!("{}:{line}: {column}", self.name),
         };
         let place = cut(&place, PLACE_MAX);
-        let reason = match found {
+        let text = match found {
             "" => reason.to_owned(),
             found => format!("{} is {reason}", cut(found, FOUND_MAX)),
         };
         if self.options.is_strict {
-            return Err(LabError::Row { place, reason });
+            return Err(LabError::Row { place, reason: text });
         }
         *self.left_out.bad.entry(reason.to_owned()).or_default() += 1;
         self.bad += 1;
         if self.bad <= PLACES_MAX as u64 {
-            self.notes.push(format!("left out: {place}: {reason}"));
+            self.notes.push(format!("left out: {place}: {text}"));
         }
         Ok(())
     }

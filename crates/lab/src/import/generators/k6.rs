@@ -2,7 +2,7 @@
 //! line, and those of one request follow each other.
 //!
 //! A row begins with `http_req_duration`; the parts that follow are its steps. k6's duration leaves
-//! out the time of the connection: `http_req_blocked`, which holds `connecting` and
+//! out the time of the connection, `http_req_blocked`. That holds `connecting` and
 //! `tls_handshaking`. Here the time of a call is both together, because its user waits for both.
 
 use serde::Deserialize;
