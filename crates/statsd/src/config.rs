@@ -11,12 +11,10 @@ use serde_json::{Value, json};
 use stdx::{ByteSize, Span};
 
 use crate::flavour::Flavour;
-use crate::flush::{Idle, Keep};
 use crate::plan::{
-    self, BackendPlan, Graphite, INTERVAL_MAX, Input, Management, NAMES_BYTES_MAX, Network, Plan,
-    RECEIVE_BUFFER_BYTES, Web,
+    self, BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, Input, Keep, Management,
+    NAMES_BYTES_MAX, Network, Plan, RECEIVE_BUFFER_BYTES, Web,
 };
-use crate::statistics::Histogram;
 
 /// Values of one timer that are kept as they are: 8 KB.
 const TIMER_VALUES_MAX: usize = 1024;
@@ -226,8 +224,8 @@ fn process(prefix: Option<&str>) -> Option<String> {
 }
 
 fn keep(idle: Idle, own_prefix: &str) -> Keep {
-    let own = vec![format!("{own_prefix}.")];
-    Keep { counters: idle, timers: idle, gauges: idle, sets: idle, own }
+    let always = vec![format!("{own_prefix}.")];
+    Keep { counters: idle, timers: idle, gauges: idle, sets: idle, always }
 }
 
 struct Reader<'r> {

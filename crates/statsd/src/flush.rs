@@ -13,6 +13,7 @@ use crate::figures;
 use crate::line::Notice;
 use crate::members::Members;
 use crate::names::{Name, Names, Seen};
+use crate::plan::Keep;
 use crate::samples::Samples;
 use crate::statistics::{Statistic, Wanted};
 use crate::table::{Gauges, Look, Table};
@@ -70,45 +71,6 @@ impl Flush {
     }
 }
 
-/// For how many flushes a name is kept that gets no samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Idle {
-    /// For ever.
-    Kept,
-    /// Removed with the so-many-th flush after its last sample; with 1 in the one that shows it.
-    Flushes(u32),
-}
-
-impl Idle {
-    fn keeps(self, idle: u32) -> bool {
-        match self {
-            Self::Kept => true,
-            Self::Flushes(flushes) => idle + 1 < flushes,
-        }
-    }
-}
-
-/// What is kept of names that get no samples, by kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keep {
-    /// Counters.
-    pub counters: Idle,
-    /// Timers.
-    pub timers: Idle,
-    /// Gauges.
-    pub gauges: Idle,
-    /// Sets.
-    pub sets: Idle,
-    /// Counters and gauges whose names contain one of these are always kept.
-    pub own: Vec<String>,
-}
-
-impl Keep {
-    fn is_own(&self, name: &str) -> bool {
-        self.own.iter().any(|own| name.contains(own.as_str()))
-    }
-}
-
 /// Takes out what all tables have counted.
 pub(crate) fn collect(
     tables: &[Arc<Mutex<Table>>],
@@ -117,7 +79,8 @@ pub(crate) fn collect(
     wanted: &Wanted,
 ) -> Flush {
     let counters: Kind<f64> = (|table| table.counters.len(), Table::take_counters);
-    let keeps = |seen: &Seen<'_, f64>| keep.counters.keeps(seen.idle) || keep.is_own(seen.name);
+    let keeps =
+        |seen: &Seen<'_, f64>| keep.counters.keeps(seen.idle) || keep.keeps_always(seen.name);
     let mut counters = gather(tables, counters, keeps, |sum, more| *sum += more);
     counters.iter_mut().for_each(|(_, sum)| *sum = figures::finite(*sum));
 
@@ -197,7 +160,7 @@ fn take_gauges(gauges: &Mutex<Gauges>, keep: &Keep) -> Vec<(Name, f64)> {
     while let Some(at) = from {
         from = gauges.lock().take(at, NAMES_AT_ONCE, &mut |seen| {
             pairs.push((Name::clone(seen.name), *seen.cell));
-            keep.gauges.keeps(seen.idle) || keep.is_own(seen.name)
+            keep.gauges.keeps(seen.idle) || keep.keeps_always(seen.name)
         });
     }
     pairs

@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 use crate::budget::Budget;
 use crate::config::{self, Config};
 use crate::flavour::Flavour;
-use crate::flush::{self, Idle, Keep};
+use crate::flush;
 use crate::legacy::{self, LegacyError};
 use crate::line::{Bad, Change, Notice, Reader, Take};
-use crate::plan::Plan;
+use crate::plan::{Idle, Keep, Plan};
 use crate::statistics::Wanted;
 use crate::table::{Bounds, Filling, Gauges, Table};
 
@@ -130,7 +130,7 @@ pub fn count<'d>(
         reader.read(datagram, &mut Filling::new(&mut tables[at % 2].lock(), &gauges));
     }
     let idle = Idle::Flushes(1);
-    let keep = Keep { counters: idle, timers: idle, gauges: idle, sets: idle, own: Vec::new() };
+    let keep = Keep { counters: idle, timers: idle, gauges: idle, sets: idle, always: Vec::new() };
     let wanted = Wanted::new(flavour, 10.0, &[90.0, -10.0, 99.9]);
     let flush = flush::collect(&tables, &gauges, (&keep, 3), &wanted);
     let received = |samples: &crate::samples::Samples| {

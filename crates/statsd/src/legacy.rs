@@ -14,9 +14,9 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
 use crate::flavour::Flavour;
-use crate::flush::{Idle, Keep};
-use crate::plan::{BackendPlan, Graphite, INTERVAL_MAX, Input, KeyFlush, Management, Plan};
-use crate::statistics::Histogram;
+use crate::plan::{
+    BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, Input, Keep, KeyFlush, Management, Plan,
+};
 
 /// How deep objects and lists may be nested: statsd's own are three deep.
 const DEPTH_MAX: usize = 32;
@@ -231,7 +231,7 @@ impl Reader {
         let ttl = self.number("gaugesMaxTTL", 1.0)?;
         let ttl = if ttl.fract() == 0.0 && ttl > 1.0 { ttl as u32 } else { 1 };
         let ttl = if self.flavour == Flavour::Perl { 1 } else { ttl };
-        let own = match self.flavour {
+        let always = match self.flavour {
             Flavour::Perl => Vec::new(),
             _ => ["packets_received", "metrics_received", "bad_lines_seen"]
                 .map(str::to_owned)
@@ -244,7 +244,7 @@ impl Reader {
             timers: idle("deleteTimers", 1),
             gauges: idle("deleteGauges", ttl),
             sets: idle("deleteSets", 1),
-            own,
+            always,
         })
     }
 

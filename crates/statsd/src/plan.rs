@@ -8,8 +8,6 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::flavour::Flavour;
-use crate::flush::Keep;
-use crate::statistics::Histogram;
 
 /// The default for [`Plan::receive_buffer_bytes`]: 20,000 small datagrams.
 pub const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
@@ -78,6 +76,56 @@ pub struct Plan {
     pub follows_file: bool,
     /// The settings as they were written, for the management port.
     pub settings: Vec<(String, Value)>,
+}
+
+/// For how many flushes a name is kept that gets no samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idle {
+    /// For ever.
+    Kept,
+    /// Removed with the so-many-th flush after its last sample; with 1 in the one that shows it.
+    Flushes(u32),
+}
+
+impl Idle {
+    /// Whether a name stays that has been idle for so many flushes before this one.
+    pub(crate) fn keeps(self, idle: u32) -> bool {
+        match self {
+            Self::Kept => true,
+            Self::Flushes(flushes) => idle + 1 < flushes,
+        }
+    }
+}
+
+/// What is kept of names that get no samples, by kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keep {
+    /// Counters.
+    pub counters: Idle,
+    /// Timers.
+    pub timers: Idle,
+    /// Gauges.
+    pub gauges: Idle,
+    /// Sets.
+    pub sets: Idle,
+    /// Counters and gauges whose names contain one of these are always kept.
+    pub always: Vec<String>,
+}
+
+impl Keep {
+    /// Whether a name is kept however long it is idle.
+    pub(crate) fn keeps_always(&self, name: &str) -> bool {
+        self.always.iter().any(|part| name.contains(part.as_str()))
+    }
+}
+
+/// Bins for the timers whose names contain a text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram {
+    /// A part of a timer's name.
+    pub part: String,
+    /// Upper bounds, exclusive, in ascending order; none is without bound.
+    pub bins: Vec<Option<f64>>,
 }
 
 /// Where samples come in.

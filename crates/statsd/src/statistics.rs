@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::flavour::Flavour;
-use crate::plan::Plan;
+use crate::plan::{Histogram, Plan};
 use crate::samples::{Samples, Summary};
 
 /// A statistic's name behind that of its timer, and its number.
@@ -25,15 +25,6 @@ pub(crate) struct Wanted {
     /// Names that are shown; all when empty.
     shown: Vec<String>,
     histograms: Vec<Histogram>,
-}
-
-/// Bins for the timers whose names contain a text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Histogram {
-    /// A part of a timer's name.
-    pub part: String,
-    /// Upper bounds, exclusive, in ascending order; none is without bound.
-    pub bins: Vec<Option<f64>>,
 }
 
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Config, plan};
-use crate::flush::Idle;
+use crate::plan::Idle;
 use crate::plan::{BackendPlan, Input, Plan};
 
 fn read(text: &str) -> (Plan, Vec<String>) {

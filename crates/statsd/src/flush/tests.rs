@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Flush, Idle, Keep, collect};
+use super::{Flush, collect};
 use crate::budget::Budget;
 use crate::flavour::Flavour;
 use crate::line::Reader;
+use crate::plan::{Idle, Keep};
 use crate::statistics::Wanted;
 use crate::table::{Bounds, Filling, Gauges, Table};
 
@@ -30,7 +31,7 @@ impl Server {
             timers: idle,
             gauges: idle,
             sets: idle,
-            own: vec!["own".into()],
+            always: vec!["own".into()],
         };
         let tables = (0..receivers).map(|_| table()).collect();
         let gauges = Mutex::new(Gauges::new(Arc::clone(&bounds)));

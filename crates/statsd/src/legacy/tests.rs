@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{LegacyError, read};
 use crate::flavour::Flavour;
-use crate::flush::Idle;
+use crate::plan::Idle;
 use crate::plan::{BackendPlan, Input, Plan};
 
 fn statsd(text: &str) -> Plan {

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{Plan, take_over};
 use crate::config::{self, Config};
-use crate::flush::Idle;
 use crate::line::Reader;
+use crate::plan::Idle;
 use crate::server::Server;
 use crate::table::Filling;
 

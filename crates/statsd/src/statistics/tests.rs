@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Histogram, Wanted};
+use super::Wanted;
 use crate::flavour::Flavour;
+use crate::plan::Histogram;
 use crate::samples::Samples;
 
 fn of(wanted: &Wanted, name: &str, values: &[(f64, f64)]) -> BTreeMap<String, f64> {

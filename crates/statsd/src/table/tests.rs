@@ -7,8 +7,9 @@ use parking_lot::Mutex;
 use super::{Bounds, Filling, Gauges, Table};
 use crate::budget::Budget;
 use crate::flavour::Flavour;
-use crate::flush::{self, Flush, Idle, Keep};
+use crate::flush::{self, Flush};
 use crate::line::Reader;
+use crate::plan::{Idle, Keep};
 use crate::statistics::Wanted;
 
 struct Receiver {
@@ -38,7 +39,8 @@ impl Receiver {
 
     fn flush(&self) -> Flush {
         let idle = Idle::Flushes(1);
-        let keep = Keep { counters: idle, timers: idle, gauges: idle, sets: idle, own: Vec::new() };
+        let keep =
+            Keep { counters: idle, timers: idle, gauges: idle, sets: idle, always: Vec::new() };
         let wanted = Wanted::new(Flavour::Native, 10.0, &[90.0]);
         flush::collect(&[Arc::clone(&self.table)], &self.gauges, (&keep, 10), &wanted)
     }

@@ -15,8 +15,8 @@ use super::text::{Format, Page, bound};
 use crate::distribution::{Distribution, shares};
 use crate::flush::Flush;
 use crate::names::Name;
+use crate::plan::Histogram;
 use crate::samples::Samples;
-use crate::statistics::Histogram;
 
 /// The first part of the names that the server itself has on the page.
 pub(super) const OWN: &str = "tidegate_statsd_";

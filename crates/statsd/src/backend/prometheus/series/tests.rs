@@ -3,8 +3,8 @@
 use super::super::text::{Format, Page};
 use super::Series;
 use crate::flush::{Flush, Timer};
+use crate::plan::Histogram;
 use crate::samples::Samples;
-use crate::statistics::Histogram;
 
 fn series() -> Series {
     let bins = vec![Some(1.0), Some(10.0), None];
