@@ -17,7 +17,7 @@ use crate::config::HistogramConfig;
 use crate::figures;
 use crate::flavour::Flavour;
 use crate::flush::{self, Flush, Timer};
-use crate::line::{Bad, Change, Notice, Reader, Take};
+use crate::line::{BadReason, GaugeChange, LineReader, Notice, SampleSink};
 use crate::manage;
 use crate::plan::{BackendPlan, Graphite, Plan};
 use crate::samples::Samples;
@@ -92,7 +92,7 @@ pub fn lines(plan: &Plan, text: &[u8]) -> Value {
     let bounds = Arc::new(Bounds::of(plan, None));
     let table = Mutex::new(Table::new(Arc::clone(&bounds)));
     let gauges = Mutex::new(Gauges::new(bounds));
-    let mut reader = Reader::new(plan.flavour);
+    let mut reader = LineReader::new(plan.flavour);
     if !plan.cleans_keys {
         reader = reader.leaving_keys();
     }
@@ -220,7 +220,7 @@ impl<'t> Told<'t> {
     }
 }
 
-impl Take for Told<'_> {
+impl SampleSink for Told<'_> {
     fn counter(&mut self, key: &[u8], amount: f64) {
         self.say("counter", key, json!({ "value": figures::json(amount) }));
         self.filling.counter(key, amount);
@@ -232,11 +232,11 @@ impl Take for Told<'_> {
         self.filling.timer(key, value, weight);
     }
 
-    fn gauge(&mut self, key: &[u8], change: Change) {
+    fn gauge(&mut self, key: &[u8], change: GaugeChange) {
         let (how, value) = match change {
-            Change::Set(value) => ("set", value),
-            Change::Add(value) => ("add", value),
-            Change::AddUnlessZero(value) => ("add_unless_zero", value),
+            GaugeChange::Set(value) => ("set", value),
+            GaugeChange::Add(value) => ("add", value),
+            GaugeChange::AddUnlessZero(value) => ("add_unless_zero", value),
         };
         self.say("gauge", key, json!({ "change": how, "value": figures::json(value) }));
         self.filling.gauge(key, change);
@@ -254,7 +254,7 @@ impl Take for Told<'_> {
 
     fn key(&mut self, _: &[u8]) {}
 
-    fn bad(&mut self, _: &[u8], reason: Bad) {
+    fn bad(&mut self, _: &[u8], reason: BadReason) {
         self.bad.push(reason.name());
     }
 }

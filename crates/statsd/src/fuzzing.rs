@@ -11,7 +11,7 @@ use crate::config::{self, Config};
 use crate::flavour::Flavour;
 use crate::flush;
 use crate::legacy::{self, LegacyError};
-use crate::line::{Bad, Change, Notice, Reader, Take};
+use crate::line::{BadReason, GaugeChange, LineReader, Notice, SampleSink};
 use crate::plan::{Idle, Keep, Plan};
 use crate::statistics::Wanted;
 use crate::table::{Bounds, Filling, Gauges, Table};
@@ -42,12 +42,12 @@ pub struct Reading {
 
 /// Reads a datagram by a reader that has read others before.
 #[derive(Debug)]
-pub struct Lines(Reader);
+pub struct Lines(LineReader);
 
 impl Lines {
     /// A reader of this flavour, which cleans keys or leaves them.
     pub fn new(flavour: Flavour, cleans_keys: bool) -> Self {
-        let reader = Reader::new(flavour);
+        let reader = LineReader::new(flavour);
         Self(if cleans_keys { reader } else { reader.leaving_keys() })
     }
 
@@ -68,7 +68,7 @@ impl Told {
     }
 }
 
-impl Take for Told {
+impl SampleSink for Told {
     fn counter(&mut self, key: &[u8], amount: f64) {
         self.say("c", key, vec![amount], String::new());
     }
@@ -77,8 +77,9 @@ impl Take for Told {
         self.say("ms", key, vec![value, weight], String::new());
     }
 
-    fn gauge(&mut self, key: &[u8], change: Change) {
-        let (Change::Set(value) | Change::Add(value) | Change::AddUnlessZero(value)) = change;
+    fn gauge(&mut self, key: &[u8], change: GaugeChange) {
+        let (GaugeChange::Set(value) | GaugeChange::Add(value) | GaugeChange::AddUnlessZero(value)) =
+            change;
         self.say("g", key, vec![value], String::new());
     }
 
@@ -92,7 +93,7 @@ impl Take for Told {
 
     fn key(&mut self, _: &[u8]) {}
 
-    fn bad(&mut self, line: &[u8], reason: Bad) {
+    fn bad(&mut self, line: &[u8], reason: BadReason) {
         self.say("bad", line, Vec::new(), reason.name().to_owned());
     }
 }
@@ -125,7 +126,7 @@ pub fn count<'d>(
     let table = || Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
     let tables = [table(), table()];
     let gauges = Mutex::new(Gauges::new(Arc::clone(&bounds)));
-    let mut reader = Reader::new(flavour);
+    let mut reader = LineReader::new(flavour);
     for (at, datagram) in datagrams.enumerate() {
         reader.read(datagram, &mut Filling::new(&mut tables[at % 2].lock(), &gauges));
     }

@@ -21,7 +21,7 @@ use crate::flavour::Flavour;
 use crate::flush::Flush;
 use crate::flushing;
 use crate::keys;
-use crate::line::Bad;
+use crate::line::BadReason;
 use crate::manage;
 use crate::own::Own;
 use crate::plan::{BackendPlan, Input, Plan};
@@ -234,7 +234,7 @@ impl Shared {
     /// How it does, as one JSON document.
     pub fn status(&self) -> Value {
         let totals = self.totals();
-        let bad = Bad::ALL.iter().zip(totals.bad);
+        let bad = BadReason::ALL.iter().zip(totals.bad);
         let bad: Map<String, Value> =
             bad.map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
         let last_bad = totals.last_bad.map(

@@ -14,7 +14,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::budget::Budget;
 use crate::figures;
 use crate::flavour::Flavour;
-use crate::line::{Bad, Change, Notice, Take};
+use crate::line::{BadReason, GaugeChange, Notice, SampleSink};
 use crate::members::Members;
 use crate::names::{self, Name, Names, Place, name_bytes};
 use crate::plan::Plan;
@@ -55,10 +55,10 @@ pub struct Totals {
     pub bytes: u64,
     /// Lines.
     pub lines: u64,
-    /// Pieces that said nothing, by [`Bad::ALL`].
-    pub bad: [u64; Bad::ALL.len()],
+    /// Pieces that said nothing, by [`BadReason::ALL`].
+    pub bad: [u64; BadReason::ALL.len()],
     /// The last bad line, cut, with its reason.
-    pub last_bad: Option<(Bad, Box<[u8]>)>,
+    pub last_bad: Option<(BadReason, Box<[u8]>)>,
     /// Events and checks that found no room.
     pub notices_dropped: u64,
     /// Values that found no room as they are and were summed up.
@@ -357,7 +357,7 @@ impl<'t> Filling<'t> {
     }
 }
 
-impl Take for Filling<'_> {
+impl SampleSink for Filling<'_> {
     #[inline]
     fn counter(&mut self, key: &[u8], amount: f64) {
         *cell(&mut self.table.counters, &self.table.bounds.budget, key) += amount;
@@ -380,15 +380,15 @@ impl Take for Filling<'_> {
         }
     }
 
-    fn gauge(&mut self, key: &[u8], change: Change) {
+    fn gauge(&mut self, key: &[u8], change: GaugeChange) {
         let gauges = self.held.get_or_insert_with(|| self.gauges.lock());
         let Gauges { names, bounds } = &mut **gauges;
         let value = cell(names, &bounds.budget, key);
         // A gauge that is no number would be none for good.
         *value = figures::finite(match change {
-            Change::Add(more) => *value + more,
-            Change::AddUnlessZero(more) if *value != 0.0 => *value + more,
-            Change::Set(new) | Change::AddUnlessZero(new) => new,
+            GaugeChange::Add(more) => *value + more,
+            GaugeChange::AddUnlessZero(more) if *value != 0.0 => *value + more,
+            GaugeChange::Set(new) | GaugeChange::AddUnlessZero(new) => new,
         });
     }
 
@@ -425,7 +425,7 @@ impl Take for Filling<'_> {
         }
     }
 
-    fn bad(&mut self, line: &[u8], reason: Bad) {
+    fn bad(&mut self, line: &[u8], reason: BadReason) {
         let totals = &mut self.table.totals;
         totals.bad[reason as usize] += 1;
         totals.last_bad = Some((reason, line[..line.len().min(BAD_LINE_BYTES)].into()));

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use super::{Flush, collect};
 use crate::budget::Budget;
 use crate::flavour::Flavour;
-use crate::line::Reader;
+use crate::line::LineReader;
 use crate::plan::{Idle, Keep};
 use crate::statistics::Wanted;
 use crate::table::{Bounds, Filling, Gauges, Table};
@@ -41,7 +41,7 @@ impl Server {
     fn receive(&self, receiver: usize, lines: &str) {
         let mut table = self.tables[receiver].lock();
         let mut filling = Filling::new(&mut table, &self.gauges);
-        Reader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
+        LineReader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
     }
 
     fn flush(&self) -> Flush {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::line::Reader;
+use crate::line::LineReader;
 use crate::plan::Plan;
 use crate::reload::InForce;
 use crate::repeat::Repeat;
@@ -14,7 +14,7 @@ use crate::table::{Filling, Gauges, Table};
 /// Reads for one receiver.
 #[derive(Debug)]
 pub(crate) struct Intake {
-    reader: Reader,
+    reader: LineReader,
     table: Arc<Mutex<Table>>,
     gauges: Arc<Mutex<Gauges>>,
     own: OwnNames,
@@ -103,8 +103,8 @@ impl Intake {
     }
 }
 
-fn reader(plan: &Plan) -> Reader {
-    let mut reader = Reader::new(plan.flavour);
+fn reader(plan: &Plan) -> LineReader {
+    let mut reader = LineReader::new(plan.flavour);
     if !plan.cleans_keys {
         reader = reader.leaving_keys();
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Plan, take_over};
 use crate::config::{self, Config};
-use crate::line::Reader;
+use crate::line::LineReader;
 use crate::plan::Idle;
 use crate::server::Server;
 use crate::table::Filling;
@@ -27,7 +27,7 @@ fn receive(server: &Server, lines: &str) {
     let shared = server.shared();
     let mut table = shared.tables[0].lock();
     let mut filling = Filling::new(&mut table, &shared.gauges);
-    Reader::new(shared.plan().flavour).read(lines.as_bytes(), &mut filling);
+    LineReader::new(shared.plan().flavour).read(lines.as_bytes(), &mut filling);
 }
 
 fn setting(plan: &Plan, key: &str) -> String {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::{Head, Keeper, Record, Writer, aside, encode, mark, mark_path, refused};
 use crate::config::{self, Config};
 use crate::flavour::Flavour;
-use crate::line::Reader;
+use crate::line::LineReader;
 use crate::server::Server;
 use crate::table::{Bounds, Filling, Gauges, Table};
 
@@ -31,7 +31,7 @@ fn receive(server: &Server, receiver: usize, lines: &str) {
     let mut table = shared.tables[receiver].lock();
     table.totals.packets += 1;
     let mut filling = Filling::new(&mut table, &shared.gauges);
-    Reader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
+    LineReader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
 }
 
 fn path(folder: &TempDir) -> PathBuf {

@@ -8,7 +8,7 @@ use super::{Bounds, Filling, Gauges, Table};
 use crate::budget::Budget;
 use crate::flavour::Flavour;
 use crate::flush::{self, Flush};
-use crate::line::Reader;
+use crate::line::LineReader;
 use crate::plan::{Idle, Keep};
 use crate::statistics::Wanted;
 
@@ -16,7 +16,7 @@ struct Receiver {
     bounds: Arc<Bounds>,
     table: Arc<Mutex<Table>>,
     gauges: Mutex<Gauges>,
-    reader: Reader,
+    reader: LineReader,
 }
 
 impl Receiver {
@@ -29,7 +29,7 @@ impl Receiver {
         });
         let table = Arc::new(Mutex::new(Table::new(Arc::clone(&bounds))));
         let gauges = Mutex::new(Gauges::new(Arc::clone(&bounds)));
-        Self { bounds, table, gauges, reader: Reader::new(flavour) }
+        Self { bounds, table, gauges, reader: LineReader::new(flavour) }
     }
 
     fn receive(&mut self, lines: &[u8]) {
@@ -140,7 +140,7 @@ fn names_that_are_deleted_give_everything_back() {
 #[test]
 fn a_key_that_is_no_text_is_one_name_however_often_it_comes() {
     let mut receiver = Receiver::new(1 << 20, Flavour::Statsd);
-    receiver.reader = Reader::new(Flavour::Statsd).leaving_keys();
+    receiver.reader = LineReader::new(Flavour::Statsd).leaving_keys();
     for _ in 0..3 {
         receiver.receive(b"a\xff:1|c");
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::names::escaped;
 use super::series::Series;
 use super::text::Page;
-use crate::line::Bad;
+use crate::line::BadReason;
 use crate::repeat::Repeater;
 use crate::server::Shared;
 
@@ -41,7 +41,7 @@ fn intake(shared: &Shared, page: &mut Page) {
     counter(page, "lines_total", "Lines.", totals.lines);
     let name = own("bad_lines_total");
     page.counter(&name, "Lines, or pieces of them, that say nothing, by reason.");
-    for (reason, count) in Bad::ALL.iter().zip(totals.bad) {
+    for (reason, count) in BadReason::ALL.iter().zip(totals.bad) {
         page.sample((&name, ""), "", Some(("reason", reason.name())), count as f64);
     }
     let dropped = "Events and checks that found no room.";
