@@ -27,7 +27,7 @@ use stdx::Backoff;
 
 use crate::flush::Flush;
 use crate::plan::{BackendPlan, Plan};
-pub(crate) use prometheus::{Board, Bound, Format, Scrapes, page};
+pub(crate) use prometheus::{Bound, Format, PrometheusPage, Scrapes, page};
 use spool::Spool;
 
 /// Flushes that wait for one backend.
@@ -85,17 +85,17 @@ pub struct Status {
 
 /// A backend with its thread.
 #[derive(Debug)]
-pub struct Outlet {
+pub struct BackendWorker {
     name: String,
     queue: Mutex<Option<SyncSender<Arc<Flush>>>>,
     status: Arc<Mutex<Status>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Outlet {
+impl BackendWorker {
     /// Starts a thread for each backend, but those that work without flushes. A second one of a
     /// kind is called `KIND-2`.
-    pub fn start_all(whole: &Plan, board: Option<&Arc<Board>>) -> Vec<Self> {
+    pub fn start_all(whole: &Plan, board: Option<&Arc<PrometheusPage>>) -> Vec<Self> {
         let mut kinds: Vec<&str> = Vec::new();
         let backends = whole.backends.iter().filter_map(|plan| {
             let (kind, render, carry) = made(plan, whole, board)?;
@@ -170,7 +170,7 @@ impl Outlet {
 type Ways = (Box<dyn Render>, Box<dyn Carry>);
 type Made = (&'static str, Box<dyn Render>, Box<dyn Carry>);
 
-fn made(plan: &BackendPlan, whole: &Plan, board: Option<&Arc<Board>>) -> Option<Made> {
+fn made(plan: &BackendPlan, whole: &Plan, board: Option<&Arc<PrometheusPage>>) -> Option<Made> {
     // Longer, and flushes would come faster than they are found to be undeliverable.
     let patience = whole.interval.clamp(PATIENCE.0, PATIENCE.1);
     Some(match plan {

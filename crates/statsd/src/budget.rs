@@ -39,7 +39,7 @@ pub struct Usage {
 impl Budget {
     /// A budget for the names of each prefix, and one for all others; the overflow key of a prefix
     /// is `PREFIX.overflow`, that of the others `overflow` behind the server's own prefix.
-    pub fn new(own_prefix: &str, bytes_max: usize, prefixes: &[(String, usize)]) -> Self {
+    pub fn new(self_prefix: &str, bytes_max: usize, prefixes: &[(String, usize)]) -> Self {
         let rule = |prefix: &str, bytes_max, overflow: String| Rule {
             prefix: prefix.to_owned(),
             bytes_max,
@@ -53,7 +53,7 @@ impl Budget {
             })
             .collect();
         rules.sort_by_key(|rule| std::cmp::Reverse(rule.prefix.len()));
-        rules.push(rule("", bytes_max, format!("{own_prefix}.overflow")));
+        rules.push(rule("", bytes_max, format!("{self_prefix}.overflow")));
         Self { rules, overflowed: AtomicU64::new(0) }
     }
 

@@ -144,7 +144,7 @@ pub enum OneOrMany {
 pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -> Plan {
     let mut reader = Reader { root, wrong };
     let interval = reader.interval(config.flush.as_deref().unwrap_or("10s"));
-    let own_prefix = config.prefix.clone().unwrap_or_else(|| "statsd".to_owned());
+    let self_prefix = config.prefix.clone().unwrap_or_else(|| "statsd".to_owned());
     let idle = reader.idle(config.idle.as_deref().unwrap_or("5m"), interval);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let listen = config.listen.clone().unwrap_or_else(|| vec!["udp:0.0.0.0:8125".to_owned()]);
@@ -166,7 +166,7 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
         statistics: config.statistics.clone(),
         histograms: reader.histograms(&config.histogram),
         process_prefix: process(config.process.as_deref()),
-        keep: keep(idle, &own_prefix),
+        keep: keep(idle, &self_prefix),
         cleans_keys: true,
         shows_lines: false,
         key_flush: None,
@@ -193,13 +193,13 @@ pub fn plan(config: &Config, root: &Path, wrong: &mut dyn FnMut(&str, String)) -
             .filter(|path| *path != "off")
             .map(|path| root.join(path)),
         follows_file: true,
-        settings: settings(config, &listen, &own_prefix),
-        own_prefix,
+        settings: settings(config, &listen, &self_prefix),
+        self_prefix,
     }
 }
 
 /// What is shown as the configuration that is in force, by the keys of the file.
-fn settings(config: &Config, listen: &[String], own_prefix: &str) -> Vec<(String, Value)> {
+fn settings(config: &Config, listen: &[String], self_prefix: &str) -> Vec<(String, Value)> {
     let or = |text: &Option<String>, default: &str| json!(text.as_deref().unwrap_or(default));
     let sizes = config.prefix_bytes_max.iter();
     let settings = [
@@ -209,7 +209,7 @@ fn settings(config: &Config, listen: &[String], own_prefix: &str) -> Vec<(String
         ("flush", or(&config.flush, "10s")),
         ("percentiles", json!(config.percentiles.as_deref().unwrap_or(&[90.0]))),
         ("statistics", json!(config.statistics)),
-        ("prefix", json!(own_prefix)),
+        ("prefix", json!(self_prefix)),
         ("idle", or(&config.idle, "5m")),
         ("names_bytes_max", or(&config.names_bytes_max, "1GB")),
         ("prefix_bytes_max", sizes.map(|(key, size)| (key.clone(), json!(size))).collect()),
@@ -223,8 +223,8 @@ fn process(prefix: Option<&str>) -> Option<String> {
     Some(prefix.unwrap_or("tidegate")).filter(|prefix| *prefix != "off").map(str::to_owned)
 }
 
-fn keep(idle: Idle, own_prefix: &str) -> Keep {
-    let always = vec![format!("{own_prefix}.")];
+fn keep(idle: Idle, self_prefix: &str) -> Keep {
+    let always = vec![format!("{self_prefix}.")];
     Keep { counters: idle, timers: idle, gauges: idle, sets: idle, always }
 }
 

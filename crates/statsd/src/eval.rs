@@ -21,8 +21,8 @@ use crate::line::{BadReason, GaugeChange, LineReader, Notice, SampleSink};
 use crate::manage;
 use crate::plan::{BackendPlan, Graphite, Plan};
 use crate::samples::Samples;
-use crate::statistics::Wanted;
-use crate::table::{Bounds, Filling, Gauges, Table};
+use crate::statistics::TimerStatistics;
+use crate::table::{Bounds, Gauges, Table, TableWriter};
 
 /// A question; each is answered by one JSON document.
 #[derive(Debug, Deserialize)]
@@ -99,7 +99,7 @@ pub fn lines(plan: &Plan, text: &[u8]) -> Value {
     let mut said = Vec::new();
     let mut held = table.lock();
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let mut told = Told::into(Filling::new(&mut held, &gauges));
+        let mut told = Told::into(TableWriter::new(&mut held, &gauges));
         if reader.read(line, &mut told).lines > 0 {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             said.push(told.of(&String::from_utf8_lossy(line)));
@@ -108,7 +108,7 @@ pub fn lines(plan: &Plan, text: &[u8]) -> Value {
     drop(held);
     let tables = [Arc::new(table)];
     let keep = (&plan.keep, plan.timer_values_max);
-    let flush = flush::collect(&tables, &gauges, keep, &Wanted::by(plan, plan.interval));
+    let flush = flush::collect(&tables, &gauges, keep, &TimerStatistics::by(plan, plan.interval));
     let mut all = shown(plan, flush);
     all.insert("flavour".to_owned(), plan.flavour.name().into());
     all.insert("lines".to_owned(), said.into());
@@ -147,7 +147,7 @@ impl Tables {
             let read: Option<Vec<_>> = histograms.iter().map(HistogramConfig::read).collect();
             plan.histograms = read.ok_or(format!("`histograms`: {}", HistogramConfig::HINT))?;
         }
-        let wanted = Wanted::by(&plan, plan.interval);
+        let wanted = TimerStatistics::by(&plan, plan.interval);
         let timers = self.timers.into_iter().map(|(name, values)| {
             let mut samples = values.samples();
             let statistics = wanted.of(&name, &mut samples);
@@ -193,14 +193,14 @@ impl Deletion {
 
 /// Writes down what a line says on its way into a table.
 struct Told<'t> {
-    filling: Filling<'t>,
+    writer: TableWriter<'t>,
     samples: Vec<Value>,
     bad: Vec<&'static str>,
 }
 
 impl<'t> Told<'t> {
-    fn into(filling: Filling<'t>) -> Self {
-        Self { filling, samples: Vec::new(), bad: Vec::new() }
+    fn into(writer: TableWriter<'t>) -> Self {
+        Self { writer, samples: Vec::new(), bad: Vec::new() }
     }
 
     fn of(self, line: &str) -> Value {
@@ -223,13 +223,13 @@ impl<'t> Told<'t> {
 impl SampleSink for Told<'_> {
     fn counter(&mut self, key: &[u8], amount: f64) {
         self.say("counter", key, json!({ "value": figures::json(amount) }));
-        self.filling.counter(key, amount);
+        self.writer.counter(key, amount);
     }
 
     fn timer(&mut self, key: &[u8], value: f64, weight: f64) {
         let (shown, stands_for) = (figures::json(value), figures::json(weight));
         self.say("timer", key, json!({ "value": shown, "stands_for": stands_for }));
-        self.filling.timer(key, value, weight);
+        self.writer.timer(key, value, weight);
     }
 
     fn gauge(&mut self, key: &[u8], change: GaugeChange) {
@@ -239,17 +239,17 @@ impl SampleSink for Told<'_> {
             GaugeChange::AddUnlessZero(value) => ("add_unless_zero", value),
         };
         self.say("gauge", key, json!({ "change": how, "value": figures::json(value) }));
-        self.filling.gauge(key, change);
+        self.writer.gauge(key, change);
     }
 
     fn set(&mut self, key: &[u8], member: &[u8]) {
         self.say("set", key, json!({ "member": String::from_utf8_lossy(member) }));
-        self.filling.set(key, member);
+        self.writer.set(key, member);
     }
 
     fn notice(&mut self, notice: Notice<'_>) {
         self.samples.push(console::notice(&notice));
-        self.filling.notice(notice);
+        self.writer.notice(notice);
     }
 
     fn key(&mut self, _: &[u8]) {}

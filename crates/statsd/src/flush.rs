@@ -15,7 +15,7 @@ use crate::members::Members;
 use crate::names::{Name, Names, Seen};
 use crate::plan::Keep;
 use crate::samples::Samples;
-use crate::statistics::{Statistic, Wanted};
+use crate::statistics::{Statistic, TimerStatistics};
 use crate::table::{Gauges, Look, Table};
 
 /// Names that are looked at under one lock: some 20 µs.
@@ -76,7 +76,7 @@ pub(crate) fn collect(
     tables: &[Arc<Mutex<Table>>],
     gauges: &Mutex<Gauges>,
     (keep, timer_values_max): (&Keep, usize),
-    wanted: &Wanted,
+    wanted: &TimerStatistics,
 ) -> Flush {
     let counters: Kind<f64> = (|table| table.counters.len(), Table::take_counters);
     let keeps =

@@ -12,7 +12,7 @@ use crate::flush::{self, Flush};
 use crate::plan::Plan;
 use crate::reload;
 use crate::server::Shared;
-use crate::statistics::Wanted;
+use crate::statistics::TimerStatistics;
 
 /// Names of a flush that is kept for who asks what was flushed last.
 const NAMES_KEPT_MAX: usize = 10_000;
@@ -28,7 +28,7 @@ pub(crate) fn run(shared: &Shared, mut clock: Clock) {
             && let Some(last) = last_unix_s
         {
             let lag = unix_s as f64 - last as f64 - plan.interval.as_secs_f64();
-            let name = format!("{}.timestamp_lag", plan.own_prefix);
+            let name = format!("{}.timestamp_lag", plan.self_prefix);
             shared.gauges.lock().set(name.as_bytes(), lag);
         }
         last_unix_s = Some(unix_s);
@@ -36,10 +36,10 @@ pub(crate) fn run(shared: &Shared, mut clock: Clock) {
         let slot = (has_ended && is_native).then(|| clock::next_slot_s(plan.interval));
         let flush = make(shared, &plan, (unix_s, slot));
         if has_ended {
-            shared.outlets.read().iter().for_each(|outlet| outlet.push_last(&flush));
+            shared.workers.read().iter().for_each(|worker| worker.push_last(&flush));
             return;
         }
-        shared.outlets.read().iter().for_each(|outlet| outlet.push(&flush));
+        shared.workers.read().iter().for_each(|worker| worker.push(&flush));
         reload::take_over(shared);
     }
 }
@@ -52,7 +52,7 @@ fn make(shared: &Shared, plan: &Plan, (unix_s, slot): (u64, Option<u64>)) -> Arc
         // They reckon with the interval as it is meant.
         Flavour::Statsd | Flavour::Perl => plan.interval,
     };
-    let wanted = Wanted::by(plan, interval);
+    let wanted = TimerStatistics::by(plan, interval);
     let keep = (&plan.keep, plan.timer_values_max);
     let mut flush = flush::collect(&shared.tables, &shared.gauges, keep, &wanted);
     flush.unix_s = unix_s;

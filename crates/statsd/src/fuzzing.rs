@@ -13,8 +13,8 @@ use crate::flush;
 use crate::legacy::{self, LegacyError};
 use crate::line::{BadReason, GaugeChange, LineReader, Notice, SampleSink};
 use crate::plan::{Idle, Keep, Plan};
-use crate::statistics::Wanted;
-use crate::table::{Bounds, Filling, Gauges, Table};
+use crate::statistics::TimerStatistics;
+use crate::table::{Bounds, Gauges, Table, TableWriter};
 
 /// One thing that a line says.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,11 +128,11 @@ pub fn count<'d>(
     let gauges = Mutex::new(Gauges::new(Arc::clone(&bounds)));
     let mut reader = LineReader::new(flavour);
     for (at, datagram) in datagrams.enumerate() {
-        reader.read(datagram, &mut Filling::new(&mut tables[at % 2].lock(), &gauges));
+        reader.read(datagram, &mut TableWriter::new(&mut tables[at % 2].lock(), &gauges));
     }
     let idle = Idle::Flushes(1);
     let keep = Keep { counters: idle, timers: idle, gauges: idle, sets: idle, always: Vec::new() };
-    let wanted = Wanted::new(flavour, 10.0, &[90.0, -10.0, 99.9]);
+    let wanted = TimerStatistics::new(flavour, 10.0, &[90.0, -10.0, 99.9]);
     let flush = flush::collect(&tables, &gauges, (&keep, 3), &wanted);
     let received = |samples: &crate::samples::Samples| {
         samples.summary().map_or(samples.held() as u64, |summary| summary.received)

@@ -97,8 +97,8 @@ impl Reader {
         if interval.is_zero() || interval > INTERVAL_MAX {
             return Err("`flushInterval`: write milliseconds, from 1 to a year of them".to_owned());
         }
-        let own_prefix = self.text("prefixStats").unwrap_or("statsd".to_owned());
-        if own_prefix.is_empty() && is_perl {
+        let self_prefix = self.text("prefixStats").unwrap_or("statsd".to_owned());
+        if self_prefix.is_empty() && is_perl {
             return Err("`prefixStats` is empty: write a name, such as \"statsd\"".to_owned());
         }
         Ok(Plan {
@@ -115,8 +115,8 @@ impl Reader {
             percentiles: self.percentiles()?,
             statistics: if is_perl { Vec::new() } else { self.texts("calculatedTimerMetrics") },
             histograms: if is_perl { Vec::new() } else { self.histograms()? },
-            keep: self.keep(&own_prefix)?,
-            own_prefix,
+            keep: self.keep(&self_prefix)?,
+            self_prefix,
             process_prefix: None,
             cleans_keys: is_perl || self.is("keyNameSanitize", true),
             shows_lines: self.is("dumpMessages", false),
@@ -223,7 +223,7 @@ impl Reader {
         list.iter().map(|value| one(value).ok_or_else(wrong)).collect()
     }
 
-    fn keep(&self, own_prefix: &str) -> Result<Keep, String> {
+    fn keep(&self, self_prefix: &str) -> Result<Keep, String> {
         let all = self.is("deleteIdleStats", false);
         let idle = |key, flushes| {
             if self.is(key, all) { Idle::Flushes(flushes) } else { Idle::Kept }
@@ -236,7 +236,7 @@ impl Reader {
             _ => ["packets_received", "metrics_received", "bad_lines_seen"]
                 .map(str::to_owned)
                 .into_iter()
-                .chain([format!("{own_prefix}.timestamp_lag")])
+                .chain([format!("{self_prefix}.timestamp_lag")])
                 .collect(),
         };
         Ok(Keep {

@@ -4,7 +4,7 @@
 //! same files, names, numbers and answers; [`Flavour::Native`] mends what is odd there. Life of a
 //! sample: `receive` reads it, `line` says what it means, `table` adds it up, `flush` takes it out,
 //! `statistics` describes timers, `backend` shows them.
-//! Never here: what roles count of themselves (`metrics`); `own` takes it from there.
+//! Never here: what roles count of themselves (`metrics`); `self_metrics` takes it from there.
 
 mod backend;
 mod budget;
@@ -27,12 +27,12 @@ mod members;
 pub mod munin;
 mod names;
 mod number;
-mod own;
 pub mod plan;
 mod receive;
 mod reload;
 mod repeat;
 mod samples;
+mod self_metrics;
 mod server;
 mod snapshot;
 mod statistics;

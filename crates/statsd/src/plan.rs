@@ -43,7 +43,7 @@ pub struct Plan {
     /// Bins of timers.
     pub histograms: Vec<Histogram>,
     /// The first part of the server's own names.
-    pub own_prefix: String,
+    pub self_prefix: String,
     /// The first part of the names of the metrics of the process it runs in; without, they are not
     /// flushed.
     pub process_prefix: Option<String>,

@@ -4,7 +4,7 @@
 //! by two sets of settings; what does (addresses, sockets, the interval, folders, repeaters) stays
 //! as it is, and is named. Backends that are other ones by then are ended, with what waits for
 //! them, before those that take their place begin.
-//! Invariant: [`InForce::plan`] is what the server does, not what a file says.
+//! Invariant: [`ActiveConfig::plan`] is what the server does, not what a file says.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
-use crate::backend::Outlet;
+use crate::backend::BackendWorker;
 use crate::flavour::Flavour;
 use crate::plan::{BackendPlan, Management, Plan};
 use crate::server::{Shared, show_own_names};
@@ -56,7 +56,7 @@ const OF_BACKENDS: [&str; 12] = [
 
 /// The plan by which a server works.
 #[derive(Debug)]
-pub struct InForce {
+pub struct ActiveConfig {
     plan: RwLock<Arc<Plan>>,
     /// How often it was changed.
     version: AtomicU64,
@@ -64,7 +64,7 @@ pub struct InForce {
     next: Mutex<Option<Plan>>,
 }
 
-impl InForce {
+impl ActiveConfig {
     /// The plan of a start.
     pub fn new(plan: Plan) -> Self {
         let plan = RwLock::new(Arc::new(plan));
@@ -96,7 +96,7 @@ impl InForce {
 
 /// Takes over the plan that was left, if there is one; by the thread that flushes, between flushes.
 pub(crate) fn take_over(shared: &Shared) {
-    let Some(next) = shared.in_force.next.lock().take() else { return };
+    let Some(next) = shared.active.next.lock().take() else { return };
     let before = shared.plan();
     let plan = merged(&before, next);
     if plan.is_healthy != before.is_healthy {
@@ -108,16 +108,16 @@ pub(crate) fn take_over(shared: &Shared) {
         shared.gauges.lock().rebind(&bounds);
         *shared.bounds.write() = bounds;
     }
-    if plan.own_prefix != before.own_prefix {
+    if plan.self_prefix != before.self_prefix {
         show_own_names(&plan, &shared.tables[0]);
     }
     // Names that backends make begin with the prefix, too.
-    if plan.backends != before.backends || plan.own_prefix != before.own_prefix {
-        let old = std::mem::take(&mut *shared.outlets.write());
-        old.iter().for_each(Outlet::end);
-        *shared.outlets.write() = Outlet::start_all(&plan, shared.board.as_ref());
+    if plan.backends != before.backends || plan.self_prefix != before.self_prefix {
+        let old = std::mem::take(&mut *shared.workers.write());
+        old.iter().for_each(BackendWorker::end);
+        *shared.workers.write() = BackendWorker::start_all(&plan, shared.board.as_ref());
     }
-    shared.in_force.set(plan);
+    shared.active.set(plan);
     tracing::info!("the configuration that was read again is in force");
 }
 
@@ -172,7 +172,7 @@ fn may_change(before: &[BackendPlan], next: &[BackendPlan]) -> bool {
 fn bounds_differ(one: &Plan, other: &Plan) -> bool {
     one.names_bytes_max != other.names_bytes_max
         || one.prefix_bytes_max != other.prefix_bytes_max
-        || one.own_prefix != other.own_prefix
+        || one.self_prefix != other.self_prefix
         || one.timer_values_max != other.timer_values_max
         || one.values_max != other.values_max
 }

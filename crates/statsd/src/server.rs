@@ -14,7 +14,7 @@ use metrics::Registry;
 use parking_lot::{Condvar, Mutex, RwLock};
 use serde_json::{Map, Value, json};
 
-use crate::backend::{self, Board, Format, Outlet, Scrapes, Status};
+use crate::backend::{self, BackendWorker, Format, PrometheusPage, Scrapes, Status};
 use crate::clock::{Clock, Interval, rounded_s};
 use crate::error::StatsdError;
 use crate::flavour::Flavour;
@@ -23,12 +23,12 @@ use crate::flushing;
 use crate::keys;
 use crate::line::BadReason;
 use crate::manage;
-use crate::own::Own;
 use crate::plan::{BackendPlan, Input, Plan};
 use crate::receive::{Datagrams, Intake, Socket, StreamCounts, Streams};
-use crate::reload::InForce;
+use crate::reload::ActiveConfig;
 use crate::repeat::Repeater;
-use crate::snapshot::Keeper;
+use crate::self_metrics::SelfMetrics;
+use crate::snapshot::SnapshotStore;
 use crate::table::{Bounds, Gauges, Table, Totals};
 
 /// What all threads of a server share.
@@ -47,25 +47,25 @@ pub struct Shared {
     /// What `health` answers.
     pub is_healthy: AtomicBool,
     /// Backends with their threads.
-    pub outlets: RwLock<Vec<Outlet>>,
+    pub workers: RwLock<Vec<BackendWorker>>,
     /// What Prometheus is shown, where it is.
-    pub board: Option<Arc<Board>>,
+    pub board: Option<Arc<PrometheusPage>>,
     /// Repeaters with their threads.
     pub repeaters: Vec<Repeater>,
     /// When the last datagram came, in seconds since the Unix epoch.
     pub last_seen_unix_s: Arc<AtomicU64>,
     /// The process's own metrics, where there are any.
-    own: Option<Own>,
+    own: Option<SelfMetrics>,
     /// The last flush, unless it had too many names to be kept.
     pub last_flush: Mutex<Option<Arc<Flush>>>,
     /// The plan by which it works.
-    pub in_force: Arc<InForce>,
+    pub active: Arc<ActiveConfig>,
     /// What tables may hold.
     pub bounds: RwLock<Arc<Bounds>>,
     /// The interval that goes on.
     pub interval: Interval,
     /// What is kept for the next start.
-    pub snapshot: Option<Keeper>,
+    pub snapshot: Option<SnapshotStore>,
     ends: AtomicBool,
     end: (Mutex<bool>, Condvar),
 }
@@ -96,7 +96,8 @@ impl Server {
         let mut gauges = Gauges::new(Arc::clone(&bounds));
         let (snapshot, interval) = match &plan.snapshot {
             Some(path) => {
-                let (keeper, interval) = Keeper::open(path, &mut tables[0].lock(), &mut gauges);
+                let (keeper, interval) =
+                    SnapshotStore::open(path, &mut tables[0].lock(), &mut gauges);
                 (Some(keeper), interval)
             }
             None => (None, Interval::new(0, Duration::ZERO)),
@@ -104,7 +105,7 @@ impl Server {
         let management = manage::bind(&plan)?;
         let page = page(&plan)?;
         let board = plan.backends.iter().any(|b| matches!(b, BackendPlan::Prometheus { .. }));
-        let board = board.then(|| Arc::new(Board::new(&plan)));
+        let board = board.then(|| Arc::new(PrometheusPage::new(&plan)));
         let started_us = stdx::unix_micros();
         let shared = Arc::new(Shared {
             gauges: Arc::new(Mutex::new(gauges)),
@@ -112,15 +113,18 @@ impl Server {
             streams: bound.streams.counts(),
             started_unix_s: rounded_s(started_us),
             is_healthy: AtomicBool::new(plan.is_healthy),
-            outlets: RwLock::new(Outlet::start_all(&plan, board.as_ref())),
+            workers: RwLock::new(BackendWorker::start_all(&plan, board.as_ref())),
             board,
             repeaters: repeaters(&plan)?,
             last_seen_unix_s: Arc::new(AtomicU64::new(rounded_s(started_us))),
-            own: registry.cloned().zip(plan.process_prefix.as_deref()).map(|(r, p)| Own::new(r, p)),
+            own: registry
+                .cloned()
+                .zip(plan.process_prefix.as_deref())
+                .map(|(r, p)| SelfMetrics::new(r, p)),
             last_flush: Mutex::default(),
             ends: AtomicBool::new(false),
             end: (Mutex::new(false), Condvar::new()),
-            in_force: Arc::new(InForce::new(plan)),
+            active: Arc::new(ActiveConfig::new(plan)),
             tables,
             bounds: RwLock::new(bounds),
             interval,
@@ -168,7 +172,7 @@ impl Server {
             keeper.write(&self.shared);
         }
         self.shared.repeaters.iter().for_each(Repeater::end);
-        self.shared.outlets.read().iter().for_each(Outlet::end);
+        self.shared.workers.read().iter().for_each(BackendWorker::end);
         self.scrapes.into_iter().for_each(Scrapes::end);
     }
 }
@@ -176,7 +180,7 @@ impl Server {
 impl Shared {
     /// What it is to do.
     pub fn plan(&self) -> Arc<Plan> {
-        self.in_force.plan()
+        self.active.plan()
     }
 
     /// What tables may hold.
@@ -187,7 +191,7 @@ impl Shared {
     /// Takes over another plan with the next flush, as far as a running server can; what it cannot
     /// change is said, and stays.
     pub fn reload(&self, plan: Plan) {
-        let stuck = self.in_force.leave(plan);
+        let stuck = self.active.leave(plan);
         if stuck.is_empty() {
             tracing::info!("the configuration was read again, and comes with the next flush");
         } else {
@@ -282,7 +286,7 @@ impl Shared {
             "repeated_failed": self.repeaters.iter().map(Repeater::failed).sum::<u64>(),
             "backends": backends.collect::<Vec<_>>(),
             "prometheus": self.board.as_ref().map(|board| shown(board)),
-            "snapshot": self.snapshot.as_ref().map(Keeper::status),
+            "snapshot": self.snapshot.as_ref().map(SnapshotStore::status),
         })
     }
 
@@ -302,19 +306,19 @@ impl Shared {
             let error = status.last_error?;
             Some(format!("statsd: the backend {name} does not take flushes: {error}"))
         });
-        let snapshot = self.snapshot.iter().flat_map(Keeper::alarms);
+        let snapshot = self.snapshot.iter().flat_map(SnapshotStore::alarms);
         failing.chain(snapshot).collect()
     }
 
     /// How backends do, by name.
     pub fn backends(&self) -> Vec<(String, Status)> {
-        let outlets = self.outlets.read();
-        outlets.iter().map(|outlet| (outlet.name().to_owned(), outlet.status())).collect()
+        let workers = self.workers.read();
+        workers.iter().map(|worker| (worker.name().to_owned(), worker.status())).collect()
     }
 }
 
 /// What the page for Prometheus shows.
-fn shown(board: &Board) -> Value {
+fn shown(board: &PrometheusPage) -> Value {
     let (families, series, oddities) = board.status();
     json!({
         "families": families,
@@ -391,7 +395,7 @@ fn receivers(shared: &Arc<Shared>, streams: Streams) -> Result<Vec<JoinHandle<()
         let seen = Arc::clone(&shared.last_seen_unix_s);
         let repeats = shared.repeaters.iter().filter_map(Repeater::way).collect();
         let intake =
-            Intake::new(Arc::clone(&shared.in_force), table, Arc::clone(&shared.gauges), seen);
+            Intake::new(Arc::clone(&shared.active), table, Arc::clone(&shared.gauges), seen);
         intake.repeating(repeats)
     };
     let mut threads = Vec::new();
@@ -444,6 +448,6 @@ pub(crate) fn show_own_names(plan: &Plan, table: &Mutex<Table>) {
         names.push("metrics_received");
     }
     for name in names {
-        table.lock().add(format!("{}.{name}", plan.own_prefix).as_bytes(), 0.0);
+        table.lock().add(format!("{}.{name}", plan.self_prefix).as_bytes(), 0.0);
     }
 }

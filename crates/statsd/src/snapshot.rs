@@ -45,7 +45,7 @@ const NUMBER_MAX: u64 = 1 << 60;
 
 /// Keeps the file of a server up to date.
 #[derive(Debug)]
-pub struct Keeper {
+pub struct SnapshotStore {
     path: PathBuf,
     state: Mutex<State>,
     /// Of the last snapshot, so that nothing is written while nothing comes.
@@ -66,7 +66,7 @@ struct State {
     refused: Option<String>,
 }
 
-impl Keeper {
+impl SnapshotStore {
     /// Takes over what the file has, with the interval that goes on; without one everything begins.
     pub fn open(path: &Path, table: &mut Table, gauges: &mut Gauges) -> (Self, Interval) {
         let mut state = State::default();

@@ -18,7 +18,7 @@ pub(crate) type Statistic = (Cow<'static, str>, f64);
 
 /// Which statistics are wanted.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct TimerStatistics {
     flavour: Flavour,
     interval_s: f64,
     percentiles: Vec<Percentile>,
@@ -34,7 +34,7 @@ struct Percentile {
     names: [Arc<str>; 5],
 }
 
-impl Wanted {
+impl TimerStatistics {
     /// All statistics, with these percentiles; the interval is in seconds.
     pub(crate) fn new(flavour: Flavour, interval_s: f64, percents: &[f64]) -> Self {
         let percentiles = percents.iter().map(|percent| Percentile::new(*percent, flavour));

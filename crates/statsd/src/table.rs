@@ -84,7 +84,7 @@ pub struct Bounds {
 impl Bounds {
     /// What the tables of a plan may hold; what overflowed `before` stays counted.
     pub fn of(plan: &Plan, before: Option<&Self>) -> Self {
-        let budget = Budget::new(&plan.own_prefix, plan.names_bytes_max, &plan.prefix_bytes_max);
+        let budget = Budget::new(&plan.self_prefix, plan.names_bytes_max, &plan.prefix_bytes_max);
         let budget = match before {
             Some(before) => budget.counting_on(&before.budget),
             None => budget,
@@ -343,21 +343,21 @@ pub(crate) type Look<'l, C> = &'l mut dyn FnMut(names::Seen<'_, C>) -> bool;
 
 /// A table that is being added to, with the gauges, which are locked when the first one comes.
 #[derive(Debug)]
-pub(crate) struct Filling<'t> {
+pub(crate) struct TableWriter<'t> {
     /// The receiver's own.
     pub table: &'t mut Table,
     gauges: &'t Mutex<Gauges>,
     held: Option<MutexGuard<'t, Gauges>>,
 }
 
-impl<'t> Filling<'t> {
+impl<'t> TableWriter<'t> {
     /// Begins to add to a table.
     pub(crate) fn new(table: &'t mut Table, gauges: &'t Mutex<Gauges>) -> Self {
         Self { table, gauges, held: None }
     }
 }
 
-impl SampleSink for Filling<'_> {
+impl SampleSink for TableWriter<'_> {
     #[inline]
     fn counter(&mut self, key: &[u8], amount: f64) {
         *cell(&mut self.table.counters, &self.table.bounds.budget, key) += amount;

@@ -22,7 +22,7 @@ pub(super) struct Appender {
 impl Appender {
     /// Appends to a file, which is opened for each flush: it may be moved away at any time.
     pub(super) fn new(path: &Path, plan: &Plan) -> Self {
-        Self { path: path.to_owned(), own: format!("{}.", plan.own_prefix) }
+        Self { path: path.to_owned(), own: format!("{}.", plan.self_prefix) }
     }
 
     fn line(&self, kind: u8, name: &str, value: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {

@@ -60,7 +60,7 @@ pub(crate) struct Names {
     flavour: Flavour,
     is_legacy: bool,
     sends_counts: bool,
-    own_prefix: String,
+    self_prefix: String,
     global: String,
     counters: String,
     timers: String,
@@ -116,7 +116,7 @@ impl Names {
             flavour: plan.flavour,
             is_legacy: graphite.is_legacy,
             sends_counts: graphite.sends_counts,
-            own_prefix: plan.own_prefix.clone(),
+            self_prefix: plan.self_prefix.clone(),
             global: if graphite.is_legacy { join(&["stats"]) } else { join(&[global]) },
             counters: of(&graphite.counters, &["stats"]),
             timers: of(&graphite.timers, &["stats", "timers"]),
@@ -194,8 +194,8 @@ impl Names {
         (shown, calculation_ms): (usize, f64),
         out: &mut Lines<'_>,
     ) -> io::Result<()> {
-        let global = [self.global.as_str(), &self.own_prefix];
-        let shown_before: &[&str] = if self.is_legacy { &[&self.own_prefix] } else { &global };
+        let global = [self.global.as_str(), &self.self_prefix];
+        let shown_before: &[&str] = if self.is_legacy { &[&self.self_prefix] } else { &global };
         let calculation = match self.flavour {
             Flavour::Perl => Figure::Real(calculation_ms),
             _ => Figure::Whole(calculation_ms.floor()),

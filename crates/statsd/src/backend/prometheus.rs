@@ -7,8 +7,8 @@
 //! Never here: HTTP (`chassis`), our own registry (`metrics`).
 
 mod names;
-mod own;
 mod scrape;
+mod self_metrics;
 mod series;
 mod text;
 
@@ -34,9 +34,9 @@ const KEEP: Duration = Duration::from_secs(300);
 
 /// The series of a server.
 #[derive(Debug)]
-pub struct Board(Mutex<Series>);
+pub struct PrometheusPage(Mutex<Series>);
 
-impl Board {
+impl PrometheusPage {
     /// Without series yet.
     pub fn new(plan: &Plan) -> Self {
         let keep = match plan.flavour {
@@ -56,18 +56,18 @@ impl Board {
 }
 
 /// The page as it is.
-pub(crate) fn page(board: &Board, shared: &Shared, format: Format) -> Vec<u8> {
+pub(crate) fn page(board: &PrometheusPage, shared: &Shared, format: Format) -> Vec<u8> {
     let mut page = text::Page::new(format);
-    own::write(shared, &mut page);
+    self_metrics::write(shared, &mut page);
     let series = board.0.lock();
-    own::write_series(&series, &mut page);
+    self_metrics::write_series(&series, &mut page);
     series.write(&mut page);
     page.end()
 }
 
 /// Hangs flushes up.
 #[derive(Debug, Clone)]
-pub(super) struct Hanging(pub Arc<Board>);
+pub(super) struct Hanging(pub Arc<PrometheusPage>);
 
 impl Render for Hanging {
     /// Without parts: nothing is sent anywhere.

@@ -9,8 +9,8 @@ use crate::budget::Budget;
 use crate::flavour::Flavour;
 use crate::line::LineReader;
 use crate::plan::{Idle, Keep};
-use crate::statistics::Wanted;
-use crate::table::{Bounds, Filling, Gauges, Table};
+use crate::statistics::TimerStatistics;
+use crate::table::{Bounds, Gauges, Table, TableWriter};
 
 struct Server {
     bounds: Arc<Bounds>,
@@ -40,12 +40,12 @@ impl Server {
 
     fn receive(&self, receiver: usize, lines: &str) {
         let mut table = self.tables[receiver].lock();
-        let mut filling = Filling::new(&mut table, &self.gauges);
-        LineReader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
+        let mut writer = TableWriter::new(&mut table, &self.gauges);
+        LineReader::new(Flavour::Native).read(lines.as_bytes(), &mut writer);
     }
 
     fn flush(&self) -> Flush {
-        let wanted = Wanted::new(Flavour::Native, 10.0, &[90.0]);
+        let wanted = TimerStatistics::new(Flavour::Native, 10.0, &[90.0]);
         collect(&self.tables, &self.gauges, (&self.keep, self.bounds.timer_values_max), &wanted)
     }
 }

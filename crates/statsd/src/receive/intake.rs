@@ -7,9 +7,9 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::line::LineReader;
 use crate::plan::Plan;
-use crate::reload::InForce;
+use crate::reload::ActiveConfig;
 use crate::repeat::Repeat;
-use crate::table::{Filling, Gauges, Table};
+use crate::table::{Gauges, Table, TableWriter};
 
 /// Reads for one receiver.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Intake {
     repeats: Vec<Repeat>,
     shows_lines: bool,
     /// With the version that this reads by.
-    in_force: (Arc<InForce>, u64),
+    active: (Arc<ActiveConfig>, u64),
 }
 
 #[derive(Debug)]
@@ -35,16 +35,16 @@ struct OwnNames {
 impl Intake {
     /// A reader of the plan's flavour into a table.
     pub(crate) fn new(
-        in_force: Arc<InForce>,
+        active: Arc<ActiveConfig>,
         table: Arc<Mutex<Table>>,
         gauges: Arc<Mutex<Gauges>>,
         seen_unix_s: Arc<AtomicU64>,
     ) -> Self {
-        let (version, plan) = (in_force.version(), in_force.plan());
+        let (version, plan) = (active.version(), active.plan());
         let (reader, own) = (reader(&plan), OwnNames::of(&plan));
         let (shows_lines, repeats) = (plan.shows_lines, Vec::new());
-        let in_force = (in_force, version);
-        Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines, in_force }
+        let active = (active, version);
+        Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines, active }
     }
 
     /// Hands everything that comes on to others too.
@@ -55,27 +55,27 @@ impl Intake {
 
     /// Reads one after the other while `pieces` shows some: datagrams, or lines of a stream.
     pub(crate) fn take(&mut self, pieces: impl FnOnce(&mut dyn FnMut(&[u8]))) {
-        let version = self.in_force.0.version();
-        if version != self.in_force.1 {
+        let version = self.active.0.version();
+        if version != self.active.1 {
             self.read_by_now(version);
         }
         let Self { reader, table, gauges, own, seen_unix_s, repeats, shows_lines, .. } = self;
         seen_unix_s.store(stdx::unix_micros() / 1_000_000, Ordering::Relaxed);
         let mut table: MutexGuard<'_, Table> = table.lock();
-        let mut filling = Filling::new(&mut table, gauges);
+        let mut writer = TableWriter::new(&mut table, gauges);
         let (mut packets, mut bytes, mut lines, mut bad) = (0u64, 0, 0, 0);
         pieces(&mut |piece| {
             if *shows_lines {
                 tracing::info!("{}", String::from_utf8_lossy(piece).trim_end());
             }
             repeats.iter_mut().for_each(|repeat| repeat.add(piece));
-            let seen = reader.read(piece, &mut filling);
+            let seen = reader.read(piece, &mut writer);
             packets += 1;
             bytes += piece.len() as u64;
             lines += seen.lines;
             bad += seen.bad;
         });
-        drop(filling);
+        drop(writer);
         table.totals.packets += packets;
         table.totals.bytes += bytes;
         table.totals.lines += lines;
@@ -95,11 +95,11 @@ impl Intake {
     /// Goes on as the plan says that is in force by now.
     #[cold]
     fn read_by_now(&mut self, version: u64) {
-        let plan = self.in_force.0.plan();
+        let plan = self.active.0.plan();
         self.reader = reader(&plan);
         self.own = OwnNames::of(&plan);
         self.shows_lines = plan.shows_lines;
-        self.in_force.1 = version;
+        self.active.1 = version;
     }
 }
 
@@ -116,7 +116,7 @@ fn reader(plan: &Plan) -> LineReader {
 
 impl OwnNames {
     fn of(plan: &Plan) -> Self {
-        let name = |last: &str| format!("{}.{last}", plan.own_prefix);
+        let name = |last: &str| format!("{}.{last}", plan.self_prefix);
         let has_lines = plan.flavour != crate::flavour::Flavour::Perl;
         Self {
             packets: name("packets_received"),

@@ -9,7 +9,7 @@ use crate::config::{self, Config};
 use crate::line::LineReader;
 use crate::plan::Idle;
 use crate::server::Server;
-use crate::table::Filling;
+use crate::table::TableWriter;
 
 fn plan(text: &str) -> Plan {
     let mut members = json!({
@@ -26,8 +26,8 @@ fn plan(text: &str) -> Plan {
 fn receive(server: &Server, lines: &str) {
     let shared = server.shared();
     let mut table = shared.tables[0].lock();
-    let mut filling = Filling::new(&mut table, &shared.gauges);
-    LineReader::new(shared.plan().flavour).read(lines.as_bytes(), &mut filling);
+    let mut writer = TableWriter::new(&mut table, &shared.gauges);
+    LineReader::new(shared.plan().flavour).read(lines.as_bytes(), &mut writer);
 }
 
 fn setting(plan: &Plan, key: &str) -> String {
@@ -44,14 +44,14 @@ fn what_can_change_is_in_force_and_what_cannot_is_named_and_stays() {
                        "listen": ["udp:127.0.0.1:1"], "spool": "elsewhere",
                        "names_bytes_max": "1MB", "management": "127.0.0.1:1"}"#;
         let text = text.replace("99", &format!("{}", 90 + round));
-        let stuck = shared.in_force.leave(plan(&text));
+        let stuck = shared.active.leave(plan(&text));
         assert_eq!(stuck, ["listen", "management", "flush", "spool"]);
-        let version = shared.in_force.version();
+        let version = shared.active.version();
         take_over(shared);
-        assert_eq!(shared.in_force.version(), version + 1);
+        assert_eq!(shared.active.version(), version + 1);
         let now = shared.plan();
         assert_eq!(now.percentiles, [50.0, f64::from(90 + round)]);
-        assert_eq!((now.keep.gauges, now.own_prefix.as_str()), (Idle::Kept, "own"));
+        assert_eq!((now.keep.gauges, now.self_prefix.as_str()), (Idle::Kept, "own"));
         assert_eq!((now.interval.as_secs(), now.management.is_some()), (3600, false));
         assert_eq!(setting(&now, "flush"), r#""1h""#);
         assert_eq!(setting(&now, "listen"), r#"["udp:127.0.0.1:0"]"#);
@@ -59,7 +59,7 @@ fn what_can_change_is_in_force_and_what_cannot_is_named_and_stays() {
         assert_eq!(shared.bounds().budget.usage()[0].bytes_max, 1_000_000);
     }
     take_over(shared);
-    assert_eq!(shared.in_force.version(), 3, "nothing was left, and something was taken over");
+    assert_eq!(shared.active.version(), 3, "nothing was left, and something was taken over");
     server.end();
 }
 
@@ -69,7 +69,7 @@ fn names_that_are_held_are_charged_to_the_budgets_of_the_new_plan() {
     let shared = server.shared();
     receive(&server, "app.a:1|c\napp.b:2|ms\nc:3|g\napp.d:x|s");
     let all: usize = shared.bounds().budget.usage().iter().map(|usage| usage.used).sum();
-    shared.in_force.leave(plan(r#"{"prefix_bytes_max": {"app.": "200B"}}"#));
+    shared.active.leave(plan(r#"{"prefix_bytes_max": {"app.": "200B"}}"#));
     take_over(shared);
     let usage = shared.bounds().budget.usage();
     assert_eq!(usage.iter().map(|usage| usage.used).sum::<usize>(), all);
@@ -94,11 +94,11 @@ fn backends_are_replaced_and_those_that_are_bound_to_a_start_are_named() {
     let shared = server.shared();
     let names = || -> Vec<String> { shared.backends().into_iter().map(|(name, _)| name).collect() };
     let two = [file("two"), file("three")].join(",");
-    assert_eq!(shared.in_force.leave(plan(&text(&two))), [""; 0]);
+    assert_eq!(shared.active.leave(plan(&text(&two))), [""; 0]);
     take_over(shared);
     assert_eq!(names(), ["file", "file-2"]);
     let more = [r#"{"kind": "repeater", "to": "127.0.0.1:9"}"#.to_owned(), file("four")].join(",");
-    assert_eq!(shared.in_force.leave(plan(&text(&more))), ["backend"]);
+    assert_eq!(shared.active.leave(plan(&text(&more))), ["backend"]);
     take_over(shared);
     assert_eq!(names(), ["file", "file-2"]);
     assert_eq!(setting(&shared.plan(), "backend"), r#"["file","file"]"#);

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Head, Keeper, Record, Writer, aside, encode, mark, mark_path, refused};
+use super::{Head, Record, SnapshotStore, Writer, aside, encode, mark, mark_path, refused};
 use crate::config::{self, Config};
 use crate::flavour::Flavour;
 use crate::line::LineReader;
 use crate::server::Server;
-use crate::table::{Bounds, Filling, Gauges, Table};
+use crate::table::{Bounds, Gauges, Table, TableWriter};
 
 /// A server that flushes once an hour, with its snapshot in this folder.
 fn start(folder: &Path) -> Server {
@@ -30,8 +30,8 @@ fn receive(server: &Server, receiver: usize, lines: &str) {
     let shared = server.shared();
     let mut table = shared.tables[receiver].lock();
     table.totals.packets += 1;
-    let mut filling = Filling::new(&mut table, &shared.gauges);
-    LineReader::new(Flavour::Native).read(lines.as_bytes(), &mut filling);
+    let mut writer = TableWriter::new(&mut table, &shared.gauges);
+    LineReader::new(Flavour::Native).read(lines.as_bytes(), &mut writer);
 }
 
 fn path(folder: &TempDir) -> PathBuf {
@@ -39,10 +39,10 @@ fn path(folder: &TempDir) -> PathBuf {
 }
 
 /// What a start takes over, with each name's idleness.
-fn taken_over(path: &Path) -> (Vec<String>, Keeper) {
+fn taken_over(path: &Path) -> (Vec<String>, SnapshotStore) {
     let bounds = Arc::new(Bounds::of(&plan(), None));
     let (mut table, mut gauges) = (Table::new(Arc::clone(&bounds)), Gauges::new(bounds));
-    let (keeper, _) = Keeper::open(path, &mut table, &mut gauges);
+    let (keeper, _) = SnapshotStore::open(path, &mut table, &mut gauges);
     let mut all = Vec::new();
     gauges.names.show(0, 99, |name, idle, value| all.push(format!("g {name} {idle} {value}")));
     table.counters.show(0, 99, |name, idle, sum| all.push(format!("c {name} {idle} {sum}")));

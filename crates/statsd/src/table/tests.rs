@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{Bounds, Filling, Gauges, Table};
+use super::{Bounds, Gauges, Table, TableWriter};
 use crate::budget::Budget;
 use crate::flavour::Flavour;
 use crate::flush::{self, Flush};
 use crate::line::LineReader;
 use crate::plan::{Idle, Keep};
-use crate::statistics::Wanted;
+use crate::statistics::TimerStatistics;
 
 struct Receiver {
     bounds: Arc<Bounds>,
@@ -34,14 +34,14 @@ impl Receiver {
 
     fn receive(&mut self, lines: &[u8]) {
         let mut table = self.table.lock();
-        self.reader.read(lines, &mut Filling::new(&mut table, &self.gauges));
+        self.reader.read(lines, &mut TableWriter::new(&mut table, &self.gauges));
     }
 
     fn flush(&self) -> Flush {
         let idle = Idle::Flushes(1);
         let keep =
             Keep { counters: idle, timers: idle, gauges: idle, sets: idle, always: Vec::new() };
-        let wanted = Wanted::new(Flavour::Native, 10.0, &[90.0]);
+        let wanted = TimerStatistics::new(Flavour::Native, 10.0, &[90.0]);
         flush::collect(&[Arc::clone(&self.table)], &self.gauges, (&keep, 10), &wanted)
     }
 

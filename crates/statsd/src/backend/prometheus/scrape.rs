@@ -11,7 +11,7 @@ use chassis::http::{Answer, Incoming, Payload, Reply, Sent};
 use chassis::{Cores, Drain, Limits, Listener};
 use http1::Head;
 
-use super::{Board, Format, page};
+use super::{Format, PrometheusPage, page};
 use crate::server::Shared;
 
 /// Where the page is.
@@ -38,7 +38,11 @@ impl Bound {
     ///
     /// # Errors
     /// When there is no thread left.
-    pub(crate) fn start(self, board: &Arc<Board>, shared: &Arc<Shared>) -> io::Result<Scrapes> {
+    pub(crate) fn start(
+        self,
+        board: &Arc<PrometheusPage>,
+        shared: &Arc<Shared>,
+    ) -> io::Result<Scrapes> {
         let role = Role { board: Arc::clone(board), shared: Arc::clone(shared) };
         let drain = Drain::default();
         let parts = vec![(self.0, role, drain.draining())];
@@ -70,7 +74,7 @@ impl Scrapes {
 }
 
 struct Role {
-    board: Arc<Board>,
+    board: Arc<PrometheusPage>,
     shared: Arc<Shared>,
 }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use metrics::Registry;
 use parking_lot::Mutex;
 
-use super::Own;
+use super::SelfMetrics;
 use crate::budget::Budget;
 use crate::table::{Bounds, Gauges, Table};
 
 struct Counted {
-    own: Own,
+    own: SelfMetrics,
     table: Mutex<Table>,
     gauges: Mutex<Gauges>,
 }
@@ -26,7 +26,7 @@ impl Counted {
             sketches_sets: true,
         });
         Self {
-            own: Own::new(registry.clone(), "tidegate"),
+            own: SelfMetrics::new(registry.clone(), "tidegate"),
             table: Mutex::new(Table::new(Arc::clone(&bounds))),
             gauges: Mutex::new(Gauges::new(bounds)),
         }

@@ -19,19 +19,19 @@ use crate::table::{Gauges, Table};
 
 /// A registry, and what was taken of it so far.
 #[derive(Debug)]
-pub(crate) struct Own {
+pub(crate) struct SelfMetrics {
     registry: Registry,
     prefix: String,
-    taken: Mutex<HashMap<Vec<u8>, Taken>>,
+    taken: Mutex<HashMap<Vec<u8>, LastReading>>,
 }
 
 #[derive(Debug)]
-enum Taken {
+enum LastReading {
     Count(u64),
     Times(TimerSnapshot),
 }
 
-impl Own {
+impl SelfMetrics {
     /// The metrics of `registry`, under names that begin with `prefix`.
     pub(crate) fn new(registry: Registry, prefix: &str) -> Self {
         Self { registry, prefix: prefix.to_owned(), taken: Mutex::default() }
@@ -78,20 +78,20 @@ impl Own {
     }
 }
 
-fn gained(taken: &mut HashMap<Vec<u8>, Taken>, name: &[u8], count: u64) -> u64 {
-    match taken.insert(name.to_owned(), Taken::Count(count)) {
-        Some(Taken::Count(before)) => count.saturating_sub(before),
+fn gained(taken: &mut HashMap<Vec<u8>, LastReading>, name: &[u8], count: u64) -> u64 {
+    match taken.insert(name.to_owned(), LastReading::Count(count)) {
+        Some(LastReading::Count(before)) => count.saturating_sub(before),
         _ => count,
     }
 }
 
 fn times_gained(
-    taken: &mut HashMap<Vec<u8>, Taken>,
+    taken: &mut HashMap<Vec<u8>, LastReading>,
     name: &[u8],
     times: TimerSnapshot,
 ) -> TimerSnapshot {
-    match taken.insert(name.to_owned(), Taken::Times(times.clone())) {
-        Some(Taken::Times(before)) => times.since(&before),
+    match taken.insert(name.to_owned(), LastReading::Times(times.clone())) {
+        Some(LastReading::Times(before)) => times.since(&before),
         _ => times,
     }
 }
