@@ -6,6 +6,7 @@
 //! `statistics` describes timers, `backend` shows them.
 //! Never here: what roles count of themselves (`metrics`); `self_metrics` takes it from there.
 
+mod active_config;
 mod backend;
 mod budget;
 mod clock;
@@ -34,12 +35,18 @@ mod repeat;
 mod samples;
 mod self_metrics;
 mod server;
+mod shutdown;
 mod snapshot;
+mod state;
 mod statistics;
+mod status;
 mod table;
+mod tally;
 
 pub use error::StatsdError;
 pub use flavour::Flavour;
 pub use flush::{Flush, Timer};
 pub use legacy::{LegacyError, read as read_legacy};
-pub use server::{Server, Shared};
+pub use server::Server;
+pub use state::ServerState;
+pub use status::SocketStatus;

@@ -30,7 +30,7 @@ struct Batch {
 
 /// A receiver's way to the repeater.
 #[derive(Debug)]
-pub struct Repeat {
+pub(crate) struct Repeat {
     queue: SyncSender<Batch>,
     batch: Batch,
     dropped: Arc<AtomicU64>,
@@ -38,13 +38,13 @@ pub struct Repeat {
 
 impl Repeat {
     /// Adds a datagram.
-    pub fn add(&mut self, datagram: &[u8]) {
+    pub(crate) fn add(&mut self, datagram: &[u8]) {
         self.batch.bytes.extend_from_slice(datagram);
         self.batch.ends.push(self.batch.bytes.len());
     }
 
     /// Hands over what was added.
-    pub fn hand_over(&mut self) {
+    pub(crate) fn hand_over(&mut self) {
         if self.batch.ends.is_empty() {
             return;
         }
@@ -57,7 +57,7 @@ impl Repeat {
 
 /// The thread that sends.
 #[derive(Debug)]
-pub struct Repeater {
+pub(crate) struct Repeater {
     queue: Mutex<Option<SyncSender<Batch>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     dropped: Arc<AtomicU64>,
@@ -69,7 +69,7 @@ impl Repeater {
     ///
     /// # Errors
     /// When there is no thread left.
-    pub fn start(to: &[String], is_tcp: bool) -> Result<Self, StatsdError> {
+    pub(crate) fn start(to: &[String], is_tcp: bool) -> Result<Self, StatsdError> {
         let (queue, batches) = sync_channel(BATCHES_MAX);
         let mut targets: Vec<Target> = to.iter().map(|to| Target::new(to, is_tcp)).collect();
         let failed = Arc::new(AtomicU64::new(0));
@@ -83,23 +83,23 @@ impl Repeater {
     }
 
     /// A way to it for one receiver; none once it has ended.
-    pub fn way(&self) -> Option<Repeat> {
+    pub(crate) fn way(&self) -> Option<Repeat> {
         let queue = self.queue.lock().clone()?;
         Some(Repeat { queue, batch: Batch::default(), dropped: Arc::clone(&self.dropped) })
     }
 
     /// Datagrams that found no room.
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
     /// Datagrams that a server could not be sent.
-    pub fn failed(&self) -> u64 {
+    pub(crate) fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
     }
 
     /// Waits until everything was sent; receivers must have ended before.
-    pub fn end(&self) {
+    pub(crate) fn end(&self) {
         *self.queue.lock() = None;
         if let Some(thread) = self.thread.lock().take() {
             // A thread that panicked sends nothing more.

@@ -29,7 +29,7 @@ const BAD_LINE_BYTES: usize = 200;
 
 /// Counts of one receiver.
 #[derive(Debug)]
-pub struct Table {
+pub(crate) struct Table {
     bounds: Arc<Bounds>,
     /// Counters by name.
     pub counters: Names<f64>,
@@ -48,7 +48,7 @@ pub struct Table {
 
 /// What came in since the start.
 #[derive(Debug, Clone, Default)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// Datagrams, and parts of streams.
     pub packets: u64,
     /// Their bytes.
@@ -69,7 +69,7 @@ pub struct Totals {
 
 /// What a table may hold.
 #[derive(Debug)]
-pub struct Bounds {
+pub(crate) struct Bounds {
     /// Bytes for names.
     pub budget: Budget,
     /// Values of one timer that are kept as they are.
@@ -83,7 +83,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// What the tables of a plan may hold; what overflowed `before` stays counted.
-    pub fn of(plan: &Plan, before: Option<&Self>) -> Self {
+    pub(crate) fn of(plan: &Plan, before: Option<&Self>) -> Self {
         let budget = Budget::new(&plan.self_prefix, plan.names_bytes_max, &plan.prefix_bytes_max);
         let budget = match before {
             Some(before) => budget.counting_on(&before.budget),
@@ -100,14 +100,14 @@ impl Bounds {
 
 /// Gauges by name, of all receivers.
 #[derive(Debug)]
-pub struct Gauges {
+pub(crate) struct Gauges {
     bounds: Arc<Bounds>,
     /// Their values.
     pub names: Names<f64>,
 }
 
 /// What a name stands for.
-pub trait Cell: Default {
+pub(crate) trait Cell: Default {
     /// Bytes that were charged for what it holds beside itself.
     fn charged_bytes(&self) -> usize {
         0
@@ -139,7 +139,7 @@ impl Cell for Members {
 
 impl Table {
     /// An empty table.
-    pub fn new(bounds: Arc<Bounds>) -> Self {
+    pub(crate) fn new(bounds: Arc<Bounds>) -> Self {
         Self {
             bounds,
             counters: Names::default(),
@@ -153,12 +153,12 @@ impl Table {
     }
 
     /// Adds to a counter.
-    pub fn add(&mut self, name: &[u8], amount: f64) {
+    pub(crate) fn add(&mut self, name: &[u8], amount: f64) {
         *cell(&mut self.counters, &self.bounds.budget, name) += amount;
     }
 
     /// Adds to a timer what is known in sum only.
-    pub fn add_summary(&mut self, name: &[u8], summary: &Summary) {
+    pub(crate) fn add_summary(&mut self, name: &[u8], summary: &Summary) {
         let Self { timers, bounds, values_held, .. } = self;
         let place = place(timers, &bounds.budget, name);
         let samples = timers.touch(place);
@@ -169,7 +169,11 @@ impl Table {
     }
 
     /// Removes a name; false when it is not known.
-    pub fn remove<C: Cell>(&mut self, of: fn(&mut Self) -> &mut Names<C>, name: &str) -> bool {
+    pub(crate) fn remove<C: Cell>(
+        &mut self,
+        of: fn(&mut Self) -> &mut Names<C>,
+        name: &str,
+    ) -> bool {
         let Some(cell) = of(self).remove(name.as_bytes()) else { return false };
         self.values_held = self.values_held.saturating_sub(cell.values());
         let bytes = size_of::<C>() + cell.charged_bytes();
@@ -178,13 +182,13 @@ impl Table {
     }
 
     /// Adds what a snapshot has of a counter that was idle for so many flushes.
-    pub fn restore_counter(&mut self, name: &str, idle: u32, sum: f64) {
+    pub(crate) fn restore_counter(&mut self, name: &str, idle: u32, sum: f64) {
         let place = restored(&mut self.counters, &self.bounds.budget, name, idle);
         *self.counters.revive(place, idle) += sum;
     }
 
     /// Adds what a snapshot has of a timer that was idle for so many flushes.
-    pub fn restore_timer(&mut self, name: &str, idle: u32, samples: Samples) {
+    pub(crate) fn restore_timer(&mut self, name: &str, idle: u32, samples: Samples) {
         let Self { timers, bounds, values_held, .. } = self;
         let place = restored(timers, &bounds.budget, name, idle);
         let timer = timers.revive(place, idle);
@@ -196,7 +200,7 @@ impl Table {
     }
 
     /// Adds what a snapshot has of a set that was idle for so many flushes.
-    pub fn restore_set<'m>(
+    pub(crate) fn restore_set<'m>(
         &mut self,
         name: &str,
         idle: u32,
@@ -217,7 +221,7 @@ impl Table {
     }
 
     /// Charges everything that is held to other bounds, which hold from here on.
-    pub fn rebind(&mut self, bounds: &Arc<Bounds>) {
+    pub(crate) fn rebind(&mut self, bounds: &Arc<Bounds>) {
         charge_all(&self.counters, &bounds.budget);
         charge_all(&self.timers, &bounds.budget);
         charge_all(&self.sets, &bounds.budget);
@@ -225,7 +229,7 @@ impl Table {
     }
 
     /// Shows `look` up to `count` counters from `from` on; returns where to go on.
-    pub fn take_counters(
+    pub(crate) fn take_counters(
         &mut self,
         from: usize,
         count: usize,
@@ -235,7 +239,7 @@ impl Table {
     }
 
     /// Shows `look` up to `count` timers, whose values it takes; returns where to go on.
-    pub fn take_timers(
+    pub(crate) fn take_timers(
         &mut self,
         from: usize,
         count: usize,
@@ -249,7 +253,7 @@ impl Table {
     }
 
     /// Shows `look` up to `count` sets; returns where to go on.
-    pub fn take_sets(
+    pub(crate) fn take_sets(
         &mut self,
         from: usize,
         count: usize,
@@ -261,7 +265,7 @@ impl Table {
 
 impl Totals {
     /// Adds what another receiver has.
-    pub fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.bytes += other.bytes;
         self.lines += other.lines;
@@ -275,23 +279,23 @@ impl Totals {
 
 impl Gauges {
     /// No gauges.
-    pub fn new(bounds: Arc<Bounds>) -> Self {
+    pub(crate) fn new(bounds: Arc<Bounds>) -> Self {
         Self { bounds, names: Names::default() }
     }
 
     /// Sets a gauge of the server's own.
-    pub fn set(&mut self, name: &[u8], value: f64) {
+    pub(crate) fn set(&mut self, name: &[u8], value: f64) {
         *cell(&mut self.names, &self.bounds.budget, name) = value;
     }
 
     /// Sets a gauge as a snapshot has it, that was idle for so many flushes.
-    pub fn restore(&mut self, name: &str, idle: u32, value: f64) {
+    pub(crate) fn restore(&mut self, name: &str, idle: u32, value: f64) {
         let place = restored(&mut self.names, &self.bounds.budget, name, idle);
         *self.names.revive(place, idle) = value;
     }
 
     /// Removes a name; false when it is not known.
-    pub fn remove(&mut self, name: &str) -> bool {
+    pub(crate) fn remove(&mut self, name: &str) -> bool {
         let is_known = self.names.remove(name.as_bytes()).is_some();
         if is_known {
             self.bounds.budget.refund(name.as_bytes(), size_of::<f64>());
@@ -300,13 +304,13 @@ impl Gauges {
     }
 
     /// Charges everything that is held to other bounds, which hold from here on.
-    pub fn rebind(&mut self, bounds: &Arc<Bounds>) {
+    pub(crate) fn rebind(&mut self, bounds: &Arc<Bounds>) {
         charge_all(&self.names, &bounds.budget);
         self.bounds = Arc::clone(bounds);
     }
 
     /// Shows `look` up to `count` gauges from `from` on; returns where to go on.
-    pub fn take(&mut self, from: usize, count: usize, look: Look<'_, f64>) -> Option<usize> {
+    pub(crate) fn take(&mut self, from: usize, count: usize, look: Look<'_, f64>) -> Option<usize> {
         visit(&mut self.names, &self.bounds.budget, (from, count), look)
     }
 }

@@ -70,7 +70,7 @@ pub(crate) struct Parts {
     /// The record process, when there is something to deliver.
     pub record: Option<Arc<Watch>>,
     /// The statsd server.
-    pub statsd: Option<Arc<statsd::Shared>>,
+    pub statsd: Option<Arc<statsd::ServerState>>,
     /// What lends workers.
     pub workers: Vec<Arc<workers::Pool>>,
 }
@@ -123,7 +123,7 @@ pub(crate) fn start(plan: Plan) -> Result<Server> {
         live,
         learned,
         record: record.as_ref().map(RecordProcess::watch),
-        statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.shared())),
+        statsd: statsd.as_ref().map(|statsd| Arc::clone(statsd.state())),
         workers: pools.pools(),
     });
     let counted = Arc::downgrade(&parts);

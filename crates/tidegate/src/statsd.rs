@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use generation::{Source, Watcher};
 use metrics::Registry;
-use statsd::{Flavour, Server, Shared, StatsdError, plan::Plan};
+use statsd::{Flavour, Server, ServerState, SocketStatus, StatsdError, plan::Plan};
 
 use crate::cli::{StatsdArgs, StatsdCommand};
 use crate::hint::TAKEN;
@@ -46,8 +46,7 @@ pub(crate) fn run(args: StatsdArgs) -> Result<()> {
     let read = move || plan::of_file(&again, flavour);
     let file = ConfigFile { path: file, source, read: Box::new(read) };
     let running = Running::start(plan, None, file)?;
-    for socket in &running.shared().sockets {
-        let (address, buffer_bytes) = (socket.address(), socket.buffer_bytes());
+    for SocketStatus { address, buffer_bytes, .. } in running.state().sockets() {
         tracing::info!(address, buffer_bytes, "receiving");
     }
     if flavour_read == Flavour::Statsd {
@@ -71,13 +70,13 @@ impl Running {
             _ => error.into(),
         })?;
         let is_there = file.source.is_some();
-        let reload = is_there.then(|| reload::watch(server.shared(), file));
+        let reload = is_there.then(|| reload::watch(server.state(), file));
         Ok(Self { reload: reload.transpose()?, server })
     }
 
     /// What the server's threads share.
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
-        self.server.shared()
+    pub(crate) fn state(&self) -> &Arc<ServerState> {
+        self.server.state()
     }
 
     /// Takes what still waits, flushes it, and waits until backends have delivered.

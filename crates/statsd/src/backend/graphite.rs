@@ -8,11 +8,12 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use super::{Carry, Each, Render, Status};
+use super::delivery::{PartSink, Render, Transport};
 use crate::figures;
 use crate::flavour::Flavour;
 use crate::flush::Flush;
 use crate::plan::{Graphite, Plan};
+use crate::status::BackendStatus;
 
 /// How long carbon may take to say that it is gone.
 const FAREWELL: Duration = Duration::from_millis(100);
@@ -22,21 +23,21 @@ const PART_BYTES: usize = 512 * 1024;
 #[derive(Debug)]
 pub(crate) struct Carbon {
     to: String,
-    patience: Duration,
+    timeout: Duration,
     stream: Option<TcpStream>,
 }
 
 impl Carbon {
     /// Carbon at `host:port`, which is looked up for each flush; each step may take so long.
-    pub(crate) fn new(to: String, patience: Duration) -> Self {
-        Self { to, patience, stream: None }
+    pub(crate) fn new(to: String, timeout: Duration) -> Self {
+        Self { to, timeout, stream: None }
     }
 }
 
-impl Carry for Carbon {
+impl Transport for Carbon {
     fn send(&mut self, part: &[u8]) -> io::Result<()> {
         if self.stream.is_none() {
-            self.stream = Some(connect(&self.to, self.patience)?);
+            self.stream = Some(connect(&self.to, self.timeout)?);
         }
         self.stream.as_mut().map_or(Ok(()), |stream| stream.write_all(part))
     }
@@ -78,19 +79,19 @@ enum Figure {
 }
 
 impl Render for Names {
-    fn parts(&self, flush: &Flush, status: &Status, each: Each<'_>) -> io::Result<()> {
+    fn parts(&self, flush: &Flush, status: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
         let mut lines = Lines::new(each, self.is_pickle, self.flavour);
         self.write(flush, status, &mut lines)?;
         lines.end()
     }
 }
 
-fn connect(to: &str, patience: Duration) -> io::Result<TcpStream> {
+fn connect(to: &str, timeout: Duration) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, format!("`{to}` has no address"));
     for address in to.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, patience) {
+        match TcpStream::connect_timeout(&address, timeout) {
             Ok(stream) => {
-                stream.set_write_timeout(Some(patience))?;
+                stream.set_write_timeout(Some(timeout))?;
                 return Ok(stream);
             }
             Err(error) => last = error,
@@ -145,7 +146,7 @@ impl Names {
         text.lines().filter_map(pair).collect()
     }
 
-    fn write(&self, flush: &Flush, status: &Status, out: &mut Lines<'_>) -> io::Result<()> {
+    fn write(&self, flush: &Flush, status: &BackendStatus, out: &mut Lines<'_>) -> io::Result<()> {
         let begun = Instant::now();
         let shown = self.samples(flush, out)?;
         let begins = (shown, begun.elapsed().as_secs_f64() * 1e3);
@@ -190,7 +191,7 @@ impl Names {
     fn own(
         &self,
         flush: &Flush,
-        status: &Status,
+        status: &BackendStatus,
         (shown, calculation_ms): (usize, f64),
         out: &mut Lines<'_>,
     ) -> io::Result<()> {
@@ -207,8 +208,8 @@ impl Names {
         out.line(&global, "", &[".processing_time", end], processing)?;
         out.unix_s = stdx::unix_micros() / 1_000_000;
         for (name, number) in [
-            ("last_exception", status.last_exception),
-            ("last_flush", status.last_flush),
+            ("last_exception", status.last_exception.map_or(0, |moment| moment.unix_s)),
+            ("last_flush", status.last_flush.unix_s),
             ("flush_time", status.flush_time_ms),
             ("flush_length", status.flush_length),
         ] {
@@ -224,7 +225,7 @@ impl Names {
 
 /// Writes lines, or messages of pickle, into parts.
 struct Lines<'s> {
-    each: Each<'s>,
+    each: PartSink<'s>,
     flavour: Flavour,
     is_pickle: bool,
     /// The time of the lines that come.
@@ -234,7 +235,7 @@ struct Lines<'s> {
 }
 
 impl<'s> Lines<'s> {
-    fn new(each: Each<'s>, is_pickle: bool, flavour: Flavour) -> Self {
+    fn new(each: PartSink<'s>, is_pickle: bool, flavour: Flavour) -> Self {
         Self { each, flavour, is_pickle, unix_s: 0, part: Vec::new(), name: Vec::new() }
     }
 

@@ -8,9 +8,11 @@
 
 use std::io::{self, Write as _};
 
-use super::{Each, Render, Status, tags};
+use super::delivery::{PartSink, Render};
+use super::tags;
 use crate::figures;
 use crate::flush::Flush;
+use crate::status::BackendStatus;
 
 /// The tag that says what it is.
 const KIND: &str = "metric_type";
@@ -23,7 +25,7 @@ const LINES_AT_ONCE: usize = 5_000;
 pub(super) struct Lines;
 
 impl Render for Lines {
-    fn parts(&self, flush: &Flush, _: &Status, each: Each<'_>) -> io::Result<()> {
+    fn parts(&self, flush: &Flush, _: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
         let mut part = Part { text: Vec::new(), lines: 0, each, unix_s: flush.unix_s };
         for (name, sum) in &flush.counters {
             let fields = [("value", *sum), ("rate", flush.rate(*sum))];
@@ -51,7 +53,7 @@ pub(super) fn may_try_again(status: u16) -> bool {
 struct Part<'e> {
     text: Vec<u8>,
     lines: usize,
-    each: Each<'e>,
+    each: PartSink<'e>,
     unix_s: u64,
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::BackendWorker;
+use super::{BackendWorker, start_all};
 use crate::config;
 use crate::flush::Flush;
 use crate::plan::{BackendPlan, Graphite, Plan, Web};
@@ -79,8 +79,7 @@ fn flush(counters: usize) -> Arc<Flush> {
 #[test]
 fn a_part_that_is_refused_costs_no_other() {
     let (folder, taker) = (TempDir::new().expect("a folder"), Taker::start(&[(400, "")]));
-    let workers =
-        BackendWorker::start_all(&plan(&folder, vec![BackendPlan::Influx(taker.web())]), None);
+    let workers = start_all(&plan(&folder, vec![BackendPlan::Influx(taker.web())]), None);
     workers[0].push_last(&flush(5_001));
     workers[0].end();
     let status = workers[0].status();
@@ -93,8 +92,7 @@ fn a_part_that_is_refused_costs_no_other() {
 fn a_part_that_has_arrived_is_not_sent_again() {
     let (folder, taker) =
         (TempDir::new().expect("a folder"), Taker::start(&[(200, ""), (503, "")]));
-    let workers =
-        BackendWorker::start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
+    let workers = start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
     workers[0].push(&flush(2_001));
     let counts = [(); 3].map(|()| {
         let document: Value = serde_json::from_slice(&taker.next()).expect("JSON");
@@ -111,7 +109,7 @@ fn what_a_token_or_a_bucket_is_missing_for_waits() {
     for answers in [&[(401, "")], &[(404, "")], &[(429, "")], &[(500, "")]] {
         let (folder, taker) = (TempDir::new().expect("a folder"), Taker::start(answers));
         let plan = plan(&folder, vec![BackendPlan::Influx(taker.web())]);
-        let workers = BackendWorker::start_all(&plan, None);
+        let workers = start_all(&plan, None);
         workers[0].push_last(&flush(1));
         taker.next();
         workers[0].end();
@@ -125,8 +123,7 @@ fn what_a_collector_takes_in_part_is_lost_and_said() {
     let folder = TempDir::new().expect("a folder");
     const SAID: &str = r#"{"partialSuccess":{"rejectedDataPoints":"2","errorMessage":"too old"}}"#;
     let taker = Taker::start(&[(200, SAID)]);
-    let workers =
-        BackendWorker::start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
+    let workers = start_all(&plan(&folder, vec![BackendPlan::Otlp(taker.web())]), None);
     workers[0].push_last(&flush(3));
     workers[0].end();
     let status = workers[0].status();
@@ -142,7 +139,7 @@ fn backends_of_one_kind_spool_apart() {
         // Nobody listens there.
         BackendPlan::Graphite(Graphite { to: Some("127.0.0.1:1".into()), ..Graphite::default() })
     };
-    let workers = BackendWorker::start_all(&plan(&folder, vec![graphite(), graphite()]), None);
+    let workers = start_all(&plan(&folder, vec![graphite(), graphite()]), None);
     let names: Vec<&str> = workers.iter().map(BackendWorker::name).collect();
     assert_eq!(names, ["graphite", "graphite-2"]);
     for worker in &workers {

@@ -37,7 +37,7 @@ pub(crate) enum GaugeChange {
 
 /// Why a line, or a piece of it, counts nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BadReason {
+pub(crate) enum BadReason {
     /// No key, or none that is left after cleaning.
     Key,
     /// No type.
@@ -56,11 +56,11 @@ pub enum BadReason {
 
 impl BadReason {
     /// Every reason there is.
-    pub const ALL: [Self; 7] =
+    pub(crate) const ALL: [Self; 7] =
         [Self::Key, Self::NoType, Self::Type, Self::Value, Self::Rate, Self::Control, Self::Notice];
 
     /// The reason in a word.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Key => "key",
             Self::NoType => "no_type",

@@ -27,7 +27,7 @@ const WAKER: Token = Token(0);
 
 /// What happened to connections since the start.
 #[derive(Debug, Default)]
-pub struct StreamCounts {
+pub(crate) struct StreamCounts {
     /// Connections that are open.
     pub open: AtomicU64,
     /// Connections that were closed because there were too many.

@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -13,7 +12,8 @@ use crate::config::{self, Config};
 use crate::flavour::Flavour;
 use crate::line::LineReader;
 use crate::server::Server;
-use crate::table::{Bounds, Gauges, Table, TableWriter};
+use crate::table::TableWriter;
+use crate::tally::Tally;
 
 /// A server that flushes once an hour, with its snapshot in this folder.
 fn start(folder: &Path) -> Server {
@@ -27,10 +27,10 @@ fn start(folder: &Path) -> Server {
 }
 
 fn receive(server: &Server, receiver: usize, lines: &str) {
-    let shared = server.shared();
-    let mut table = shared.tables[receiver].lock();
+    let tally = &server.state().tally;
+    let mut table = tally.tables[receiver].lock();
     table.totals.packets += 1;
-    let mut writer = TableWriter::new(&mut table, &shared.gauges);
+    let mut writer = TableWriter::new(&mut table, &tally.gauges);
     LineReader::new(Flavour::Native).read(lines.as_bytes(), &mut writer);
 }
 
@@ -40,9 +40,9 @@ fn path(folder: &TempDir) -> PathBuf {
 
 /// What a start takes over, with each name's idleness.
 fn taken_over(path: &Path) -> (Vec<String>, SnapshotStore) {
-    let bounds = Arc::new(Bounds::of(&plan(), None));
-    let (mut table, mut gauges) = (Table::new(Arc::clone(&bounds)), Gauges::new(bounds));
-    let (keeper, _) = SnapshotStore::open(path, &mut table, &mut gauges);
+    let tally = Tally::new(&plan(), 1);
+    let store = SnapshotStore::open(path, &tally);
+    let (table, gauges) = (tally.tables[0].lock(), tally.gauges.lock());
     let mut all = Vec::new();
     gauges.names.show(0, 99, |name, idle, value| all.push(format!("g {name} {idle} {value}")));
     table.counters.show(0, 99, |name, idle, sum| all.push(format!("c {name} {idle} {sum}")));
@@ -56,7 +56,7 @@ fn taken_over(path: &Path) -> (Vec<String>, SnapshotStore) {
     all.extend(table.notices.iter().map(|notice| format!("{notice:?}")));
     all.retain(|line| !line.contains(" statsd."));
     all.sort();
-    (all, keeper)
+    (all, store)
 }
 
 fn plan() -> crate::plan::Plan {
@@ -72,9 +72,9 @@ fn encoded(record: &impl serde::Serialize) -> Vec<u8> {
 }
 
 fn write(server: &Server) {
-    let keeper = server.shared().snapshot.as_ref().expect("it has one");
-    keeper.write(server.shared());
-    assert_eq!(keeper.alarms(), [""; 0]);
+    let store = server.state().snapshot.as_ref().expect("it has one");
+    store.write(&server.state().tally);
+    assert_eq!(store.alarms(), [""; 0]);
 }
 
 #[test]
@@ -110,9 +110,9 @@ fn an_interval_that_was_flushed_is_not_taken_over_again_but_its_names_and_gauges
     write(&server);
     let before = path(&folder).with_extension("before");
     fs::copy(path(&folder), &before).expect("it is there");
-    let flushed = server.shared().interval.number();
-    let keeper = server.shared().snapshot.as_ref().expect("it has one");
-    keeper.flushed(flushed);
+    let flushed = server.state().tally.interval.number();
+    let store = server.state().snapshot.as_ref().expect("it has one");
+    store.flushed(flushed);
     // A crash here: the flush is out, and the snapshot is from before it.
     fs::copy(mark_path(&path(&folder)), mark_path(&before)).expect("it is there");
     assert_eq!(taken_over(&before).0, ["c c 0 0", "g g 0 7"]);
@@ -142,14 +142,14 @@ fn numbers_of_intervals_grow_over_restarts() {
     let mut last = 0;
     for _ in 0..3 {
         let server = start(folder.path());
-        let number = server.shared().interval.number();
+        let number = server.state().tally.interval.number();
         assert!(number > last, "{number} after {last}");
         last = number;
         server.end();
     }
     fs::remove_file(path(&folder)).expect("it is there");
     let server = start(folder.path());
-    assert!(server.shared().interval.number() > last);
+    assert!(server.state().tally.interval.number() > last);
     server.end();
 }
 
@@ -178,14 +178,14 @@ fn a_file_that_cannot_be_used_is_set_aside_and_said() {
     ];
     for (reason, bytes) in cases {
         fs::write(path(&folder), &bytes).expect("it can be written");
-        let (all, keeper) = taken_over(&path(&folder));
+        let (all, store) = taken_over(&path(&folder));
         assert_eq!(all, [""; 0], "{reason}");
-        let alarms = keeper.alarms();
+        let alarms = store.alarms();
         assert!(alarms.len() == 1 && alarms[0].contains(reason), "{reason}: {alarms:?}");
         assert!(!path(&folder).exists());
         assert_eq!(fs::read(refused(&path(&folder))).expect("it is kept"), bytes);
         fs::remove_file(refused(&path(&folder))).expect("it is there");
-        assert_eq!(keeper.alarms(), [""; 0], "the alarm ends with its cause");
+        assert_eq!(store.alarms(), [""; 0], "the alarm ends with its cause");
     }
 }
 
@@ -206,9 +206,9 @@ fn records_that_cannot_be_are_refused_before_anything_is_taken_over() {
         writer.write(&wrong).expect("written");
         writer.write(&encoded(&Record::End(true))).expect("written");
         writer.end().expect("written");
-        let (all, keeper) = taken_over(&path);
+        let (all, store) = taken_over(&path);
         assert_eq!(all, [""; 0]);
-        assert!(keeper.alarms()[0].contains("what cannot be"), "{:?}", keeper.alarms());
+        assert!(store.alarms()[0].contains("what cannot be"), "{:?}", store.alarms());
     }
 }
 
@@ -216,17 +216,17 @@ fn records_that_cannot_be_are_refused_before_anything_is_taken_over() {
 fn a_disk_that_takes_nothing_is_an_alarm_until_it_takes_something() {
     let folder = TempDir::new().expect("a folder");
     let server = start(folder.path());
-    let keeper = server.shared().snapshot.as_ref().expect("it has one");
+    let store = server.state().snapshot.as_ref().expect("it has one");
     // Every write to it finds the disk full.
     symlink("/dev/full", aside(&path(&folder))).expect("a link");
     receive(&server, 0, "g:7|g");
-    keeper.write(server.shared());
-    let alarms = keeper.alarms();
+    store.write(&server.state().tally);
+    let alarms = store.alarms();
     assert!(alarms.len() == 1 && alarms[0].contains("No space left"), "{alarms:?}");
-    assert_eq!(server.shared().alarms(), alarms);
+    assert_eq!(server.state().alarms(), alarms);
     // What could not be written was removed, the link with it.
-    keeper.write(server.shared());
-    assert_eq!(keeper.alarms(), [""; 0]);
+    store.write(&server.state().tally);
+    assert_eq!(store.alarms(), [""; 0]);
     assert_eq!(taken_over(&path(&folder)).0, ["g g 0 7"]);
     server.end();
 }
@@ -237,11 +237,11 @@ fn a_flush_that_cannot_be_noted_costs_the_snapshot_and_doubles_nothing() {
     let server = start(folder.path());
     receive(&server, 0, "c:1|c\ng:7|g");
     write(&server);
-    let keeper = server.shared().snapshot.as_ref().expect("it has one");
+    let store = server.state().snapshot.as_ref().expect("it has one");
     symlink("/dev/full", mark_path(&path(&folder))).expect("a link");
-    keeper.flushed(server.shared().interval.next().0);
+    store.flushed(server.state().tally.interval.next().0);
     assert!(!path(&folder).exists(), "it would be taken over again");
-    assert!(keeper.alarms()[0].contains("cannot be noted"), "{:?}", keeper.alarms());
+    assert!(store.alarms()[0].contains("cannot be noted"), "{:?}", store.alarms());
     fs::remove_file(mark_path(&path(&folder))).expect("it is there");
     server.end();
 }
@@ -251,7 +251,7 @@ fn a_folder_in_its_place_keeps_no_server_from_starting() {
     let folder = TempDir::new().expect("a folder");
     fs::create_dir_all(path(&folder).join("something")).expect("a folder");
     let server = start(folder.path());
-    let alarms = server.shared().alarms();
+    let alarms = server.state().alarms();
     assert!(alarms.len() == 1 && alarms[0].contains("statsd-snapshot"), "{alarms:?}");
     server.end();
     assert!(path(&folder).join("something").exists());

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use generation::{Poll, Source, Stop, Watcher};
 use parking_lot::Mutex;
 use signal_hook::consts::SIGHUP;
-use statsd::{Shared, plan::Plan};
+use statsd::{ServerState, plan::Plan};
 
 /// Makes a plan of what the file says by now.
 type ReadPlan = Box<dyn Fn() -> Result<Plan> + Send + Sync>;
@@ -27,7 +27,7 @@ pub(crate) struct ConfigFile {
 
 /// A file that is read again.
 struct Reload {
-    shared: Arc<Shared>,
+    state: Arc<ServerState>,
     path: PathBuf,
     read: ReadPlan,
     has_sighup: Arc<AtomicBool>,
@@ -39,24 +39,24 @@ struct Reload {
 ///
 /// # Errors
 /// When the system has no thread left, or refuses the signal.
-pub(super) fn watch(shared: &Arc<Shared>, file: ConfigFile) -> Result<Watcher> {
+pub(super) fn watch(state: &Arc<ServerState>, file: ConfigFile) -> Result<Watcher> {
     let has_sighup = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGHUP, Arc::clone(&has_sighup)).context("take SIGHUP over")?;
     let ConfigFile { path, source, read } = file;
     let seen = Mutex::new(source);
-    let reload = Reload { shared: Arc::clone(shared), path, read, has_sighup, seen };
+    let reload = Reload { state: Arc::clone(state), path, read, has_sighup, seen };
     Watcher::start(vec![Arc::new(reload)]).context("watch the configuration")
 }
 
 impl Poll for Reload {
     fn poll(&self) {
         let has_sighup = self.has_sighup.swap(false, Ordering::Relaxed);
-        let has_changed = self.has_changed() && self.shared.plan().follows_file;
+        let has_changed = self.has_changed() && self.state.plan().follows_file;
         if !has_sighup && !has_changed {
             return;
         }
         match (self.read)() {
-            Ok(plan) => self.shared.reload(plan),
+            Ok(plan) => self.state.reload(plan),
             Err(error) => {
                 tracing::error!("the configuration was read again and stays as it was: {error:#}")
             }

@@ -1,9 +1,10 @@
 //! Lines that InfluxDB takes, whatever stands in names.
 
-use super::super::{Render, Status};
+use super::super::delivery::Render;
 use super::Lines;
 use crate::flush::{Flush, Timer};
 use crate::samples::Samples;
+use crate::status::BackendStatus;
 
 fn lines(flush: &Flush) -> Vec<String> {
     let mut text = Vec::new();
@@ -11,7 +12,7 @@ fn lines(flush: &Flush) -> Vec<String> {
         text.extend_from_slice(part);
         Ok(())
     };
-    Lines.parts(flush, &Status::default(), &mut each).expect("vectors take everything");
+    Lines.parts(flush, &BackendStatus::started(), &mut each).expect("vectors take everything");
     String::from_utf8(text).expect("text").lines().map(str::to_owned).collect()
 }
 

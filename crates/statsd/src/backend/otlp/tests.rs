@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Render, Status};
+use super::super::delivery::Render;
 use super::{Documents, LOGS, METRICS};
 use crate::flush::{Flush, Timer};
 use crate::line::Notice;
 use crate::samples::Samples;
+use crate::status::BackendStatus;
 
 /// Each part: whether it goes to the logs, and its document.
 fn documents(flush: &Flush) -> Vec<(bool, Value)> {
@@ -16,7 +17,7 @@ fn documents(flush: &Flush) -> Vec<(bool, Value)> {
         documents.push((part[0] == LOGS, serde_json::from_slice(&part[1..])?));
         Ok(())
     };
-    Documents.parts(flush, &Status::default(), &mut each).expect("vectors take everything");
+    Documents.parts(flush, &BackendStatus::started(), &mut each).expect("vectors take everything");
     documents
 }
 

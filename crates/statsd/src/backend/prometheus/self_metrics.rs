@@ -1,20 +1,17 @@
 //! How the server itself does, as families of the page.
 
-use std::sync::atomic::Ordering;
-
 use super::names::escaped;
 use super::series::Series;
 use super::text::Page;
 use crate::line::BadReason;
-use crate::repeat::Repeater;
-use crate::server::Shared;
+use crate::status::ServerStatus;
 
 /// Writes what came in, what was lost on the way, and how backends do.
-pub(super) fn write(shared: &Shared, page: &mut Page) {
-    intake(shared, page);
-    sockets(shared, page);
-    names(shared, page);
-    backends(shared, page);
+pub(super) fn write(status: &ServerStatus, page: &mut Page) {
+    intake(status, page);
+    sockets(status, page);
+    names(status, page);
+    backends(status, page);
 }
 
 /// Writes what is on the page, and what is not as it came.
@@ -32,14 +29,12 @@ pub(super) fn write_series(series: &Series, page: &mut Page) {
     counter(page, "page_negative_sums_total", negative, odd.negative_sums);
 }
 
-fn intake(shared: &Shared, page: &mut Page) {
-    let totals = shared.totals();
-    let streams = &shared.streams;
-    let (open, displaced, endless) = (&streams.open, &streams.displaced, &streams.endless);
+fn intake(status: &ServerStatus, page: &mut Page) {
+    let totals = &status.totals;
     counter(page, "packets_total", "Datagrams, and parts of streams.", totals.packets);
     counter(page, "bytes_total", "Their bytes.", totals.bytes);
     counter(page, "lines_total", "Lines.", totals.lines);
-    let name = own("bad_lines_total");
+    let name = prefixed("bad_lines_total");
     page.counter(&name, "Lines, or pieces of them, that say nothing, by reason.");
     for (reason, count) in BadReason::ALL.iter().zip(totals.bad) {
         page.sample((&name, ""), "", Some(("reason", reason.name())), count as f64);
@@ -50,90 +45,85 @@ fn intake(shared: &Shared, page: &mut Page) {
     counter(page, "values_summarised_total", summarised, totals.values_summarised);
     let summarised = "Members of sets that were too many to be kept as they are.";
     counter(page, "members_summarised_total", summarised, totals.members_summarised);
-    let connections = open.load(Ordering::Relaxed);
-    gauge(page, "connections", "Open connections.", connections);
+    gauge(page, "connections", "Open connections.", status.connections.open);
     let text = "Connections that were closed because there were too many.";
-    counter(page, "connections_displaced_total", text, displaced.load(Ordering::Relaxed));
+    counter(page, "connections_displaced_total", text, status.connections.displaced);
     let text = "Connections that were closed because a line did not end.";
-    counter(page, "connections_endless_total", text, endless.load(Ordering::Relaxed));
-    let repeated = |of: fn(&Repeater) -> u64| shared.repeaters.iter().map(of).sum();
+    counter(page, "connections_endless_total", text, status.connections.endless);
     let text = "Datagrams that were not repeated for want of room.";
-    counter(page, "repeated_dropped_total", text, repeated(Repeater::dropped));
+    counter(page, "repeated_dropped_total", text, status.repeated_dropped);
     let text = "Datagrams that a server could not be sent.";
-    counter(page, "repeated_failed_total", text, repeated(Repeater::failed));
+    counter(page, "repeated_failed_total", text, status.repeated_failed);
 }
 
-fn sockets(shared: &Shared, page: &mut Page) {
-    let labels: Vec<String> = shared
+fn sockets(status: &ServerStatus, page: &mut Page) {
+    let labels: Vec<String> = status
         .sockets
         .iter()
         .enumerate()
-        .map(|(at, socket)| format!("socket=\"{}\",receiver=\"{at}\"", escaped(socket.address())))
+        .map(|(at, socket)| format!("socket=\"{}\",receiver=\"{at}\"", escaped(&socket.address)))
         .collect();
     if labels.is_empty() {
         return;
     }
-    let name = own("kernel_dropped_total");
+    let name = prefixed("kernel_dropped_total");
     page.counter(&name, "Datagrams that the kernel dropped, by socket.");
-    for (socket, labels) in shared.sockets.iter().zip(&labels) {
-        page.sample((&name, ""), labels, None, socket.dropped() as f64);
+    for (socket, labels) in status.sockets.iter().zip(&labels) {
+        page.sample((&name, ""), labels, None, socket.dropped_by_kernel as f64);
     }
-    let name = own("receive_buffer_bytes");
+    let name = prefixed("receive_buffer_bytes");
     page.head(&name, "gauge", "Receive buffer that was granted, by socket.");
-    for (socket, labels) in shared.sockets.iter().zip(&labels) {
-        page.sample((&name, ""), labels, None, socket.buffer_bytes() as f64);
+    for (socket, labels) in status.sockets.iter().zip(&labels) {
+        page.sample((&name, ""), labels, None, socket.buffer_bytes as f64);
     }
 }
 
-fn names(shared: &Shared, page: &mut Page) {
-    let bounds = shared.bounds();
-    let overflowed = bounds.budget.overflowed();
-    counter(page, "overflowed_total", "Samples that went to an overflow key.", overflowed);
-    let usage = bounds.budget.usage();
+fn names(status: &ServerStatus, page: &mut Page) {
+    let overflowed = "Samples that went to an overflow key.";
+    counter(page, "overflowed_total", overflowed, status.overflowed);
     let labels = |prefix: &str| format!("prefix=\"{}\"", escaped(prefix));
-    let name = own("names_bytes");
+    let name = prefixed("names_bytes");
     page.head(&name, "gauge", "Memory for names, by prefix.");
-    for usage in &usage {
+    for usage in &status.names {
         page.sample((&name, ""), &labels(&usage.prefix), None, usage.used as f64);
     }
-    let name = own("names_bytes_max");
+    let name = prefixed("names_bytes_max");
     page.head(&name, "gauge", "Memory that names may take, by prefix.");
-    for usage in &usage {
+    for usage in &status.names {
         page.sample((&name, ""), &labels(&usage.prefix), None, usage.bytes_max as f64);
     }
 }
 
-fn backends(shared: &Shared, page: &mut Page) {
-    let backends = shared.backends();
-    let name = own("flushes_delivered_total");
+fn backends(status: &ServerStatus, page: &mut Page) {
+    let name = prefixed("flushes_delivered_total");
     page.counter(&name, "Flushes that were delivered at once, by backend.");
-    for (backend, status) in &backends {
+    for (backend, status) in &status.backends {
         page.sample((&name, ""), "", Some(("backend", backend)), status.delivered as f64);
     }
-    let name = own("flushes_lost_total");
+    let name = prefixed("flushes_lost_total");
     page.counter(&name, "Flushes of which something was given up, by backend.");
-    for (backend, status) in &backends {
+    for (backend, status) in &status.backends {
         page.sample((&name, ""), "", Some(("backend", backend)), status.lost as f64);
     }
-    let name = own("spooled_bytes");
+    let name = prefixed("spooled_bytes");
     page.head(&name, "gauge", "Bytes that wait on disk, by backend.");
-    for (backend, status) in &backends {
+    for (backend, status) in &status.backends {
         page.sample((&name, ""), "", Some(("backend", backend)), status.spooled_bytes as f64);
     }
 }
 
-fn own(name: &str) -> String {
-    format!("{}{name}", super::series::OWN)
+fn prefixed(name: &str) -> String {
+    format!("{}{name}", super::series::SELF_PREFIX)
 }
 
 fn counter(page: &mut Page, name: &str, help: &str, value: u64) {
-    let name = own(name);
+    let name = prefixed(name);
     page.counter(&name, help);
     page.sample((&name, ""), "", None, value as f64);
 }
 
 fn gauge(page: &mut Page, name: &str, help: &str, value: u64) {
-    let name = own(name);
+    let name = prefixed(name);
     page.head(&name, "gauge", help);
     page.sample((&name, ""), "", None, value as f64);
 }

@@ -19,7 +19,7 @@ use crate::plan::Histogram;
 use crate::samples::Samples;
 
 /// The first part of the names that the server itself has on the page.
-pub(super) const OWN: &str = "tidegate_statsd_";
+pub(super) const SELF_PREFIX: &str = "tidegate_statsd_";
 
 /// What a family is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ pub(super) struct Series {
 
 /// What was not shown as it came.
 #[derive(Debug, Clone, Default)]
-pub struct Oddities {
+pub(super) struct Oddities {
     /// Names that are not shown, because another one is shown in their place.
     pub refused: u64,
     /// Counters that are added to another one, whose name they have become.
@@ -365,7 +365,7 @@ impl Series {
 
     /// Whether a new family would have a sample whose name another one has.
     fn clashes(&self, family: &str, kind: Kind) -> bool {
-        family.starts_with(OWN)
+        family.starts_with(SELF_PREFIX)
             || self.is_taken(family)
             || kind.ends().iter().any(|end| self.is_taken(&format!("{family}{end}")))
     }
