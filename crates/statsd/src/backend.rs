@@ -152,7 +152,7 @@ fn delivery(
         BackendPlan::Graphite(graphite) => {
             // Without a host flushes go nowhere, as in statsd.
             let carbon = graphite::Carbon::new(graphite.to.clone()?, timeout);
-            ("graphite", Delivery::new(graphite::Names::new(graphite, whole), carbon))
+            ("graphite", Delivery::new(graphite::GraphiteNames::new(graphite, whole), carbon))
         }
         BackendPlan::Console { is_pretty } => {
             let console = console::Console::new(*is_pretty, whole.flavour);
@@ -165,7 +165,7 @@ fn delivery(
         BackendPlan::Influx(web) => {
             let text = "text/plain; charset=utf-8";
             let post = web::Post::new(web, text, timeout, influx::may_try_again);
-            ("influx", Delivery::new(influx::Lines, post))
+            ("influx", Delivery::new(influx::LineProtocol, post))
         }
         BackendPlan::Otlp(web) => {
             ("otlp", Delivery::new(otlp::Documents, otlp::Export::new(web, timeout)))

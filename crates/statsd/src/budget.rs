@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::names::{NAME_BYTES, Name};
+use crate::names::{NAME_BYTES, SharedName};
 
 /// Bytes for all names, and for those of some prefixes.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Budget {
 struct Rule {
     prefix: String,
     bytes_max: usize,
-    overflow: Name,
+    overflow: SharedName,
     used: AtomicUsize,
 }
 
@@ -61,7 +61,7 @@ impl Budget {
     ///
     /// # Errors
     /// With the overflow key when there is no room; that key itself is always let in.
-    pub fn charge(&self, name: &[u8], cell_bytes: usize) -> Result<(), &Name> {
+    pub fn charge(&self, name: &[u8], cell_bytes: usize) -> Result<(), &SharedName> {
         let rule = self.rule(name);
         let bytes = name.len() + cell_bytes + NAME_BYTES;
         let before = rule.used.fetch_add(bytes, Ordering::Relaxed);
@@ -94,13 +94,13 @@ impl Budget {
     }
 
     /// The overflow key of a name that is in and finds no room for more; none when it is that key.
-    pub fn overflow(&self, name: &[u8]) -> Option<Name> {
+    pub fn overflow(&self, name: &[u8]) -> Option<SharedName> {
         let rule = self.rule(name);
         if name == rule.overflow.as_bytes() {
             return None;
         }
         self.overflowed.fetch_add(1, Ordering::Relaxed);
-        Some(Name::clone(&rule.overflow))
+        Some(SharedName::clone(&rule.overflow))
     }
 
     /// Refunds a name that is removed.

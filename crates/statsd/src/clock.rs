@@ -14,14 +14,14 @@ use crate::flavour::Flavour;
 
 /// When flushes are due.
 #[derive(Debug)]
-pub(crate) struct Clock {
+pub(crate) struct FlushClock {
     interval_us: i64,
     /// Flushes are due at this and a multiple of the interval, in microseconds of Unix time.
     origin_us: i64,
     last_due_us: Option<i64>,
 }
 
-impl Clock {
+impl FlushClock {
     /// A clock for a server that was started then, in microseconds since the Unix epoch.
     pub(crate) fn new(flavour: Flavour, interval: Duration, started_us: u64) -> Self {
         let origin_us = match flavour {

@@ -12,7 +12,7 @@ use stdx::{ByteSize, Span};
 
 use crate::flavour::Flavour;
 use crate::plan::{
-    self, BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, Input, Keep, Management,
+    self, BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep, Management,
     NAMES_BYTES_MAX, Network, Plan, RECEIVE_BUFFER_BYTES, Web,
 };
 
@@ -284,7 +284,7 @@ impl Reader<'_> {
         given.to_vec()
     }
 
-    fn inputs(&mut self, listen: &[String]) -> Vec<Input> {
+    fn inputs(&mut self, listen: &[String]) -> Vec<InputPlan> {
         let mut inputs = Vec::new();
         for text in listen {
             match input(text, self.root) {
@@ -419,14 +419,14 @@ fn influx(web: Web) -> Result<Web, (&'static str, String)> {
     }
 }
 
-fn input(text: &str, root: &Path) -> Option<Input> {
+fn input(text: &str, root: &Path) -> Option<InputPlan> {
     let (kind, rest) = text.split_once(':')?;
     let address = || rest.parse::<SocketAddr>().ok();
     match kind {
-        "udp" => address().map(Input::Udp),
-        "tcp" => address().map(Input::Tcp),
-        "unix" if !rest.is_empty() => Some(Input::Unix(root.join(rest), None)),
-        "unixgram" if !rest.is_empty() => Some(Input::UnixDatagram(root.join(rest), None)),
+        "udp" => address().map(InputPlan::Udp),
+        "tcp" => address().map(InputPlan::Tcp),
+        "unix" if !rest.is_empty() => Some(InputPlan::Unix(root.join(rest), None)),
+        "unixgram" if !rest.is_empty() => Some(InputPlan::UnixDatagram(root.join(rest), None)),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::clock::{self, Clock, rounded_s};
+use crate::clock::{self, FlushClock, rounded_s};
 use crate::flavour::Flavour;
 use crate::flush::{self, Flush};
 use crate::plan::Plan;
@@ -14,7 +14,7 @@ use crate::state::ServerState;
 use crate::statistics::TimerStatistics;
 
 /// Flushes until the server ends, and once more then.
-pub(crate) fn run(state: &ServerState, mut clock: Clock) {
+pub(crate) fn run(state: &ServerState, mut clock: FlushClock) {
     let mut last_unix_s = None;
     loop {
         let has_ended = state.shutdown.ends_within(clock.until_next(stdx::unix_micros()));

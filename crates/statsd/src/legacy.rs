@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use crate::flavour::Flavour;
 use crate::plan::{
-    BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, Input, Keep, KeyFlush, Management, Plan,
+    BackendPlan, Graphite, Histogram, INTERVAL_MAX, Idle, InputPlan, Keep, KeyFlush, Management,
+    Plan,
 };
 
 /// How deep objects and lists may be nested: statsd's own are three deep.
@@ -134,7 +135,7 @@ impl Reader {
         })
     }
 
-    fn inputs(&self) -> Result<Vec<Input>, String> {
+    fn inputs(&self) -> Result<Vec<InputPlan>, String> {
         let Some(Value::Array(servers)) = self.get("servers") else {
             return self.server(&self.settings.0);
         };
@@ -151,7 +152,7 @@ impl Reader {
         Ok(inputs)
     }
 
-    fn server(&self, pairs: &[(String, Value)]) -> Result<Vec<Input>, String> {
+    fn server(&self, pairs: &[(String, Value)]) -> Result<Vec<InputPlan>, String> {
         let text = |key| find(pairs, key).and_then(Value::as_str);
         let kind = text("server").unwrap_or("./servers/udp");
         match kind.trim_start_matches("./servers/") {
@@ -160,14 +161,14 @@ impl Reader {
                 let address = self.address("address", "port", 8125, pairs)?;
                 let any = SocketAddr::new("::".parse().expect("an address"), address.port());
                 let is_default = text("address").is_none();
-                Ok(vec![Input::Udp(if is_v6 && is_default { any } else { address })])
+                Ok(vec![InputPlan::Udp(if is_v6 && is_default { any } else { address })])
             }
             "tcp" => match text("socket") {
                 Some(path) => {
                     let mode = find(pairs, "socket_mod").and_then(mode);
-                    Ok(vec![Input::Unix(PathBuf::from(path), mode)])
+                    Ok(vec![InputPlan::Unix(PathBuf::from(path), mode)])
                 }
-                None => Ok(vec![Input::Tcp(self.address("address", "port", 8125, pairs)?)]),
+                None => Ok(vec![InputPlan::Tcp(self.address("address", "port", 8125, pairs)?)]),
             },
             _ => Err(format!(
                 "`server`: no server `{kind}`; there are \"./servers/udp\" and \

@@ -45,8 +45,8 @@ mod tally;
 
 pub use error::StatsdError;
 pub use flavour::Flavour;
-pub use flush::{Flush, Timer};
+pub use flush::{Flush, FlushedTimer};
 pub use legacy::{LegacyError, read as read_legacy};
-pub use server::Server;
+pub use server::StatsdServer;
 pub use state::ServerState;
 pub use status::SocketStatus;

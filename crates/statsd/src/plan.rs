@@ -25,7 +25,7 @@ pub struct Plan {
     /// Which statsd it is.
     pub flavour: Flavour,
     /// Where samples come in.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<InputPlan>,
     /// Sockets and threads for each UDP address.
     pub receivers: usize,
     /// Bytes of a UDP socket's buffer that are asked for.
@@ -130,7 +130,7 @@ pub struct Histogram {
 
 /// Where samples come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
+pub enum InputPlan {
     /// Datagrams.
     Udp(SocketAddr),
     /// Lines over TCP.
@@ -141,7 +141,7 @@ pub enum Input {
     UnixDatagram(PathBuf, Option<u32>),
 }
 
-impl std::fmt::Display for Input {
+impl std::fmt::Display for InputPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Udp(address) => write!(f, "udp:{address}"),

@@ -23,7 +23,7 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Datagrams one behind the other, with where each ends.
 #[derive(Debug, Default)]
-struct Batch {
+struct DatagramBatch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
@@ -31,8 +31,8 @@ struct Batch {
 /// A receiver's way to the repeater.
 #[derive(Debug)]
 pub(crate) struct Repeat {
-    queue: SyncSender<Batch>,
-    batch: Batch,
+    queue: SyncSender<DatagramBatch>,
+    batch: DatagramBatch,
     dropped: Arc<AtomicU64>,
 }
 
@@ -58,7 +58,7 @@ impl Repeat {
 /// The thread that sends.
 #[derive(Debug)]
 pub(crate) struct Repeater {
-    queue: Mutex<Option<SyncSender<Batch>>>,
+    queue: Mutex<Option<SyncSender<DatagramBatch>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     dropped: Arc<AtomicU64>,
     failed: Arc<AtomicU64>,
@@ -71,7 +71,8 @@ impl Repeater {
     /// When there is no thread left.
     pub(crate) fn start(to: &[String], is_tcp: bool) -> Result<Self, StatsdError> {
         let (queue, batches) = sync_channel(BATCHES_MAX);
-        let mut targets: Vec<Target> = to.iter().map(|to| Target::new(to, is_tcp)).collect();
+        let mut targets: Vec<RepeatTarget> =
+            to.iter().map(|to| RepeatTarget::new(to, is_tcp)).collect();
         let failed = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&failed);
         let name = "statsd repeater";
@@ -85,7 +86,7 @@ impl Repeater {
     /// A way to it for one receiver; none once it has ended.
     pub(crate) fn way(&self) -> Option<Repeat> {
         let queue = self.queue.lock().clone()?;
-        Some(Repeat { queue, batch: Batch::default(), dropped: Arc::clone(&self.dropped) })
+        Some(Repeat { queue, batch: DatagramBatch::default(), dropped: Arc::clone(&self.dropped) })
     }
 
     /// Datagrams that found no room.
@@ -108,7 +109,7 @@ impl Repeater {
     }
 }
 
-fn run(batches: &Receiver<Batch>, targets: &mut [Target], failed: &AtomicU64) {
+fn run(batches: &Receiver<DatagramBatch>, targets: &mut [RepeatTarget], failed: &AtomicU64) {
     while let Ok(batch) = batches.recv() {
         for target in &mut *targets {
             failed.fetch_add(target.send(&batch), Ordering::Relaxed);
@@ -117,7 +118,7 @@ fn run(batches: &Receiver<Batch>, targets: &mut [Target], failed: &AtomicU64) {
 }
 
 /// One of the other servers.
-struct Target {
+struct RepeatTarget {
     to: String,
     is_tcp: bool,
     way: Option<Way>,
@@ -130,13 +131,13 @@ enum Way {
     Tcp(TcpStream),
 }
 
-impl Target {
+impl RepeatTarget {
     fn new(to: &str, is_tcp: bool) -> Self {
         Self { to: to.to_owned(), is_tcp, way: None, retry: None }
     }
 
     /// Sends all datagrams; returns how many could not be sent.
-    fn send(&mut self, batch: &Batch) -> u64 {
+    fn send(&mut self, batch: &DatagramBatch) -> u64 {
         let (mut from, mut failed) = (0, 0);
         for end in &batch.ends {
             failed += u64::from(!self.send_one(&batch.bytes[from..*end]));

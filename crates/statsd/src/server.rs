@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use metrics::Registry;
 
 use crate::backend::{self, PageServer};
-use crate::clock::Clock;
+use crate::clock::FlushClock;
 use crate::error::StatsdError;
 use crate::flushing;
 use crate::keys;
@@ -21,7 +21,7 @@ use crate::state::ServerState;
 
 /// A running server.
 #[derive(Debug)]
-pub struct Server {
+pub struct StatsdServer {
     state: Arc<ServerState>,
     receivers: Vec<JoinHandle<()>>,
     /// Flushes, and writes the keys that come most often.
@@ -30,7 +30,7 @@ pub struct Server {
     waker: Arc<mio::Waker>,
 }
 
-impl Server {
+impl StatsdServer {
     /// Binds every input and starts all threads; the metrics of `registry` are flushed, too, if the
     /// plan has a prefix for them.
     ///
@@ -117,7 +117,7 @@ fn receivers(
 /// Flushes, writes snapshots, and writes the keys that come most often.
 fn timed(state: &Arc<ServerState>, started_us: u64) -> Result<Vec<JoinHandle<()>>, StatsdError> {
     let plan = state.plan();
-    let clock = Clock::new(plan.flavour, plan.interval, started_us);
+    let clock = FlushClock::new(plan.flavour, plan.interval, started_us);
     let flushing = Arc::clone(state);
     let mut threads = vec![spawn("statsd flush", move || flushing::run(&flushing, clock))?];
     if state.snapshot.is_some() {

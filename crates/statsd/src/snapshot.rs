@@ -23,11 +23,11 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::figures;
-use crate::names::{Name, Names};
+use crate::names::{NameMap, SharedName};
 use crate::shutdown::Shutdown;
 use crate::table::Table;
 use crate::tally::Tally;
-use format::{Head, Record, Refused, SetMembers, Values, Writer, encode};
+use format::{Record, Refused, SetRecord, SnapshotHead, TimerRecord, Writer, encode};
 
 /// How often a snapshot is written: what a crash costs at most, and what a disk always has time
 /// for.
@@ -201,7 +201,7 @@ impl SnapshotStore {
         fs::create_dir_all(dir)?;
         let aside = aside(&self.path);
         let interval = tally.interval.number();
-        let head = Head {
+        let head = SnapshotHead {
             interval,
             elapsed_us: tally.interval.passed().as_micros() as u64,
             unix_us: stdx::unix_micros(),
@@ -249,11 +249,12 @@ fn write_all(tally: &Tally, writer: &mut Writer) -> io::Result<()> {
             })
         })?;
         each(&|table, at, out| {
-            let timer = |name, idle, samples: &_| Record::Timer(name, idle, Values::of(samples));
+            let timer =
+                |name, idle, samples: &_| Record::Timer(name, idle, TimerRecord::of(samples));
             shown(&table.timers, (at, LARGE_AT_ONCE), out, timer)
         })?;
         each(&|table, at, out| {
-            let set = |name, idle, members: &_| Record::Set(name, idle, SetMembers::of(members));
+            let set = |name, idle, members: &_| Record::Set(name, idle, SetRecord::of(members));
             shown(&table.sets, (at, LARGE_AT_ONCE), out, set)
         })?;
         each(&|table, _, out| {
@@ -267,18 +268,18 @@ fn write_all(tally: &Tally, writer: &mut Writer) -> io::Result<()> {
 }
 
 fn shown<'t, C>(
-    names: &'t Names<C>,
+    names: &'t NameMap<C>,
     (from, count): (usize, usize),
     out: &mut Vec<u8>,
     record: impl Fn(Cow<'t, str>, u32, &'t C) -> Record<'t>,
 ) -> Option<usize> {
-    names.show(from, count, |name: &'t Name, idle, cell| {
+    names.show(from, count, |name: &'t SharedName, idle, cell| {
         encode(&record(Cow::Borrowed(name), idle, cell), out);
     })
 }
 
 struct Restored {
-    head: Head,
+    head: SnapshotHead,
     names: u64,
     interval: bool,
 }
@@ -308,11 +309,11 @@ fn restore(path: &Path, flushed: Option<u64>, tally: &Tally) -> Result<Restored,
                 table.restore_counter(&name, idle, if interval { sum } else { 0.0 });
             }
             Record::Timer(name, idle, values) => {
-                let values = if interval { values } else { Values::default() };
+                let values = if interval { values } else { TimerRecord::default() };
                 table.restore_timer(&name, idle, values.samples()?);
             }
             Record::Set(name, idle, members) => {
-                let members = if interval { members } else { SetMembers::default() };
+                let members = if interval { members } else { SetRecord::default() };
                 let (exact, sketch) = members.parts()?;
                 table.restore_set(
                     &name,

@@ -59,9 +59,9 @@ pub(crate) struct ConnectionCounts {
 #[derive(Debug, Clone)]
 pub(crate) struct BackendStatus {
     /// When it last delivered; at first when it was started.
-    pub last_flush: Moment,
+    pub last_flush: DatedInstant,
     /// When it last failed.
-    pub last_exception: Option<Moment>,
+    pub last_exception: Option<DatedInstant>,
     /// How long the last delivery took, in milliseconds.
     pub flush_time_ms: u64,
     /// Bytes of the last delivery.
@@ -78,14 +78,14 @@ pub(crate) struct BackendStatus {
 
 /// When something happened: as a date for whoever reads it, and as what an age is counted from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment {
+pub(crate) struct DatedInstant {
     /// Seconds since the Unix epoch.
     pub unix_s: u64,
     /// The same on the clock that nobody sets.
     pub at: Instant,
 }
 
-impl Moment {
+impl DatedInstant {
     /// This moment.
     pub(crate) fn now() -> Self {
         Self { unix_s: stdx::unix_micros() / 1_000_000, at: Instant::now() }
@@ -101,7 +101,7 @@ impl BackendStatus {
     /// A backend that has just been started.
     pub(crate) fn started() -> Self {
         Self {
-            last_flush: Moment::now(),
+            last_flush: DatedInstant::now(),
             last_exception: None,
             flush_time_ms: 0,
             flush_length: 0,

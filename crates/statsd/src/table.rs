@@ -16,7 +16,7 @@ use crate::figures;
 use crate::flavour::Flavour;
 use crate::line::{BadReason, GaugeChange, Notice, SampleSink};
 use crate::members::Members;
-use crate::names::{self, Name, Names, Place, name_bytes};
+use crate::names::{self, NameMap, SharedName, SlotIndex, name_bytes};
 use crate::plan::Plan;
 use crate::samples::{Samples, Summary};
 
@@ -32,11 +32,11 @@ const BAD_LINE_BYTES: usize = 200;
 pub(crate) struct Table {
     bounds: Arc<Bounds>,
     /// Counters by name.
-    pub counters: Names<f64>,
+    pub counters: NameMap<f64>,
     /// Timers by name.
-    pub timers: Names<Samples>,
+    pub timers: NameMap<Samples>,
     /// Sets by name.
-    pub sets: Names<Members>,
+    pub sets: NameMap<Members>,
     /// Events and checks, as they came.
     pub notices: Vec<Notice<'static>>,
     /// Lines by key, where they are counted.
@@ -103,11 +103,11 @@ impl Bounds {
 pub(crate) struct Gauges {
     bounds: Arc<Bounds>,
     /// Their values.
-    pub names: Names<f64>,
+    pub names: NameMap<f64>,
 }
 
 /// What a name stands for.
-pub(crate) trait Cell: Default {
+pub(crate) trait CellCost: Default {
     /// Bytes that were charged for what it holds beside itself.
     fn charged_bytes(&self) -> usize {
         0
@@ -119,9 +119,9 @@ pub(crate) trait Cell: Default {
     }
 }
 
-impl Cell for f64 {}
+impl CellCost for f64 {}
 
-impl Cell for Samples {
+impl CellCost for Samples {
     fn charged_bytes(&self) -> usize {
         self.told_bytes()
     }
@@ -131,7 +131,7 @@ impl Cell for Samples {
     }
 }
 
-impl Cell for Members {
+impl CellCost for Members {
     fn charged_bytes(&self) -> usize {
         self.held_bytes()
     }
@@ -142,9 +142,9 @@ impl Table {
     pub(crate) fn new(bounds: Arc<Bounds>) -> Self {
         Self {
             bounds,
-            counters: Names::default(),
-            timers: Names::default(),
-            sets: Names::default(),
+            counters: NameMap::default(),
+            timers: NameMap::default(),
+            sets: NameMap::default(),
             notices: Vec::new(),
             keys: HashMap::default(),
             totals: Totals::default(),
@@ -169,9 +169,9 @@ impl Table {
     }
 
     /// Removes a name; false when it is not known.
-    pub(crate) fn remove<C: Cell>(
+    pub(crate) fn remove<C: CellCost>(
         &mut self,
-        of: fn(&mut Self) -> &mut Names<C>,
+        of: fn(&mut Self) -> &mut NameMap<C>,
         name: &str,
     ) -> bool {
         let Some(cell) = of(self).remove(name.as_bytes()) else { return false };
@@ -210,7 +210,7 @@ impl Table {
         let Self { sets, bounds, .. } = self;
         let budget = &bounds.budget;
         let place = restored(sets, budget, name, idle);
-        let name = Name::clone(sets.name(place));
+        let name = SharedName::clone(sets.name(place));
         let members = sets.revive(place, idle);
         for member in exact {
             members.add(member, name.as_bytes(), budget, true);
@@ -280,7 +280,7 @@ impl Totals {
 impl Gauges {
     /// No gauges.
     pub(crate) fn new(bounds: Arc<Bounds>) -> Self {
-        Self { bounds, names: Names::default() }
+        Self { bounds, names: NameMap::default() }
     }
 
     /// Sets a gauge of the server's own.
@@ -315,7 +315,7 @@ impl Gauges {
     }
 }
 
-fn charge_all<C: Cell>(names: &Names<C>, budget: &Budget) {
+fn charge_all<C: CellCost>(names: &NameMap<C>, budget: &Budget) {
     for (name, cell) in names.iter() {
         let bytes = size_of::<C>() + cell.charged_bytes();
         budget.adjust(name.as_bytes(), (name_bytes(name) + bytes) as isize);
@@ -323,8 +323,8 @@ fn charge_all<C: Cell>(names: &Names<C>, budget: &Budget) {
 }
 
 /// Shows cells to a flush, which takes what they hold beside themselves.
-fn visit<C: Cell>(
-    names: &mut Names<C>,
+fn visit<C: CellCost>(
+    names: &mut NameMap<C>,
     budget: &Budget,
     (from, count): (usize, usize),
     look: Look<'_, C>,
@@ -343,7 +343,7 @@ fn visit<C: Cell>(
 }
 
 /// Looks at a cell for a flush, and says whether it is kept.
-pub(crate) type Look<'l, C> = &'l mut dyn FnMut(names::Seen<'_, C>) -> bool;
+pub(crate) type Look<'l, C> = &'l mut dyn FnMut(names::VisitedCell<'_, C>) -> bool;
 
 /// A table that is being added to, with the gauges, which are locked when the first one comes.
 #[derive(Debug)]
@@ -405,7 +405,7 @@ impl SampleSink for TableWriter<'_> {
             totals.members_summarised += u64::from(members.sketch().is_some());
             return;
         }
-        let name = budget.overflow(name.as_bytes()).unwrap_or_else(|| Name::clone(name));
+        let name = budget.overflow(name.as_bytes()).unwrap_or_else(|| SharedName::clone(name));
         let at = place(sets, budget, name.as_bytes());
         let (name, members) = sets.touch_named(at);
         members.add(member, name.as_bytes(), budget, true);
@@ -438,19 +438,24 @@ impl SampleSink for TableWriter<'_> {
 
 /// The cell of a name; when a new one finds no room, that of its overflow key.
 #[inline]
-fn cell<'n, C: Default>(names: &'n mut Names<C>, budget: &Budget, key: &[u8]) -> &'n mut C {
+fn cell<'n, C: Default>(names: &'n mut NameMap<C>, budget: &Budget, key: &[u8]) -> &'n mut C {
     let place = place(names, budget, key);
     names.touch(place)
 }
 
 #[inline]
-fn place<C: Default>(names: &mut Names<C>, budget: &Budget, key: &[u8]) -> Place {
+fn place<C: Default>(names: &mut NameMap<C>, budget: &Budget, key: &[u8]) -> SlotIndex {
     let hash = names::hash(key);
     names.find(key, hash).unwrap_or_else(|| new_place(names, budget, key, (hash, 0)))
 }
 
 /// Where a name of a snapshot is: as idle as it was there, if it is new here.
-fn restored<C: Default>(names: &mut Names<C>, budget: &Budget, name: &str, idle: u32) -> Place {
+fn restored<C: Default>(
+    names: &mut NameMap<C>,
+    budget: &Budget,
+    name: &str,
+    idle: u32,
+) -> SlotIndex {
     let hash = names::hash(name.as_bytes());
     match names.find(name.as_bytes(), hash) {
         Some(place) => place,
@@ -460,11 +465,11 @@ fn restored<C: Default>(names: &mut Names<C>, budget: &Budget, name: &str, idle:
 
 #[cold]
 fn new_place<C: Default>(
-    names: &mut Names<C>,
+    names: &mut NameMap<C>,
     budget: &Budget,
     key: &[u8],
     (hash, idle): (u64, u32),
-) -> Place {
+) -> SlotIndex {
     let Ok(name) = std::str::from_utf8(key) else {
         // Looked up by what it is shown as, or each sample would be a name of its own.
         return place(names, budget, String::from_utf8_lossy(key).as_bytes());
@@ -472,7 +477,7 @@ fn new_place<C: Default>(
     match budget.charge(key, size_of::<C>()) {
         Ok(()) => names.add(name.into(), hash, idle, C::default()),
         Err(overflow) => {
-            let overflow = Name::clone(overflow);
+            let overflow = SharedName::clone(overflow);
             place(names, budget, overflow.as_bytes())
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use generation::{Source, Watcher};
 use metrics::Registry;
-use statsd::{Flavour, Server, ServerState, SocketStatus, StatsdError, plan::Plan};
+use statsd::{Flavour, ServerState, SocketStatus, StatsdError, StatsdServer, plan::Plan};
 
 use crate::cli::{StatsdArgs, StatsdCommand};
 use crate::hint::TAKEN;
@@ -21,7 +21,7 @@ pub(crate) use reload::ConfigFile;
 
 /// A server with what reads its configuration again.
 pub(crate) struct Running {
-    server: Server,
+    server: StatsdServer,
     reload: Option<Watcher>,
 }
 
@@ -65,7 +65,7 @@ impl Running {
     /// # Errors
     /// When an address is taken, with a hint; when the system has no threads left.
     pub(crate) fn start(plan: Plan, registry: Option<&Registry>, file: ConfigFile) -> Result<Self> {
-        let server = Server::start(plan, registry).map_err(|error| match error {
+        let server = StatsdServer::start(plan, registry).map_err(|error| match error {
             StatsdError::Bind { .. } => anyhow::Error::new(error).context(TAKEN),
             _ => error.into(),
         })?;

@@ -57,7 +57,7 @@ impl Transport for Console {
 
 /// A flush as one JSON document.
 pub(crate) fn shown(flush: &Flush) -> Value {
-    let numbers = |pairs: &[(crate::names::Name, f64)]| -> Map<String, Value> {
+    let numbers = |pairs: &[(crate::names::SharedName, f64)]| -> Map<String, Value> {
         pairs.iter().map(|(name, number)| (name.to_string(), figures::json(*number))).collect()
     };
     let rates = flush.counters.iter();

@@ -56,7 +56,7 @@ impl Transport for Carbon {
 
 /// How names are made.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct GraphiteNames {
     is_pickle: bool,
     flavour: Flavour,
     is_legacy: bool,
@@ -78,9 +78,9 @@ enum Figure {
     Whole(f64),
 }
 
-impl Render for Names {
+impl Render for GraphiteNames {
     fn parts(&self, flush: &Flush, status: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
-        let mut lines = Lines::new(each, self.is_pickle, self.flavour);
+        let mut lines = CarbonLines::new(each, self.is_pickle, self.flavour);
         self.write(flush, status, &mut lines)?;
         lines.end()
     }
@@ -100,7 +100,7 @@ fn connect(to: &str, timeout: Duration) -> io::Result<TcpStream> {
     Err(last)
 }
 
-impl Names {
+impl GraphiteNames {
     /// Names as the plan wants them.
     pub(crate) fn new(graphite: &Graphite, plan: &Plan) -> Self {
         let join = |parts: &[&str]| {
@@ -134,7 +134,7 @@ impl Names {
             text.extend_from_slice(part);
             Ok(())
         };
-        let mut lines = Lines::new(&mut each, false, self.flavour);
+        let mut lines = CarbonLines::new(&mut each, false, self.flavour);
         let written = self.samples(flush, &mut lines).and_then(|_| lines.end());
         written.expect("a vector takes everything");
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -146,7 +146,12 @@ impl Names {
         text.lines().filter_map(pair).collect()
     }
 
-    fn write(&self, flush: &Flush, status: &BackendStatus, out: &mut Lines<'_>) -> io::Result<()> {
+    fn write(
+        &self,
+        flush: &Flush,
+        status: &BackendStatus,
+        out: &mut CarbonLines<'_>,
+    ) -> io::Result<()> {
         let begun = Instant::now();
         let shown = self.samples(flush, out)?;
         let begins = (shown, begun.elapsed().as_secs_f64() * 1e3);
@@ -154,7 +159,7 @@ impl Names {
     }
 
     /// What came in; returns how many names that is.
-    fn samples(&self, flush: &Flush, out: &mut Lines<'_>) -> io::Result<usize> {
+    fn samples(&self, flush: &Flush, out: &mut CarbonLines<'_>) -> io::Result<usize> {
         out.unix_s = flush.slot_unix_s.unwrap_or(flush.unix_s);
         let mut shown = 0;
         for (name, sum) in &flush.counters {
@@ -193,7 +198,7 @@ impl Names {
         flush: &Flush,
         status: &BackendStatus,
         (shown, calculation_ms): (usize, f64),
-        out: &mut Lines<'_>,
+        out: &mut CarbonLines<'_>,
     ) -> io::Result<()> {
         let global = [self.global.as_str(), &self.self_prefix];
         let shown_before: &[&str] = if self.is_legacy { &[&self.self_prefix] } else { &global };
@@ -224,7 +229,7 @@ impl Names {
 }
 
 /// Writes lines, or messages of pickle, into parts.
-struct Lines<'s> {
+struct CarbonLines<'s> {
     each: PartSink<'s>,
     flavour: Flavour,
     is_pickle: bool,
@@ -234,7 +239,7 @@ struct Lines<'s> {
     name: Vec<u8>,
 }
 
-impl<'s> Lines<'s> {
+impl<'s> CarbonLines<'s> {
     fn new(each: PartSink<'s>, is_pickle: bool, flavour: Flavour) -> Self {
         Self { each, flavour, is_pickle, unix_s: 0, part: Vec::new(), name: Vec::new() }
     }

@@ -22,11 +22,11 @@ const LINES_AT_ONCE: usize = 5_000;
 
 /// Writes lines.
 #[derive(Debug)]
-pub(super) struct Lines;
+pub(super) struct LineProtocol;
 
-impl Render for Lines {
+impl Render for LineProtocol {
     fn parts(&self, flush: &Flush, _: &BackendStatus, each: PartSink<'_>) -> io::Result<()> {
-        let mut part = Part { text: Vec::new(), lines: 0, each, unix_s: flush.unix_s };
+        let mut part = InfluxPart { text: Vec::new(), lines: 0, each, unix_s: flush.unix_s };
         for (name, sum) in &flush.counters {
             let fields = [("value", *sum), ("rate", flush.rate(*sum))];
             part.line(name, "counter", fields.into_iter())?;
@@ -50,14 +50,14 @@ pub(super) fn may_try_again(status: u16) -> bool {
     !matches!(status, 400 | 413 | 422)
 }
 
-struct Part<'e> {
+struct InfluxPart<'e> {
     text: Vec<u8>,
     lines: usize,
     each: PartSink<'e>,
     unix_s: u64,
 }
 
-impl Part<'_> {
+impl InfluxPart<'_> {
     fn line<'f>(
         &mut self,
         name: &str,

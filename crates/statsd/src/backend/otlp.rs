@@ -18,7 +18,7 @@ use super::web::Post;
 use crate::distribution::{Distribution, shares};
 use crate::flush::Flush;
 use crate::line::Notice;
-use crate::names::Name;
+use crate::names::SharedName;
 use crate::plan::Web;
 use crate::status::BackendStatus;
 
@@ -39,7 +39,7 @@ impl Render for Documents {
         let start_ns = (u128::from(flush.unix_s) * 1_000_000_000)
             .saturating_sub(flush.interval.as_nanos())
             .to_string();
-        let mut part = Part { metrics: Vec::new(), each, times: (start_ns, end_ns) };
+        let mut part = OtlpPart { metrics: Vec::new(), each, times: (start_ns, end_ns) };
         for (name, sum) in &flush.counters {
             let delta = json!({ "aggregationTemporality": 1, "isMonotonic": *sum >= 0.0 });
             part.add(name, "sum", json!({ "asDouble": double(*sum) }), delta)?;
@@ -84,16 +84,16 @@ fn double(number: f64) -> Value {
     }
 }
 
-struct Part<'e> {
+struct OtlpPart<'e> {
     metrics: Vec<Value>,
     each: PartSink<'e>,
     times: (String, String),
 }
 
-impl Part<'_> {
+impl OtlpPart<'_> {
     fn add(
         &mut self,
-        name: &Name,
+        name: &SharedName,
         kind: &str,
         mut point: Value,
         mut data: Value,

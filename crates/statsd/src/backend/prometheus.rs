@@ -25,7 +25,7 @@ use crate::flush::Flush;
 use crate::plan::Plan;
 use crate::status::{BackendStatus, ServerStatus};
 pub(crate) use scrape::{PageListener, PageServer};
-use series::Series;
+use series::PageSeries;
 pub(crate) use text::Format;
 
 /// How long sums are kept of names that the references delete when they are idle, so that each
@@ -34,7 +34,7 @@ const KEEP: Duration = Duration::from_secs(300);
 
 /// The series of a server.
 #[derive(Debug)]
-pub(crate) struct PrometheusPage(Mutex<Series>);
+pub(crate) struct PrometheusPage(Mutex<PageSeries>);
 
 impl PrometheusPage {
     /// Without series yet.
@@ -44,7 +44,7 @@ impl PrometheusPage {
             Flavour::Native => 0,
             _ => (KEEP.as_secs_f64() / plan.interval.as_secs_f64()).ceil() as u64,
         };
-        Self(Mutex::new(Series::new(plan.histograms.clone(), keep)))
+        Self(Mutex::new(PageSeries::new(plan.histograms.clone(), keep)))
     }
 
     /// What it shows, and what not as it came, as JSON.
@@ -63,7 +63,7 @@ impl PrometheusPage {
 
     /// The page as it is, with how the server itself does.
     pub(crate) fn render(&self, status: &ServerStatus, format: Format) -> Vec<u8> {
-        let mut page = text::Page::new(format);
+        let mut page = text::TextPage::new(format);
         self_metrics::write(status, &mut page);
         let series = self.0.lock();
         self_metrics::write_series(&series, &mut page);

@@ -17,7 +17,7 @@ use stdx::Backoff;
 use super::delivery::{Render, Transport};
 use super::spool::Spool;
 use crate::flush::Flush;
-use crate::status::{BackendStatus, Moment};
+use crate::status::{BackendStatus, DatedInstant};
 
 /// Flushes that wait for one backend.
 const QUEUE_MAX: usize = 2;
@@ -184,7 +184,7 @@ impl DeliveryLoop {
 
     fn delivered(&self, bytes: u64, took: Duration) {
         let mut status = self.status.lock();
-        status.last_flush = Moment::now();
+        status.last_flush = DatedInstant::now();
         status.flush_time_ms = took.as_millis() as u64;
         status.flush_length = bytes;
         status.delivered += 1;
@@ -232,7 +232,7 @@ impl DeliveryLoop {
         status.spooled_bytes = spool.bytes();
         match outcome {
             Ok(()) => {
-                status.last_flush = Moment::now();
+                status.last_flush = DatedInstant::now();
                 status.last_error = None;
                 tracing::info!(backend = self.name, "what was spooled is delivered");
             }
@@ -250,7 +250,7 @@ fn note(name: &str, status: &mut BackendStatus, error: &io::Error, is_lost: bool
     if status.last_error.is_none() {
         tracing::warn!(backend = name, %error, is_lost, "a flush is not delivered");
     }
-    status.last_exception = Some(Moment::now());
+    status.last_exception = Some(DatedInstant::now());
     status.lost += u64::from(is_lost);
     status.last_error = Some(error.to_string());
 }

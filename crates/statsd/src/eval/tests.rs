@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Request, answer, lines};
+use super::{EvalRequest, answer, lines};
 use crate::flavour::Flavour;
 use crate::legacy;
 use crate::plan::Plan;
@@ -19,7 +19,7 @@ fn native() -> Plan {
 }
 
 fn ask(plan: &Plan, request: Value) -> Result<Value, String> {
-    answer(plan, serde_json::from_value::<Request>(request).unwrap())
+    answer(plan, serde_json::from_value::<EvalRequest>(request).unwrap())
 }
 
 #[test]

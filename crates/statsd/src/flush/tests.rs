@@ -54,7 +54,7 @@ fn shown(flush: &Flush) -> Vec<String> {
     let mut shown: Vec<String> =
         flush.counters.iter().map(|(n, sum)| format!("c {n} {sum}")).collect();
     let count =
-        |timer: &super::Timer| timer.statistics.iter().find(|s| s.0 == "count").map(|s| s.1);
+        |timer: &super::FlushedTimer| timer.statistics.iter().find(|s| s.0 == "count").map(|s| s.1);
     shown
         .extend(flush.timers.iter().map(|t| format!("ms {} {}", t.name, count(t).unwrap_or(-1.0))));
     shown.extend(flush.gauges.iter().map(|(name, value)| format!("g {name} {value}")));

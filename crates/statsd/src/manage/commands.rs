@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::figures;
 use crate::flavour::Flavour;
 use crate::members::Members;
-use crate::names::{Names, name_bytes};
+use crate::names::{NameMap, name_bytes};
 use crate::state::ServerState;
-use crate::table::{Cell, Table};
+use crate::table::{CellCost, Table};
 
 /// Names that `top` shows without a number.
 const TOP: usize = 10;
@@ -201,10 +201,10 @@ fn sets(state: &ServerState) -> BTreeMap<String, Value> {
     all.into_iter().map(|(name, members)| (name, shown(members))).collect()
 }
 
-fn delete<C: Cell>(
+fn delete<C: CellCost>(
     state: &ServerState,
     words: &[&str],
-    of: fn(&mut Table) -> &mut Names<C>,
+    of: fn(&mut Table) -> &mut NameMap<C>,
 ) -> String {
     let find = |pattern: &str| {
         let mut found: Vec<String> = Vec::new();
@@ -265,7 +265,7 @@ pub(crate) fn matching<'n>(names: impl Iterator<Item = &'n str>, pattern: &str) 
     names.filter(|name| fits(name)).map(str::to_owned).collect()
 }
 
-fn names_of<C>(names: &Names<C>) -> impl Iterator<Item = &str> {
+fn names_of<C>(names: &NameMap<C>) -> impl Iterator<Item = &str> {
     names.iter().map(|(name, _)| &**name)
 }
 

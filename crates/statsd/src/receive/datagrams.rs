@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use socket2::{Domain, Protocol, SockAddr, Socket as RawSocket, Type};
 
-use super::batch::{self, Batch, SLOTS};
+use super::batch::{self, ReceiveBatch, SLOTS};
 use super::{Intake, LAST, SocketFile};
 
 /// How soon a receiver notices that it is to end.
@@ -151,13 +151,13 @@ impl Socket {
 pub(crate) struct Datagrams {
     socket: Arc<Socket>,
     intake: Intake,
-    batch: Batch,
+    batch: ReceiveBatch,
 }
 
 impl Datagrams {
     /// For one socket and table.
     pub(crate) fn new(socket: Arc<Socket>, intake: Intake) -> Self {
-        Self { socket, intake, batch: Batch::new() }
+        Self { socket, intake, batch: ReceiveBatch::new() }
     }
 
     /// Receives until `ends`; then takes what still waits in the socket, for [`LAST`] at most.

@@ -8,7 +8,7 @@ use super::datagrams::Socket;
 use super::last_received::LastReceived;
 use super::streams::{StreamCounts, Streams};
 use crate::error::StatsdError;
-use crate::plan::{Input, Plan};
+use crate::plan::{InputPlan, Plan};
 use crate::status::{ConnectionCounts, SocketStatus};
 
 /// Inputs that are read, as those see them who do not read them.
@@ -69,11 +69,11 @@ impl BoundInputs {
         Ok(bound)
     }
 
-    fn add(&mut self, input: &Input, plan: &Plan) -> Result<(), StatsdError> {
+    fn add(&mut self, input: &InputPlan, plan: &Plan) -> Result<(), StatsdError> {
         let (bytes, trains) = (plan.receive_buffer_bytes, plan.takes_trains);
         let wrong = |source| StatsdError::Bind { what: input.to_string(), source };
         match input {
-            Input::Udp(address) => {
+            InputPlan::Udp(address) => {
                 let mut address = *address;
                 let is_shared = plan.receivers > 1;
                 if is_shared && address.port() != 0 {
@@ -88,9 +88,9 @@ impl BoundInputs {
                     self.sockets.push(Arc::new(socket));
                 }
             }
-            Input::Tcp(address) => drop(self.streams.listen_tcp(*address).map_err(wrong)?),
-            Input::Unix(path, mode) => self.streams.listen_unix(path, *mode).map_err(wrong)?,
-            Input::UnixDatagram(path, mode) => {
+            InputPlan::Tcp(address) => drop(self.streams.listen_tcp(*address).map_err(wrong)?),
+            InputPlan::Unix(path, mode) => self.streams.listen_unix(path, *mode).map_err(wrong)?,
+            InputPlan::UnixDatagram(path, mode) => {
                 let socket = Socket::unix(path, *mode, bytes).map_err(wrong)?;
                 self.sockets.push(Arc::new(socket));
             }

@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Head, Record, SnapshotStore, Writer, aside, encode, mark, mark_path, refused};
+use super::{Record, SnapshotHead, SnapshotStore, Writer, aside, encode, mark, mark_path, refused};
 use crate::config::{self, Config};
 use crate::flavour::Flavour;
 use crate::line::LineReader;
-use crate::server::Server;
+use crate::server::StatsdServer;
 use crate::table::TableWriter;
 use crate::tally::Tally;
 
 /// A server that flushes once an hour, with its snapshot in this folder.
-fn start(folder: &Path) -> Server {
+fn start(folder: &Path) -> StatsdServer {
     let config: Config = serde_json::from_value(json!({
         "listen": ["udp:127.0.0.1:0"], "management": "off", "flush": "1h", "receivers": 2,
         "idle": "never",
     }))
     .expect("the shape fits");
     let plan = config::plan(&config, folder, &mut |key, reason| panic!("{key}: {reason}"));
-    Server::start(plan, None).expect("it starts")
+    StatsdServer::start(plan, None).expect("it starts")
 }
 
-fn receive(server: &Server, receiver: usize, lines: &str) {
+fn receive(server: &StatsdServer, receiver: usize, lines: &str) {
     let tally = &server.state().tally;
     let mut table = tally.tables[receiver].lock();
     table.totals.packets += 1;
@@ -71,7 +71,7 @@ fn encoded(record: &impl serde::Serialize) -> Vec<u8> {
     bytes
 }
 
-fn write(server: &Server) {
+fn write(server: &StatsdServer) {
     let store = server.state().snapshot.as_ref().expect("it has one");
     store.write(&server.state().tally);
     assert_eq!(store.alarms(), [""; 0]);
@@ -193,7 +193,7 @@ fn a_file_that_cannot_be_used_is_set_aside_and_said() {
 fn records_that_cannot_be_are_refused_before_anything_is_taken_over() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("snapshot");
-    let head = Head { interval: 7, elapsed_us: 0, unix_us: 0 };
+    let head = SnapshotHead { interval: 7, elapsed_us: 0, unix_us: 0 };
     for wrong in [
         encoded(&Record::Counter("a".into(), 0, f64::NAN)),
         encoded(&Record::Gauge("a".into(), 0, f64::INFINITY)),

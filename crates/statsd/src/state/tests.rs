@@ -8,7 +8,7 @@ use super::Plan;
 use crate::config::{self, Config};
 use crate::line::LineReader;
 use crate::plan::Idle;
-use crate::server::Server;
+use crate::server::StatsdServer;
 use crate::table::TableWriter;
 
 fn plan(text: &str) -> Plan {
@@ -23,7 +23,7 @@ fn plan(text: &str) -> Plan {
     config::plan(&config, Path::new("/nowhere"), &mut |key, reason| panic!("{key}: {reason}"))
 }
 
-fn receive(server: &Server, lines: &str) {
+fn receive(server: &StatsdServer, lines: &str) {
     let state = server.state();
     let mut table = state.tally.tables[0].lock();
     let mut writer = TableWriter::new(&mut table, &state.tally.gauges);
@@ -37,7 +37,7 @@ fn setting(plan: &Plan, key: &str) -> String {
 
 #[test]
 fn what_can_change_is_in_force_and_what_cannot_is_named_and_stays() {
-    let server = Server::start(plan(r#"{"percentiles": [90]}"#), None).expect("it starts");
+    let server = StatsdServer::start(plan(r#"{"percentiles": [90]}"#), None).expect("it starts");
     let state = server.state();
     for round in 1..4 {
         let text = r#"{"percentiles": [50, 99], "idle": "never", "prefix": "own", "flush": "2h",
@@ -65,7 +65,7 @@ fn what_can_change_is_in_force_and_what_cannot_is_named_and_stays() {
 
 #[test]
 fn names_that_are_held_are_charged_to_the_budgets_of_the_new_plan() {
-    let server = Server::start(plan("{}"), None).expect("it starts");
+    let server = StatsdServer::start(plan("{}"), None).expect("it starts");
     let state = server.state();
     receive(&server, "app.a:1|c\napp.b:2|ms\nc:3|g\napp.d:x|s");
     let all: usize = state.tally.bounds().budget.usage().iter().map(|usage| usage.used).sum();
@@ -90,7 +90,7 @@ fn backends_are_replaced_and_those_that_are_bound_to_a_start_are_named() {
         format!(r#"{{"kind": "file", "to": "{}"}}"#, path.display())
     };
     let text = |backends: &str| format!(r#"{{"backend": [{backends}]}}"#);
-    let server = Server::start(plan(&text(&file("one"))), None).expect("it starts");
+    let server = StatsdServer::start(plan(&text(&file("one"))), None).expect("it starts");
     let state = server.state();
     let names =
         || -> Vec<String> { state.backends.statuses().into_iter().map(|(name, _)| name).collect() };

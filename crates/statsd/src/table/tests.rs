@@ -50,7 +50,7 @@ impl Receiver {
     }
 }
 
-fn of<'f, C>(pairs: &'f [(crate::names::Name, C)], name: &str) -> &'f C {
+fn of<'f, C>(pairs: &'f [(crate::names::SharedName, C)], name: &str) -> &'f C {
     let found = pairs.iter().find(|pair| &*pair.0 == name);
     &found.unwrap_or_else(|| panic!("`{name}` is not there")).1
 }

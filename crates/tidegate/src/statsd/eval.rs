@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use anyhow::{Context, Result, anyhow};
 use statsd::Flavour;
-use statsd::eval::{self, Request};
+use statsd::eval::{self, EvalRequest};
 use statsd::plan::Plan;
 
 use super::plan;
@@ -24,7 +24,7 @@ pub(super) fn run(args: StatsdEvalArgs) -> Result<()> {
         serde_json::to_writer_pretty(&mut output, &eval::lines(&plan, &text))?;
         return Ok(output.write_all(b"\n")?);
     }
-    for request in serde_json::Deserializer::from_reader(input).into_iter::<Request>() {
+    for request in serde_json::Deserializer::from_reader(input).into_iter::<EvalRequest>() {
         let request = request.context("read a request from standard input")?;
         let answer = eval::answer(&plan, request).map_err(|reason| anyhow!("answer: {reason}"))?;
         writeln!(output, "{answer}")?;

@@ -1,13 +1,13 @@
 //! How the server itself does, as families of the page.
 
 use super::names::escaped;
-use super::series::Series;
-use super::text::Page;
+use super::series::PageSeries;
+use super::text::TextPage;
 use crate::line::BadReason;
 use crate::status::ServerStatus;
 
 /// Writes what came in, what was lost on the way, and how backends do.
-pub(super) fn write(status: &ServerStatus, page: &mut Page) {
+pub(super) fn write(status: &ServerStatus, page: &mut TextPage) {
     intake(status, page);
     sockets(status, page);
     names(status, page);
@@ -15,7 +15,7 @@ pub(super) fn write(status: &ServerStatus, page: &mut Page) {
 }
 
 /// Writes what is on the page, and what is not as it came.
-pub(super) fn write_series(series: &Series, page: &mut Page) {
+pub(super) fn write_series(series: &PageSeries, page: &mut TextPage) {
     let (families, lines) = series.len();
     let odd = &series.oddities;
     gauge(page, "last_flush_timestamp_seconds", "When it flushed last.", series.last_unix_s);
@@ -29,7 +29,7 @@ pub(super) fn write_series(series: &Series, page: &mut Page) {
     counter(page, "page_negative_sums_total", negative, odd.negative_sums);
 }
 
-fn intake(status: &ServerStatus, page: &mut Page) {
+fn intake(status: &ServerStatus, page: &mut TextPage) {
     let totals = &status.totals;
     counter(page, "packets_total", "Datagrams, and parts of streams.", totals.packets);
     counter(page, "bytes_total", "Their bytes.", totals.bytes);
@@ -56,7 +56,7 @@ fn intake(status: &ServerStatus, page: &mut Page) {
     counter(page, "repeated_failed_total", text, status.repeated_failed);
 }
 
-fn sockets(status: &ServerStatus, page: &mut Page) {
+fn sockets(status: &ServerStatus, page: &mut TextPage) {
     let labels: Vec<String> = status
         .sockets
         .iter()
@@ -78,7 +78,7 @@ fn sockets(status: &ServerStatus, page: &mut Page) {
     }
 }
 
-fn names(status: &ServerStatus, page: &mut Page) {
+fn names(status: &ServerStatus, page: &mut TextPage) {
     let overflowed = "Samples that went to an overflow key.";
     counter(page, "overflowed_total", overflowed, status.overflowed);
     let labels = |prefix: &str| format!("prefix=\"{}\"", escaped(prefix));
@@ -94,7 +94,7 @@ fn names(status: &ServerStatus, page: &mut Page) {
     }
 }
 
-fn backends(status: &ServerStatus, page: &mut Page) {
+fn backends(status: &ServerStatus, page: &mut TextPage) {
     let name = prefixed("flushes_delivered_total");
     page.counter(&name, "Flushes that were delivered at once, by backend.");
     for (backend, status) in &status.backends {
@@ -116,13 +116,13 @@ fn prefixed(name: &str) -> String {
     format!("{}{name}", super::series::SELF_PREFIX)
 }
 
-fn counter(page: &mut Page, name: &str, help: &str, value: u64) {
+fn counter(page: &mut TextPage, name: &str, help: &str, value: u64) {
     let name = prefixed(name);
     page.counter(&name, help);
     page.sample((&name, ""), "", None, value as f64);
 }
 
-fn gauge(page: &mut Page, name: &str, help: &str, value: u64) {
+fn gauge(page: &mut TextPage, name: &str, help: &str, value: u64) {
     let name = prefixed(name);
     page.head(&name, "gauge", help);
     page.sample((&name, ""), "", None, value as f64);
